@@ -1,0 +1,84 @@
+package dev.bellwether;
+
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * One candidate's standing in one election, from {@link Elections#stand} to {@link #close}.
+ *
+ * <p>Thread-safe. A candidacy that loses its mandate stands again by itself; only {@link #resign}, {@link #close}, the
+ * end of the election or a fatal error ends it.
+ */
+public interface Candidacy extends AutoCloseable {
+
+    /** Returns the name of the election. */
+    String election();
+
+    /** Returns this candidate's id, as others see it. */
+    String candidate();
+
+    /**
+     * Returns whether this candidate leads now. A volatile read and a comparison with the clocks: it never blocks, takes
+     * no lock and allocates nothing, so it may stand in the tightest loop. It turns false by itself when the deadline
+     * passes, in a process whose other threads are all stuck or were asleep.
+     *
+     * <p>True means: nobody else leads, at the instant at which the clocks were read. What you do <em>after</em> that
+     * instant is protected by the token and a guard at the resource, not by this answer.
+     */
+    boolean isLeader();
+
+    /** Returns the mandate that is held now, or empty while somebody else, or nobody, leads. */
+    Optional<Mandate> mandate();
+
+    /**
+     * Waits until this candidate leads, at most for the given time. Returns its mandate, or empty when the time has
+     * passed or the candidacy has ended. In a listener it would hold up the events behind it.
+     */
+    Optional<Mandate> await(Duration timeout) throws InterruptedException;
+
+    /**
+     * Runs a task again and again while this candidate leads, never while it does not. A task should do a bite of work
+     * and return. Bites run one after another, on the executor of the candidacy, each beginning after the listener has
+     * heard {@link LeadershipEvent.Acquired}; one that is running when the mandate is revoked may finish, and the
+     * successor waits for it within the stand-down budget; then, and on fencing, its thread is interrupted.
+     *
+     * <p>What a throwing task brings about is set by {@link CandidacyConfig.Builder#onTaskFailure}.
+     *
+     * @throws IllegalStateException if the candidacy already has a task
+     */
+    void whileLeading(LeaderTask task);
+
+    /**
+     * Says that the application is alive, and waits for leadership up to the given time. Returns at once when this
+     * candidate leads. With {@link CandidacyConfig.Builder#maxPulseInterval} set, a leader that is not pulsed in time
+     * stands down, and does not stand again before its next pulse.
+     *
+     * @throws IllegalStateException if the candidacy has ended
+     * @throws ElectionException if it has ended by a fatal error, which is the cause
+     */
+    boolean pulse(Duration timeout) throws InterruptedException;
+
+    /** Returns a snapshot of where this candidacy stands. */
+    Status status();
+
+    /**
+     * Gives up the seat if it is held, in order, and stands no more. Returns at once: {@link #awaitClose} waits for the
+     * end. May be called from a listener or a task.
+     */
+    void resign();
+
+    /**
+     * Waits until the candidacy has ended and its last event has been heard.
+     *
+     * @throws IllegalStateException if called from a listener or task of this candidacy, which would wait for itself
+     */
+    void awaitClose() throws InterruptedException;
+
+    /**
+     * Resigns, and waits until the work has ended and the seat is free: at most the stand-down budget and two renew
+     * intervals, then the lease is left to run out; not at all if the thread is interrupted, and it stays interrupted.
+     * Idempotent. From a listener or task of this candidacy it does not wait.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,364 @@
+package dev.bellwether;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Settings of a candidacy. Immutable.
+ *
+ * <p>Three durations are in order, and the builder refuses any other: a renewal must come round before the deadline,
+ * {@code renewInterval < lease · (1 − driftBound) − standDownBudget}. What is not set follows the lease.
+ */
+public final class CandidacyConfig {
+    private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);
+    private static final Duration SHORTEST_LEASE = Duration.ofMillis(10);
+    private static final int METADATA_LIMIT = 1024;
+    private static final int ID_LIMIT = 200;
+    private static final AtomicLong SERIAL = new AtomicLong();
+
+    private final Optional<String> candidate;
+    private final Duration lease;
+    private final Duration renewInterval;
+    private final Duration retryInterval;
+    private final Duration standDownBudget;
+    private final double driftBound;
+    private final Optional<Duration> standbyBackoff;
+    private final int priority;
+    private final Map<String, String> metadata;
+    private final Optional<Duration> maxPulseInterval;
+    private final Optional<LeadershipListener> listener;
+    private final Optional<Executor> executor;
+    private final TaskFailure onTaskFailure;
+    private final Duration taskInterval;
+    private final boolean haltOnOverrun;
+
+    private CandidacyConfig(Builder builder) {
+        candidate = builder.candidate;
+        lease = builder.lease;
+        renewInterval = builder.renewInterval.orElse(lease.dividedBy(3));
+        retryInterval = builder.retryInterval.orElse(renewInterval.dividedBy(4));
+        standDownBudget = builder.standDownBudget.orElse(lease.dividedBy(5));
+        driftBound = builder.driftBound;
+        standbyBackoff = builder.standbyBackoff;
+        priority = builder.priority;
+        metadata = builder.metadata;
+        maxPulseInterval = builder.maxPulseInterval;
+        listener = builder.listener;
+        executor = builder.executor;
+        onTaskFailure = builder.onTaskFailure;
+        taskInterval = builder.taskInterval;
+        haltOnOverrun = builder.haltOnOverrun;
+
+        var usable = usable(lease, driftBound).minus(standDownBudget);
+        if (usable.isNegative() || usable.isZero()) {
+            throw new ElectionException("standDownBudget " + standDownBudget + " leaves nothing of lease " + lease
+                    + " (of which " + usable(lease, driftBound) + " may be used at driftBound " + driftBound
+                    + "): make the budget shorter or the lease longer");
+        }
+        if (renewInterval.compareTo(usable) >= 0) {
+            throw new ElectionException("renewInterval " + renewInterval + " is not shorter than lease " + lease
+                    + " less driftBound " + driftBound + " and standDownBudget " + standDownBudget + ", which leaves "
+                    + usable + ": renew more often, or make the lease longer");
+        }
+        if (retryInterval.compareTo(renewInterval) > 0) {
+            throw new ElectionException("retryInterval " + retryInterval + " is longer than renewInterval "
+                    + renewInterval + ": a retry must come sooner than the next renewal");
+        }
+    }
+
+    /** Returns the default settings: a lease of ten seconds. */
+    public static CandidacyConfig defaults() {
+        return builder().build();
+    }
+
+    /** Returns the default settings for a lease of the given length. */
+    public static CandidacyConfig ofLease(Duration lease) {
+        return builder().lease(lease).build();
+    }
+
+    /** Begins with the default settings. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Returns a builder that begins with these settings. What follows the lease by default goes on following it. */
+    public Builder toBuilder() {
+        var builder = new Builder();
+        builder.candidate = candidate;
+        builder.lease = lease;
+        builder.renewInterval = unless(lease.dividedBy(3), renewInterval);
+        builder.retryInterval = unless(renewInterval.dividedBy(4), retryInterval);
+        builder.standDownBudget = unless(lease.dividedBy(5), standDownBudget);
+        builder.driftBound = driftBound;
+        builder.standbyBackoff = standbyBackoff;
+        builder.priority = priority;
+        builder.metadata = metadata;
+        builder.maxPulseInterval = maxPulseInterval;
+        builder.listener = listener;
+        builder.executor = executor;
+        builder.onTaskFailure = onTaskFailure;
+        builder.taskInterval = taskInterval;
+        builder.haltOnOverrun = haltOnOverrun;
+        return builder;
+    }
+
+    /** Returns the id to stand under, or a new one, {@code host_pid_epochseconds_serial}, unique in this process. */
+    public String candidateOrNew() {
+        return candidate.orElseGet(
+                () -> hostName() + "_" + ProcessHandle.current().pid() + "_" + System.currentTimeMillis() / 1000 + "_"
+                        + SERIAL.incrementAndGet());
+    }
+
+    /** Returns how long the seat is ours after each renewal, by the infrastructure's clock. */
+    public Duration lease() {
+        return lease;
+    }
+
+    /** Returns how often the lease is renewed. */
+    public Duration renewInterval() {
+        return renewInterval;
+    }
+
+    /** Returns how long to wait after a failure, before jitter. */
+    public Duration retryInterval() {
+        return retryInterval;
+    }
+
+    /** Returns how long work may take to end, once the mandate has. */
+    public Duration standDownBudget() {
+        return standDownBudget;
+    }
+
+    /** Returns by how much clock rates may differ. */
+    public double driftBound() {
+        return driftBound;
+    }
+
+    /** Returns the longest pause between a standby's attempts; empty for none beyond the lease that is held. */
+    public Optional<Duration> standbyBackoff() {
+        return standbyBackoff;
+    }
+
+    /** Returns the priority. */
+    public int priority() {
+        return priority;
+    }
+
+    /** Returns what observers see of this candidate. */
+    public Map<String, String> metadata() {
+        return metadata;
+    }
+
+    /** Returns how long a leader may go without a pulse; empty for ever. */
+    public Optional<Duration> maxPulseInterval() {
+        return maxPulseInterval;
+    }
+
+    /** Returns who hears the events. */
+    public Optional<LeadershipListener> listener() {
+        return listener;
+    }
+
+    /** Returns where the listener and the task run; empty for the executor of the {@link ElectionsConfig}. */
+    public Optional<Executor> executor() {
+        return executor;
+    }
+
+    /** Returns what follows when a task throws. */
+    public TaskFailure onTaskFailure() {
+        return onTaskFailure;
+    }
+
+    /** Returns the least time from the beginning of one bite of the task to the next. */
+    public Duration taskInterval() {
+        return taskInterval;
+    }
+
+    /** Returns whether the process halts rather than let work outlast the lease. */
+    public boolean haltOnOverrun() {
+        return haltOnOverrun;
+    }
+
+    private static Optional<Duration> unless(Duration byDefault, Duration value) {
+        return value.equals(byDefault) ? Optional.empty() : Optional.of(value);
+    }
+
+    private static Duration usable(Duration lease, double driftBound) {
+        return lease.minusNanos((long) Math.ceil(lease.toNanos() * driftBound));
+    }
+
+    private static String hostName() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "localhost"; // a host without a name still gets a usable id
+        }
+    }
+
+    /** Collects settings: each setter refuses bad values, {@link #build} bad combinations. */
+    public static final class Builder {
+        private Optional<String> candidate = Optional.empty();
+        private Duration lease = DEFAULT_LEASE;
+        private Optional<Duration> renewInterval = Optional.empty();
+        private Optional<Duration> retryInterval = Optional.empty();
+        private Optional<Duration> standDownBudget = Optional.empty();
+        private double driftBound = 0.01;
+        private Optional<Duration> standbyBackoff = Optional.empty();
+        private int priority;
+        private Map<String, String> metadata = Map.of();
+        private Optional<Duration> maxPulseInterval = Optional.empty();
+        private Optional<LeadershipListener> listener = Optional.empty();
+        private Optional<Executor> executor = Optional.empty();
+        private TaskFailure onTaskFailure = TaskFailure.RETRY;
+        private Duration taskInterval = Duration.ofMillis(1);
+        private boolean haltOnOverrun;
+
+        private Builder() {}
+
+        /** Stands under this id. Default: {@code host_pid_epochseconds_serial}, new for each candidacy. */
+        public Builder candidate(String id) {
+            candidate = Optional.of(Names.check("candidate id", id, ID_LIMIT));
+            return this;
+        }
+
+        /**
+         * Holds the seat for so long after each renewal. It bounds how long the seat stays empty after a crash, and how
+         * long an outage may last before leadership is lost. At least 10 ms. Default: 10 s.
+         */
+        public Builder lease(Duration lease) {
+            this.lease = Settings.positive("lease", lease);
+            if (lease.compareTo(SHORTEST_LEASE) < 0) {
+                throw new ElectionException("lease is " + lease + ": it must be at least " + SHORTEST_LEASE);
+            }
+            return this;
+        }
+
+        /** Renews so often. Default: a third of the lease. */
+        public Builder renewInterval(Duration renewInterval) {
+            this.renewInterval = Optional.of(Settings.positive("renewInterval", renewInterval));
+            return this;
+        }
+
+        /** Waits so long, give or take a fifth, after a failed attempt. Default: a quarter of the renew interval. */
+        public Builder retryInterval(Duration retryInterval) {
+            this.retryInterval = Optional.of(Settings.positive("retryInterval", retryInterval));
+            return this;
+        }
+
+        /**
+         * Keeps so much of every lease for ending the work: the mandate ends so long before the seat can pass on. In an
+         * orderly stand-down the successor waits at most as long. Default: a fifth of the lease.
+         */
+        public Builder standDownBudget(Duration standDownBudget) {
+            this.standDownBudget = Optional.of(Settings.positive("standDownBudget", standDownBudget));
+            return this;
+        }
+
+        /**
+         * Assumes that the rates of any two clocks differ by less than this fraction; small steps of the wall clock
+         * count as drift. Default: 0.01.
+         */
+        public Builder driftBound(double driftBound) {
+            if (!(driftBound >= 0.0001 && driftBound <= 0.5)) {
+                throw new ElectionException(
+                        "driftBound is " + driftBound + ": it must lie between 0.0001 (0.01 %) and 0.5 (50 %)");
+            }
+            this.driftBound = driftBound;
+            return this;
+        }
+
+        /**
+         * Lets a standby that keeps being refused ask less and less often, down to once in this time, at the cost of a
+         * slower fail-over. Default: it asks when the lease that it saw has run out.
+         */
+        public Builder standbyBackoff(Duration longest) {
+            standbyBackoff = Optional.of(Settings.positive("standbyBackoff", longest));
+            return this;
+        }
+
+        /**
+         * Gives way, when the seat is free, to candidates of higher priority: by one retry interval where candidates
+         * race. A living leader is never displaced. From -1000 to 1000; default: 0.
+         */
+        public Builder priority(int priority) {
+            if (priority < -1000 || priority > 1000) {
+                throw new ElectionException("priority is " + priority + ": it must lie between -1000 and 1000");
+            }
+            this.priority = priority;
+            return this;
+        }
+
+        /**
+         * Shows this to observers. Small: keys and values together at most 1024 characters. Default:
+         * nothing.
+         */
+        public Builder metadata(Map<String, String> metadata) {
+            var size = 0;
+            for (var entry : metadata.entrySet()) {
+                Names.check("metadata key", entry.getKey(), ID_LIMIT);
+                Names.storable("the value of metadata key \"" + entry.getKey() + "\"", entry.getValue());
+                size += entry.getKey().length() + entry.getValue().length();
+            }
+            if (size > METADATA_LIMIT) {
+                throw new ElectionException(
+                        "metadata holds " + size + " characters: it must be at most " + METADATA_LIMIT);
+            }
+            this.metadata = Map.copyOf(new TreeMap<>(metadata));
+            return this;
+        }
+
+        /** Makes a leader stand down that is not pulsed for so long: see {@link Candidacy#pulse}. Default: never. */
+        public Builder maxPulseInterval(Duration maxPulseInterval) {
+            this.maxPulseInterval = Optional.of(Settings.positive("maxPulseInterval", maxPulseInterval));
+            return this;
+        }
+
+        /** Tells the events to this. Default: nobody. */
+        public Builder listener(LeadershipListener listener) {
+            this.listener = Optional.of(listener);
+            return this;
+        }
+
+        /**
+         * Runs the listener and the task here. It is yours to shut down, and must not run them on the calling thread, which
+         * is the one that renews. What it rejects is logged and counted as failed, and not called again. Default: that of
+         * the {@link Elections}.
+         */
+        public Builder executor(Executor executor) {
+            this.executor = Optional.of(executor);
+            return this;
+        }
+
+        /** Decides what follows when a task throws. Default: {@link TaskFailure#RETRY}. */
+        public Builder onTaskFailure(TaskFailure onTaskFailure) {
+            this.onTaskFailure = onTaskFailure;
+            return this;
+        }
+
+        /** Begins bites of the task at least so far apart, so that an empty task does not spin. Default: 1 ms. */
+        public Builder taskInterval(Duration taskInterval) {
+            this.taskInterval = Settings.positive("taskInterval", taskInterval);
+            return this;
+        }
+
+        /**
+         * Halts the whole process, by {@link Runtime#halt}, if work has not ended when the seat can pass on. The last
+         * resort for work that ignores interrupts and has no guard. Default: false.
+         */
+        public Builder haltOnOverrun(boolean haltOnOverrun) {
+            this.haltOnOverrun = haltOnOverrun;
+            return this;
+        }
+
+        /** Returns the settings, or refuses a contradiction. */
+        public CandidacyConfig build() {
+            return new CandidacyConfig(this);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package dev.bellwether;
+
+/** Why a mandate ended. */
+public enum Cause {
+    /** We gave up the seat: {@link Candidacy#resign} or {@link Candidacy#close}. */
+    RESIGNED,
+    /** An operator ordered it: {@link Election#standDown}. */
+    REVOKED_BY_OPERATOR,
+    /** Somebody else holds the seat. */
+    REPLACED,
+    /** The infrastructure gave no definite answer until the deadline. */
+    UNREACHABLE,
+    /** This process did not run for too long (GC, SIGSTOP, suspend), or its wall clock jumped. */
+    PAUSED,
+    /** The infrastructure says that our lease is gone, and nobody else has it yet. */
+    EXPIRED,
+    /** The application did not call {@link Candidacy#pulse} in time. */
+    UNPULSED,
+    /** The election is over: {@link Election#end} or {@link Election#delete}. */
+    ENDED,
+    /** A fatal error, or a task that failed under {@link TaskFailure#END}. */
+    FAILED
+}

@@ -1,0 +1,71 @@
+package dev.bellwether;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * An election seen from outside, by an observer or an operator who does not stand in it.
+ *
+ * <p>Thread-safe. The calls ask the infrastructure and wait for its answer, at most for the request timeout; then, and
+ * when it cannot be reached, they throw {@link UnavailableException}. What they tell was true when the infrastructure
+ * looked: a display, not a lock.
+ */
+public interface Election {
+
+    /** Returns the name. */
+    String name();
+
+    /** Returns who leads, who stands, and whether all is over, as of one instant. */
+    State state();
+
+    /** Returns who leads, or empty while nobody does. */
+    default Optional<Leader> leader() {
+        return state().leader();
+    }
+
+    /** Returns who stands, as far as the backend can tell: some know only the leader. */
+    default List<Candidate> candidates() {
+        return state().candidates();
+    }
+
+    /**
+     * Tells each change of leader, vacancies too, beginning with what is the case now. Called one at a time, on the
+     * executor of the {@link Elections}. Close the returned handle to hear no more.
+     */
+    Watch watch(Consumer<Optional<Leader>> watcher);
+
+    /**
+     * Orders the leader to stand down. Its listener is heard first, then another candidate takes the seat; the one who
+     * stood down holds back for a lease. Returns when the order has been recorded, false if nobody leads.
+     */
+    boolean standDown();
+
+    /**
+     * Ends the election: every candidate is told, the leader stands down in order, and none may join until
+     * {@link #delete}. Idempotent.
+     */
+    void end();
+
+    /**
+     * Forgets the election. Candidates are told as by {@link #end}; who stands anew begins afresh, with a token that is
+     * higher still. Idempotent.
+     */
+    void delete();
+
+    /**
+     * An election as the infrastructure saw it.
+     *
+     * @param leader who leads, or empty while nobody does
+     * @param candidates who stands, as far as the backend can tell
+     * @param ended whether the election has ended, so that nobody may stand until it is deleted
+     */
+    record State(Optional<Leader> leader, List<Candidate> candidates, boolean ended) {}
+
+    /** A running {@link Election#watch}. */
+    interface Watch extends AutoCloseable {
+        /** Ends the watch. Idempotent. */
+        @Override
+        void close();
+    }
+}

@@ -1,0 +1,22 @@
+package dev.bellwether;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something is wrong that no retry will mend: a wrong setting, a missing right, a refused name. Mend the cause and begin
+ * anew. The one kind that passes by itself is {@link UnavailableException}. That somebody else leads is never an
+ * exception.
+ */
+public class ElectionException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    /** Says what was attempted, on what, and what would be right. */
+    public ElectionException(String message) {
+        super(message);
+    }
+
+    /** Says what was attempted, on what, and what would be right, with what lies behind it. */
+    public ElectionException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,86 @@
+package dev.bellwether;
+
+import dev.bellwether.internal.LoopElections;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.ConnectUri;
+import java.util.List;
+
+/**
+ * The elections of one infrastructure, over one connection to it: where everything begins.
+ *
+ * <p>Thread-safe. One thread of ours drives all candidacies, however many; your listeners and tasks run on the executor
+ * of {@link ElectionsConfig}.
+ */
+public interface Elections extends AutoCloseable {
+
+    /**
+     * Connects with default settings.
+     *
+     * @see #connect(String, ElectionsConfig)
+     */
+    static Elections connect(String uri) {
+        return connect(uri, ElectionsConfig.defaults());
+    }
+
+    /**
+     * Connects to the infrastructure that a URI names: {@code memory:}, and whatever backends are on the class path, such
+     * as {@code jdbc:postgresql://db/app} or {@code kafka://broker:9092}. <code>${env:NAME}</code> and
+     * <code>${file:/path}</code> in it stand for an environment variable and for what a file holds, so that no secret
+     * need be written down; no message of ours repeats one.
+     *
+     * @throws ElectionException if the URI is malformed, its scheme unknown, or a parameter wrong
+     * @throws UnavailableException if the infrastructure does not answer
+     */
+    static Elections connect(String uri, ElectionsConfig config) {
+        return over(ConnectUri.parse(uri).connect(), config);
+    }
+
+    /** Holds elections over a backend, which is closed along with them. For backends; users have {@code connect}. */
+    static Elections over(Backend backend, ElectionsConfig config) {
+        return LoopElections.over(backend, config);
+    }
+
+    /** Stands for an election with default settings. */
+    default Candidacy stand(String election) {
+        return stand(election, CandidacyConfig.defaults());
+    }
+
+    /**
+     * Stands for an election. Returns at once: the seat, if we get it, is told by an event and by
+     * {@link Candidacy#isLeader}.
+     *
+     * @throws ElectionException if the backend cannot hold the name or the settings, or a candidate of the same id
+     *     already stands for this election here
+     * @throws IllegalStateException if this is closed
+     */
+    Candidacy stand(String election, CandidacyConfig config);
+
+    /**
+     * Becomes a member of a roster: many roles, spread over all members. Returns at once: the roles that we get are told by events and by
+     * {@link Roster#leads}.
+     *
+     * @throws ElectionException if the infrastructure carries no rosters, or not with these settings, or a member of the same id is
+     *     in the same group of this roster here
+     * @throws IllegalStateException if this is closed
+     */
+    default Roster roster(String name, RosterConfig config) {
+        throw new ElectionException(this + " carry no rosters");
+    }
+
+    /** Returns an election to observe or to give orders to; it need not exist yet. */
+    Election election(String name);
+
+    /**
+     * Returns the names of the elections that the infrastructure knows, in order of the alphabet.
+     *
+     * @throws UnavailableException if it does not answer
+     */
+    List<String> list();
+
+    /**
+     * Closes every candidacy, all at once and each in order, then the connection. Waits no longer than the longest
+     * {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in the background.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,110 @@
+package dev.bellwether;
+
+import dev.bellwether.spi.Loop;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+
+/** Settings of an {@link Elections}. Immutable. */
+public final class ElectionsConfig {
+    private static final ElectionsConfig DEFAULTS = builder().build();
+
+    private final Optional<Executor> executor;
+    private final Metrics metrics;
+    private final Duration requestTimeout;
+    private final Duration pauseBound;
+    private final Optional<Loop> loop;
+
+    private ElectionsConfig(Builder builder) {
+        executor = builder.executor;
+        metrics = builder.metrics;
+        requestTimeout = builder.requestTimeout;
+        pauseBound = builder.pauseBound;
+        loop = builder.loop;
+    }
+
+    /** Returns the default settings. */
+    public static ElectionsConfig defaults() {
+        return DEFAULTS;
+    }
+
+    /** Begins with the default settings. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Returns where listeners and tasks run; empty for threads of our own. */
+    public Optional<Executor> executor() {
+        return executor;
+    }
+
+    /** Returns who hears the figures. */
+    public Metrics metrics() {
+        return metrics;
+    }
+
+    /** Returns how long a call of {@link Election} or {@link Elections#list} waits for its answer. */
+    public Duration requestTimeout() {
+        return requestTimeout;
+    }
+
+    /** Returns how long the loop may be late before that counts as a stall. */
+    public Duration pauseBound() {
+        return pauseBound;
+    }
+
+    /** Returns the loop to run on; empty for a thread of our own. */
+    public Optional<Loop> loop() {
+        return loop;
+    }
+
+    /** Collects settings; each setter refuses bad values. */
+    public static final class Builder {
+        private Optional<Executor> executor = Optional.empty();
+        private Metrics metrics = new Metrics() {};
+        private Duration requestTimeout = Duration.ofSeconds(5);
+        private Duration pauseBound = Duration.ofMillis(500);
+        private Optional<Loop> loop = Optional.empty();
+
+        private Builder() {}
+
+        /**
+         * Runs listeners and tasks here, virtual threads for example. It is yours to shut down, and must not run them on the
+         * calling thread, which is the one that renews. What it rejects is logged and counted as failed, and not called
+         * again. Default: own threads.
+         */
+        public Builder executor(Executor executor) {
+            this.executor = Optional.of(executor);
+            return this;
+        }
+
+        /** Tells figures to this. Default: nobody. */
+        public Builder metrics(Metrics metrics) {
+            this.metrics = metrics;
+            return this;
+        }
+
+        /** Bounds the wait of an observer's or operator's call. Default: 5 s. */
+        public Builder requestTimeout(Duration requestTimeout) {
+            this.requestTimeout = Settings.positive("requestTimeout", requestTimeout);
+            return this;
+        }
+
+        /** Counts, logs and blames as a stall whatever keeps the loop from running for longer. Default: 500 ms. */
+        public Builder pauseBound(Duration pauseBound) {
+            this.pauseBound = Settings.positive("pauseBound", pauseBound);
+            return this;
+        }
+
+        /** Runs on this loop instead of a thread of our own, and closes it with the elections: for simulators. */
+        public Builder loop(Loop loop) {
+            this.loop = Optional.of(loop);
+            return this;
+        }
+
+        /** Returns the settings. */
+        public ElectionsConfig build() {
+            return new ElectionsConfig(this);
+        }
+    }
+}

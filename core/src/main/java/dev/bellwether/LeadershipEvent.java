@@ -1,0 +1,56 @@
+package dev.bellwether;
+
+import java.util.Optional;
+
+/**
+ * A turn in the life of a candidacy.
+ *
+ * <p>Every {@link Acquired} is followed, before the next one, by exactly one {@link Revoked} or {@link Fenced}, or by a
+ * {@code Revoked} and then a {@code Fenced} when the stand-down overran its budget; at {@link Candidacy#close}, too.
+ * A new subtype would break exhaustive switches and is therefore a major release.
+ */
+public sealed interface LeadershipEvent {
+
+    /** Returns the name of the election. */
+    String election();
+
+    /** We lead. Prepare what leading takes; {@link Candidacy#whileLeading} starts its task after you have returned. */
+    record Acquired(Mandate mandate) implements LeadershipEvent {
+        @Override
+        public String election() {
+            return mandate.election();
+        }
+    }
+
+    /**
+     * The mandate ends in order: {@link Candidacy#isLeader} is false already, and the seat is still ours. Finish or put
+     * away what is half done, then return: only then is the seat handed over. There is time until the stand-down budget
+     * is used up; half-way your thread is interrupted, and at its end {@link Fenced} follows.
+     */
+    record Revoked(Mandate mandate, Cause cause) implements LeadershipEvent {
+        @Override
+        public String election() {
+            return mandate.election();
+        }
+    }
+
+    /**
+     * The mandate is over and somebody else may lead already, or any moment now. Stop at once, finish nothing: whatever
+     * you write from here on is for the guard at the resource to refuse. Nobody waits for you.
+     */
+    record Fenced(Mandate mandate, Cause cause) implements LeadershipEvent {
+        @Override
+        public String election() {
+            return mandate.election();
+        }
+    }
+
+    /** We stand by. Whom we wait for has changed: empty means that nobody leads as far as we know. */
+    record Following(String election, Optional<String> leader, Optional<String> previous) implements LeadershipEvent {}
+
+    /** The election is over: an operator ended or deleted it. This candidacy stands no more. */
+    record Ended(String election) implements LeadershipEvent {}
+
+    /** An error that no retry can mend, or a task that failed, ended the candidacy. */
+    record Failed(String election, ElectionException error) implements LeadershipEvent {}
+}

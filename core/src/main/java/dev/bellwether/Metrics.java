@@ -1,0 +1,46 @@
+package dev.bellwether;
+
+import java.time.Duration;
+
+/**
+ * Hears figures, for whatever measures your application. All methods do nothing by default.
+ *
+ * <p>Called on the loop thread: count, and return; whoever blocks here delays the renewals. What is thrown here is logged once and dropped. The time since the
+ * last proof is {@link Status#sinceProof}.
+ */
+public interface Metrics {
+
+    /** A mandate began. */
+    default void termBegan(String election, String candidate, long token) {}
+
+    /** A mandate ended. */
+    default void termEnded(String election, String candidate, Cause cause, Duration held) {}
+
+    /** An attempt to take the seat was answered, or not; so was each renewal. */
+    default void attempted(String election, String candidate, Attempt attempt, Duration latency) {}
+
+    /** A listener or task threw. */
+    default void callbackFailed(String election, String candidate, Throwable failure) {}
+
+    /** A listener or task began to run, so long after it was due. */
+    default void callbackDelayed(String election, String candidate, Duration queued) {}
+
+    /** The loop did not run for so long: GC, SIGSTOP, suspend, or starvation. */
+    default void stalled(Duration length) {}
+
+    /** What was attempted, and what came of it. */
+    enum Attempt {
+        /** The seat was vacant and is ours. */
+        WON,
+        /** The seat is somebody else's. */
+        REFUSED,
+        /** No definite answer to a claim. */
+        UNANSWERED,
+        /** Our leadership was confirmed. */
+        RENEWED,
+        /** The lease was no longer ours. */
+        LOST,
+        /** No definite answer to a renewal, or none before the next was sent. */
+        MISSED
+    }
+}

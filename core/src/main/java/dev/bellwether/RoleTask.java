@@ -1,0 +1,11 @@
+package dev.bellwether;
+
+/** A bite of the work of one role, run again and again while the role is led here: see {@link Roster#whileLeading}. */
+@FunctionalInterface
+public interface RoleTask {
+    /**
+     * Does a little work for a role and returns. As for a {@link LeaderTask}, the thread is interrupted half-way through the
+     * stand-down budget, and when the mandate has been fenced.
+     */
+    void run(int role, Mandate mandate) throws Exception;
+}

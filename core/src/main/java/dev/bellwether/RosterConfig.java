@@ -1,0 +1,435 @@
+package dev.bellwether;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+
+/**
+ * Settings of a member of a roster. Immutable.
+ *
+ * <p>{@link Builder#build} refuses what cannot be right; {@link #advice} tells what is allowed and not advisable. All members of a
+ * group must agree in mode, partitions, groups, lease and threshold.
+ */
+public final class RosterConfig {
+    private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);
+    private static final int MOST_PARTITIONS = 10_000;
+    private static final int MOST_ROLES = 10_000_000;
+
+    private final RosterMode mode;
+    private final int roles;
+    private final int partitions;
+    private final int slots;
+    private final Optional<String> member;
+    private final int weight;
+    private final String group;
+    private final int groups;
+    private final Duration lease;
+    private final Duration standDownBudget;
+    private final double driftBound;
+    private final Duration threshold;
+    private final Duration clockError;
+    private final Duration gracePeriod;
+    private final Duration broadcastInterval;
+    private final Optional<RosterListener> listener;
+    private final Optional<Executor> executor;
+    private final Duration taskInterval;
+    private final int parallelism;
+    private final boolean haltOnOverrun;
+    private final CandidacyConfig tenure;
+
+    private RosterConfig(Builder builder) {
+        mode = builder.mode;
+        roles = builder.roles;
+        partitions = builder.partitions;
+        slots = builder.slots;
+        member = builder.member;
+        weight = builder.weight;
+        group = builder.group;
+        groups = builder.groups;
+        lease = builder.lease;
+        driftBound = builder.driftBound;
+        clockError = builder.clockError.orElse(lease.dividedBy(20));
+        threshold =
+                builder.threshold.orElse(mode == RosterMode.OVERLAPPING ? lease.multipliedBy(2) : lease.dividedBy(2));
+        gracePeriod = builder.gracePeriod.orElse(threshold.plus(clockError));
+        var counted = mode == RosterMode.EXCLUSIVE ? lease : threshold;
+        standDownBudget = builder.standDownBudget.orElse(counted.dividedBy(5));
+        broadcastInterval = builder.broadcastInterval.orElse(threshold.dividedBy(16));
+        listener = builder.listener;
+        executor = builder.executor;
+        taskInterval = builder.taskInterval;
+        parallelism = builder.parallelism;
+        haltOnOverrun = builder.haltOnOverrun;
+        checkProtocol();
+        // the threshold of overlapping leaders is to be used whole: what a tenure takes off is added here
+        var guarantee = mode == RosterMode.OVERLAPPING
+                ? Duration.ofNanos(
+                        (long) Math.ceil(threshold.plus(standDownBudget).toNanos() / (1 - driftBound)))
+                : counted;
+        tenure = CandidacyConfig.builder()
+                .lease(guarantee)
+                .standDownBudget(standDownBudget)
+                .driftBound(driftBound)
+                .haltOnOverrun(haltOnOverrun)
+                .build();
+    }
+
+    /** What the paper asks of the settings: the protocol would not hold without. */
+    private void checkProtocol() {
+        if (mode == RosterMode.EXCLUSIVE) {
+            return;
+        }
+        var broadcast = broadcastInterval.multipliedBy(groups);
+        if (threshold.compareTo(broadcast.multipliedBy(2)) <= 0) {
+            throw new ElectionException("threshold " + threshold + " is not above twice the broadcast interval "
+                    + broadcastInterval + " of " + groups
+                    + " group(s): leaders would lapse between two messages; make the"
+                    + " threshold longer, or broadcast more often");
+        }
+        if (mode == RosterMode.OVERLAPPING && threshold.compareTo(lease.plus(broadcast.multipliedBy(2))) < 0) {
+            throw new ElectionException("threshold " + threshold + " is not above lease " + lease
+                    + " and two broadcasts of " + broadcast
+                    + ": roles would be without a leader while they move; make the threshold longer, or choose "
+                    + RosterMode.EXCLUSIVE);
+        }
+        if (mode == RosterMode.TIMED && threshold.plus(clockError).compareTo(lease) >= 0) {
+            throw new ElectionException("threshold " + threshold + " and clockError " + clockError
+                    + " are not less than lease " + lease
+                    + ": a former leader could outlast its session; make the threshold shorter");
+        }
+    }
+
+    /** Returns the default settings for so many roles. */
+    public static RosterConfig ofRoles(int roles) {
+        return builder().roles(roles).build();
+    }
+
+    /** Begins with the default settings. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Returns what these settings allow and the protocol's authors advise against, in words for an operator; empty if nothing. It is
+     * logged when a member joins.
+     */
+    public List<String> advice() {
+        var advice = new ArrayList<String>();
+        if (partitions > 2 * roles) {
+            advice.add("partitions is " + partitions + " for " + roles
+                    + " role(s): partitions without a role still count as a share, so that some members may lead"
+                    + " nothing; have no more partitions than roles");
+        }
+        if (mode == RosterMode.TIMED && gracePeriod.compareTo(threshold) < 0) {
+            advice.add("gracePeriod " + gracePeriod + " is shorter than threshold " + threshold
+                    + ": two may lead at once where the broker gives a partition away before the session is over");
+        }
+        if (groups > 1 && mode != RosterMode.EXCLUSIVE) {
+            advice.add(groups
+                    + " groups share the topic: where the cost of partitions allows it, a topic for each group keeps"
+                    + " their failures apart");
+        }
+        if (mode == RosterMode.OVERLAPPING && threshold.compareTo(lease.multipliedBy(10)) > 0) {
+            advice.add("threshold " + threshold + " is more than ten times lease " + lease
+                    + ": a member that was cut off goes on for so long beside its successor");
+        }
+        return List.copyOf(advice);
+    }
+
+    /** Returns what these settings mean for a group of so many members, as {@link #advice} does. */
+    public List<String> advice(int members) {
+        var advice = new ArrayList<>(advice());
+        if (members > partitions) {
+            advice.add(members + " members share " + partitions + " partition(s): " + (members - partitions)
+                    + " of them will lead nothing; have at least as many partitions as members");
+        } else if (partitions % members != 0 && partitions / members < 4) {
+            advice.add(members + " members share " + partitions
+                    + " partitions: some lead up to twice as much as others; have several partitions for each member");
+        }
+        return List.copyOf(advice);
+    }
+
+    /** Returns what is promised of the roles. */
+    public RosterMode mode() {
+        return mode;
+    }
+
+    /** Returns the number of roles to begin with. */
+    public int roles() {
+        return roles;
+    }
+
+    /** Returns the number of partitions. */
+    public int partitions() {
+        return partitions;
+    }
+
+    /** Returns the number of slots that keys are hashed to. */
+    public int slots() {
+        return slots;
+    }
+
+    /** Returns the id of this member, or a new one: see {@link CandidacyConfig#candidateOrNew}. */
+    public String memberOrNew() {
+        return member.orElseGet(tenure::candidateOrNew);
+    }
+
+    /** Returns this member's share beside that of others. */
+    public int weight() {
+        return weight;
+    }
+
+    /** Returns the group of members among which each role has a leader. */
+    public String group() {
+        return group;
+    }
+
+    /** Returns how many groups share the partitions. */
+    public int groups() {
+        return groups;
+    }
+
+    /** Returns the session of a member: after so much silence its partitions are given to others. */
+    public Duration lease() {
+        return lease;
+    }
+
+    /** Returns how long work may take to end, once a mandate has. */
+    public Duration standDownBudget() {
+        return standDownBudget;
+    }
+
+    /** Returns by how much clock rates may differ. */
+    public double driftBound() {
+        return driftBound;
+    }
+
+    /** Returns T: how long a leader leads on after the last message. Unused in {@link RosterMode#EXCLUSIVE}. */
+    public Duration threshold() {
+        return threshold;
+    }
+
+    /** Returns e: by how much our wall clock and the broker's may differ. Used in {@link RosterMode#TIMED}. */
+    public Duration clockError() {
+        return clockError;
+    }
+
+    /** Returns how long a new owner waits before it leads. Used in {@link RosterMode#TIMED}. */
+    public Duration gracePeriod() {
+        return gracePeriod;
+    }
+
+    /** Returns how often a member would broadcast if its group were alone; it does so {@link #groups} times less often. */
+    public Duration broadcastInterval() {
+        return broadcastInterval;
+    }
+
+    /** Returns who hears the events. */
+    public Optional<RosterListener> listener() {
+        return listener;
+    }
+
+    /** Returns where the listener and the tasks run; empty for the executor of the {@link ElectionsConfig}. */
+    public Optional<Executor> executor() {
+        return executor;
+    }
+
+    /** Returns the least time from the beginning of one bite of a role's task to the next. */
+    public Duration taskInterval() {
+        return taskInterval;
+    }
+
+    /** Returns how many bites run at once. */
+    public int parallelism() {
+        return parallelism;
+    }
+
+    /** Returns whether the process halts rather than let work outlast a mandate. */
+    public boolean haltOnOverrun() {
+        return haltOnOverrun;
+    }
+
+    /** Returns the settings of the mandate of one partition, by which core counts its deadline. */
+    public CandidacyConfig tenure() {
+        return tenure;
+    }
+
+    /** Collects settings: each setter refuses bad values, {@link #build} bad combinations. */
+    public static final class Builder {
+        private RosterMode mode = RosterMode.EXCLUSIVE;
+        private int roles = 1;
+        private int partitions = 64;
+        private int slots = 16_384;
+        private Optional<String> member = Optional.empty();
+        private int weight = 1;
+        private String group = "main";
+        private int groups = 1;
+        private Duration lease = DEFAULT_LEASE;
+        private Optional<Duration> standDownBudget = Optional.empty();
+        private double driftBound = 0.01;
+        private Optional<Duration> threshold = Optional.empty();
+        private Optional<Duration> clockError = Optional.empty();
+        private Optional<Duration> gracePeriod = Optional.empty();
+        private Optional<Duration> broadcastInterval = Optional.empty();
+        private Optional<RosterListener> listener = Optional.empty();
+        private Optional<Executor> executor = Optional.empty();
+        private Duration taskInterval = Duration.ofMillis(100);
+        private int parallelism = 16;
+        private boolean haltOnOverrun;
+
+        private Builder() {}
+
+        /** Promises this of the roles. Default: {@link RosterMode#EXCLUSIVE}. */
+        public Builder mode(RosterMode mode) {
+            this.mode = mode;
+            return this;
+        }
+
+        /** Begins with so many roles, numbered from 0; {@link Roster#resize} changes it. Default: 1. */
+        public Builder roles(int roles) {
+            this.roles = between("roles", roles, 1, MOST_ROLES);
+            return this;
+        }
+
+        /**
+         * Spreads the roles by so many partitions. It cannot change while the roster exists. The paper advises about as many as there
+         * are members; several times as many share the work more evenly. Default: 64.
+         */
+        public Builder partitions(int partitions) {
+            this.partitions = between("partitions", partitions, 1, MOST_PARTITIONS);
+            return this;
+        }
+
+        /** Hashes keys to so many slots. It should never change, since keys would change their roles. Default: 16,384. */
+        public Builder slots(int slots) {
+            this.slots = between("slots", slots, 1, 1 << 30);
+            return this;
+        }
+
+        /** Is a member under this id. Default: {@code host_pid_epochseconds_serial}. */
+        public Builder member(String id) {
+            member = Optional.of(Names.check("member id", id, 200));
+            return this;
+        }
+
+        /** Takes so many shares of the partitions, beside the shares of others. From 1 to 1000; default: 1. */
+        public Builder weight(int weight) {
+            this.weight = between("weight", weight, 1, 1000);
+            return this;
+        }
+
+        /**
+         * Is a member of this group: each role has a leader in each group, so that with two groups on separate machines there is one
+         * without a gap. Letters, digits, dashes and underscores. Default: {@code main}.
+         */
+        public Builder group(String group) {
+            if (!group.matches("[a-zA-Z0-9_-]{1,60}")) {
+                throw new ElectionException(
+                        "group is \"" + group + "\": use 1 to 60 letters, digits, dashes and underscores");
+            }
+            this.group = group;
+            return this;
+        }
+
+        /** Says how many groups share the partitions: each broadcasts so many times less often. Default: 1. */
+        public Builder groups(int groups) {
+            this.groups = between("groups", groups, 1, 16);
+            return this;
+        }
+
+        /** Counts a member as gone after so long a silence: the session. Default: 10 s. */
+        public Builder lease(Duration lease) {
+            this.lease = Settings.positive("lease", lease);
+            return this;
+        }
+
+        /** Keeps so much for ending the work. Default: a fifth of the lease, or of the threshold where that counts. */
+        public Builder standDownBudget(Duration standDownBudget) {
+            this.standDownBudget = Optional.of(Settings.positive("standDownBudget", standDownBudget));
+            return this;
+        }
+
+        /** Assumes that the rates of any two clocks differ by less than this fraction. Default: 0.01. */
+        public Builder driftBound(double driftBound) {
+            this.driftBound = driftBound; // refused, if bad, along with the mandate's settings
+            return this;
+        }
+
+        /**
+         * Leads on for so long after the last message: T. Above the lease when overlapping, where it bounds how long two lead at once;
+         * with the clock error below it when timed. Default: twice the lease, or half of it.
+         */
+        public Builder threshold(Duration threshold) {
+            this.threshold = Optional.of(Settings.positive("threshold", threshold));
+            return this;
+        }
+
+        /** Assumes that our wall clock and the broker's never differ by more: e. Default: a twentieth of the lease. */
+        public Builder clockError(Duration clockError) {
+            this.clockError = Optional.of(Settings.positive("clockError", clockError));
+            return this;
+        }
+
+        /** Has a new owner wait for so long before it leads. May be zero. Default: the threshold and the clock error. */
+        public Builder gracePeriod(Duration gracePeriod) {
+            if (gracePeriod.isNegative()) {
+                throw new ElectionException("gracePeriod is " + gracePeriod + ": it must not be negative");
+            }
+            this.gracePeriod = Optional.of(gracePeriod);
+            return this;
+        }
+
+        /**
+         * Sends a message to every partition so often, if {@link #groups} is 1, else so many times less often. Default: a sixteenth of the
+         * threshold.
+         */
+        public Builder broadcastInterval(Duration broadcastInterval) {
+            this.broadcastInterval = Optional.of(Settings.positive("broadcastInterval", broadcastInterval));
+            return this;
+        }
+
+        /** Tells the events to this. Default: nobody. */
+        public Builder listener(RosterListener listener) {
+            this.listener = Optional.of(listener);
+            return this;
+        }
+
+        /** Runs the listener and the tasks here: see {@link CandidacyConfig.Builder#executor}. */
+        public Builder executor(Executor executor) {
+            this.executor = Optional.of(executor);
+            return this;
+        }
+
+        /** Begins bites of one role's task at least so far apart. Default: 100 ms. */
+        public Builder taskInterval(Duration taskInterval) {
+            this.taskInterval = Settings.positive("taskInterval", taskInterval);
+            return this;
+        }
+
+        /** Runs so many bites at once, of all roles together. Default: 16. */
+        public Builder parallelism(int parallelism) {
+            this.parallelism = between("parallelism", parallelism, 1, 100_000);
+            return this;
+        }
+
+        /** Halts the whole process if work has not ended when its roles can pass on. Default: false. */
+        public Builder haltOnOverrun(boolean haltOnOverrun) {
+            this.haltOnOverrun = haltOnOverrun;
+            return this;
+        }
+
+        /** Returns the settings, or refuses a contradiction. */
+        public RosterConfig build() {
+            return new RosterConfig(this);
+        }
+
+        private static int between(String name, int value, int least, int most) {
+            if (value < least || value > most) {
+                throw new ElectionException(name + " is " + value + ": it must lie between " + least + " and " + most);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package dev.bellwether;
+
+import java.time.Duration;
+
+/** Checks that settings share. */
+final class Settings {
+    private static final Duration LONGEST = Duration.ofDays(366);
+
+    private Settings() {}
+
+    static Duration positive(String name, Duration value) {
+        if (value.isZero() || value.isNegative()) {
+            throw new ElectionException(name + " is " + value + ": it must be longer than zero");
+        }
+        if (value.compareTo(LONGEST) > 0) {
+            throw new ElectionException(name + " is " + value + ": it must be at most " + LONGEST);
+        }
+        return value;
+    }
+}

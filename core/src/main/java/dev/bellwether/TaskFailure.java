@@ -1,0 +1,9 @@
+package dev.bellwether;
+
+/** What follows when a task of {@link Candidacy#whileLeading} throws. It is logged and counted either way. */
+public enum TaskFailure {
+    /** The task runs again after the retry interval, if the mandate still holds. */
+    RETRY,
+    /** The candidacy stands down in order, tells {@link LeadershipEvent.Failed}, and stands no more. */
+    END
+}

@@ -1,0 +1,130 @@
+package dev.bellwether.internal;
+
+import dev.bellwether.spi.Loop;
+import java.util.ArrayDeque;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs one user's code on the user's executor, one piece at a time, in order.
+ *
+ * <p>Confined to the loop, which is told when a piece has ended; only the running piece itself is shared. A piece that the
+ * executor refuses has ended, with that failure; one that it drops in silence runs for ever, as far as anybody can tell.
+ */
+final class Lane {
+    /** What became of a piece. */
+    interface Outcome {
+        /** It ended, with a failure or none; it had waited so long, by the monotonic clock, before it began. */
+        void ended(@Nullable Throwable failure, long queuedNanos);
+    }
+
+    private final Executor executor;
+    private final Loop loop;
+    private final Runnable onIdle;
+    private final ArrayDeque<Piece> waiting = new ArrayDeque<>();
+    private @Nullable Piece running;
+
+    Lane(Executor executor, Loop loop, Runnable onIdle) {
+        this.executor = executor;
+        this.loop = loop;
+        this.onIdle = onIdle;
+    }
+
+    /** Runs a piece after those before it. */
+    void submit(Callable<?> work, Outcome outcome) {
+        waiting.add(new Piece(work, outcome, loop.clock().nanos()));
+        next();
+    }
+
+    boolean idle() {
+        return running == null && waiting.isEmpty();
+    }
+
+    /** Interrupts the thread of the piece that is running, if one is. What waits is not affected. */
+    void interrupt() {
+        if (running != null) {
+            running.interrupt();
+        }
+    }
+
+    /** Returns whether the calling thread is the one that runs a piece of this lane. For any thread. */
+    boolean runsHere() {
+        var piece = running; // a stale view is harmless: on the piece's own thread it is not stale
+        return piece != null && piece.isOn(Thread.currentThread());
+    }
+
+    private void next() {
+        if (running != null || waiting.isEmpty()) {
+            return;
+        }
+        var piece = waiting.remove();
+        running = piece;
+        try {
+            executor.execute(() -> {
+                var failure = piece.run(loop);
+                loop.execute(() -> ended(piece, failure));
+            });
+        } catch (RuntimeException | Error e) { // it is full, shut down, or can have no more threads
+            loop.execute(() -> ended(piece, e));
+        }
+    }
+
+    private void ended(Piece piece, @Nullable Throwable failure) {
+        if (running != piece) {
+            return; // an executor that took the piece and threw all the same
+        }
+        running = null;
+        try {
+            piece.outcome.ended(failure, piece.queuedNanos);
+        } finally {
+            next();
+            if (idle()) {
+                onIdle.run();
+            }
+        }
+    }
+
+    /** One call of user code. Its thread is known, and may be interrupted, only while it runs. */
+    private static final class Piece {
+        private final Callable<?> work;
+        private final Outcome outcome;
+        private final long dueNanos;
+        private volatile long queuedNanos;
+        private @Nullable Thread thread; // guarded by this
+
+        private Piece(Callable<?> work, Outcome outcome, long dueNanos) {
+            this.work = work;
+            this.outcome = outcome;
+            this.dueNanos = dueNanos;
+        }
+
+        private @Nullable Throwable run(Loop loop) {
+            queuedNanos = loop.clock().nanos() - dueNanos;
+            synchronized (this) {
+                thread = Thread.currentThread();
+            }
+            try {
+                work.call();
+                return null;
+            } catch (Throwable e) { // whatever user code throws is reported, and must not cost us the "ended"
+                return e;
+            } finally {
+                synchronized (this) {
+                    thread = null;
+                }
+                Thread.interrupted(); // an interrupt of ours must not follow the thread into other work
+            }
+        }
+
+        private synchronized void interrupt() {
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+
+        private synchronized boolean isOn(Thread candidate) {
+            return candidate.equals(thread);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+package dev.bellwether.internal;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.View;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes an arbiter of a {@link LeaseStore}: a {@link Campaign} per candidacy, one batch of renewals per turn, and one watch per
+ * election.
+ *
+ * <p>Confined to the loop, except {@link #read}, {@link #watch}, {@link #order} and {@link #list}, which any thread may call.
+ */
+final class LeaseArbiter implements Arbiter {
+    private static final Logger log = LoggerFactory.getLogger(LeaseArbiter.class);
+
+    /** How often an observer looks at a vacant seat if the store cannot tell, and as a safety net if it can. */
+    private static final long LOOK_NANOS = 1_000_000_000L;
+
+    private static final long SAFETY_NANOS = 30_000_000_000L;
+
+    private final LeaseStore store;
+    private final List<Due> due = new ArrayList<>();
+    private final Map<String, Watched> watched = new HashMap<>();
+    /** For close(), on any thread; in the order of their beginning, so that a simulation can be repeated. */
+    private final Set<LeaseStore.Watch> open = Collections.synchronizedSet(new LinkedHashSet<>());
+
+    LeaseArbiter(LeaseStore store) {
+        this.store = store;
+    }
+
+    @Override
+    public String describe() {
+        return store.describe();
+    }
+
+    @Override
+    public void check(String election, CandidacyConfig config) {
+        store.check(election, config);
+    }
+
+    @Override
+    public Seat seat(Standing standing, Claimant claimant, Loop loop) {
+        return new Campaign(standing, store, new Bench(loop), claimant, loop);
+    }
+
+    @Override
+    public CompletionStage<View> read(String election, Loop loop) {
+        return store.read(election);
+    }
+
+    @Override
+    public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+        var observer = new Observer(election, watcher, loop);
+        loop.execute(observer::begin);
+        return observer;
+    }
+
+    @Override
+    public CompletionStage<Boolean> order(String election, Order order) {
+        return store.order(election, order);
+    }
+
+    @Override
+    public CompletionStage<List<String>> list() {
+        return store.list();
+    }
+
+    @Override
+    public void close() {
+        List.of(open.toArray(LeaseStore.Watch[]::new)).forEach(LeaseStore.Watch::close);
+        store.close();
+    }
+
+    private void flush(Loop loop) {
+        var batch = List.copyOf(due);
+        due.clear();
+        List<CompletionStage<Answer>> answers;
+        try {
+            answers = store.renew(batch.stream().map(Due::lease).toList());
+        } catch (RuntimeException e) {
+            answers = Collections.nCopies(batch.size(), CompletableFuture.failedStage(e));
+        }
+        for (var i = 0; i < batch.size(); i++) {
+            Campaign.deliver(loop, answers.get(i), batch.get(i).onAnswer());
+        }
+    }
+
+    /** Watches through the store. If it cannot just now, we are told nothing, and find out by asking. */
+    private LeaseStore.Watch watch(String election, Consumer<View> watcher) {
+        LeaseStore.Watch watch;
+        try {
+            watch = store.watch(election, watcher);
+        } catch (RuntimeException e) {
+            log.warn("cannot watch \"{}\" on {}; changes will be noticed later", election, describe(), e);
+            return LeaseStore.Watch.NONE;
+        }
+        if (watch.equals(LeaseStore.Watch.NONE)) {
+            return watch;
+        }
+        var ours = new OpenWatch(watch);
+        open.add(ours);
+        return ours;
+    }
+
+    /** One that close() will not forget. */
+    private final class OpenWatch implements LeaseStore.Watch {
+        private final LeaseStore.Watch watch;
+
+        private OpenWatch(LeaseStore.Watch watch) {
+            this.watch = watch;
+        }
+
+        @Override
+        public void close() {
+            if (open.remove(this)) {
+                watch.close();
+            }
+        }
+    }
+
+    private record Due(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {}
+
+    /** The campaigns of one election, and the one watch that they share. */
+    private static final class Watched {
+        private final Set<Campaign> campaigns = new LinkedHashSet<>();
+        private LeaseStore.Watch watch = LeaseStore.Watch.NONE;
+
+        private void tell(View view) {
+            List.copyOf(campaigns).forEach(campaign -> campaign.noticed(view));
+        }
+    }
+
+    private final class Bench implements Campaign.Bench {
+        private final Loop loop;
+
+        private Bench(Loop loop) {
+            this.loop = loop;
+        }
+
+        @Override
+        public void join(Campaign campaign) {
+            var election = campaign.standing().election();
+            var shared = watched.computeIfAbsent(election, name -> new Watched());
+            shared.campaigns.add(campaign);
+            if (shared.campaigns.size() == 1) {
+                shared.watch = watch(election, view -> loop.execute(() -> shared.tell(view)));
+            }
+        }
+
+        @Override
+        public void renew(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {
+            due.add(new Due(lease, onAnswer));
+            if (due.size() == 1) {
+                loop.execute(() -> flush(loop)); // behind all that is due in this turn
+            }
+        }
+
+        @Override
+        public void leave(Campaign campaign) {
+            var election = campaign.standing().election();
+            var shared = watched.get(election);
+            if (shared != null && shared.campaigns.remove(campaign) && shared.campaigns.isEmpty()) {
+                watched.remove(election);
+                shared.watch.close();
+            }
+        }
+    }
+
+    /**
+     * Watches for somebody who does not stand. A store tells of no lease that runs out, so we look again when one should have.
+     */
+    private final class Observer implements LeaseStore.Watch {
+        private final String election;
+        private final Consumer<View> watcher;
+        private final Loop loop;
+        private LeaseStore.Watch watch = LeaseStore.Watch.NONE;
+        private volatile boolean closed;
+        private @Nullable View last;
+        private Loop.@Nullable Timer timer;
+
+        private Observer(String election, Consumer<View> watcher, Loop loop) {
+            this.election = election;
+            this.watcher = watcher;
+            this.loop = loop;
+        }
+
+        private void begin() {
+            if (closed) {
+                return;
+            }
+            watch = LeaseArbiter.this.watch(election, view -> loop.execute(() -> see(view)));
+            look();
+        }
+
+        private void look() {
+            if (!closed) {
+                lookAgainIn(LOOK_NANOS); // should no answer come
+                Campaign.deliver(loop, store.read(election), (view, error) -> {
+                    if (view != null) {
+                        see(view);
+                    }
+                });
+            }
+        }
+
+        private void see(View view) {
+            if (closed || isOlder(view)) {
+                return;
+            }
+            last = view;
+            if (view.holder().isPresent() && !view.remaining().isZero()) {
+                lookAgainIn(view.remaining().toNanos() + 1_000_000);
+            } else {
+                lookAgainIn(watch.equals(LeaseStore.Watch.NONE) ? LOOK_NANOS : SAFETY_NANOS);
+            }
+            watcher.accept(view);
+        }
+
+        /** Tokens only rise, and a seat that was vacated is never held again under the same token. */
+        private boolean isOlder(View view) {
+            return last != null
+                    && (view.token() < last.token()
+                            || (view.token() == last.token()
+                                    && last.holder().isEmpty()
+                                    && view.holder().isPresent()));
+        }
+
+        private void lookAgainIn(long nanos) {
+            if (timer != null) {
+                timer.cancel();
+            }
+            timer = loop.at(loop.clock().nanos() + nanos, this::look);
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+            loop.execute(() -> {
+                watch.close();
+                if (timer != null) {
+                    timer.cancel();
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,484 @@
+package dev.bellwether.internal;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeaderTask;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import dev.bellwether.Metrics;
+import dev.bellwether.NotLeaderException;
+import dev.bellwether.Phase;
+import dev.bellwether.Status;
+import dev.bellwether.TaskFailure;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A candidacy on a loop: carries commands to its {@link Tenure}, and out what that wants done.
+ *
+ * <p>The public methods are for any thread. They read the snapshot, or send a command to the loop; all else is confined to
+ * the loop.
+ */
+final class LoopCandidacy implements Candidacy {
+    private static final Logger log = LoggerFactory.getLogger(Candidacy.class);
+
+    /** The exit code of a process that {@link dev.bellwether.CandidacyConfig#haltOnOverrun} halted. */
+    private static final int HALTED = 86;
+
+    private final Standing standing;
+    private final Loop loop;
+    private final Metrics metrics;
+    private final Consumer<LoopCandidacy> onClosed;
+    private final Tenure tenure;
+    private final Lane events;
+    private final Lane work;
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final AtomicReference<@Nullable LeaderTask> task = new AtomicReference<>();
+
+    private volatile Snapshot snapshot = Snapshot.BEFORE;
+    private @Nullable Term working; // the mandate whose bites may run
+    private Loop.@Nullable Timer nextBite;
+    private Loop.@Nullable Timer timer;
+    private long timerNanos;
+    private boolean tenureClosed;
+    private boolean over; // and the last event has been heard
+
+    /** Guards nothing but the wait of {@link #await} and {@link #pulse}. */
+    private final Object turned = new Object();
+
+    private record Snapshot(
+            @Nullable Term mandate,
+            @Nullable Term last,
+            Phase phase,
+            Optional<String> following,
+            Optional<String> followed,
+            Optional<Cause> lastCause,
+            @Nullable ElectionException failure) {
+        private static final Snapshot BEFORE =
+                new Snapshot(null, null, Phase.STANDING_BY, Optional.empty(), Optional.empty(), Optional.empty(), null);
+    }
+
+    LoopCandidacy(
+            Standing standing,
+            Arbiter arbiter,
+            Loop loop,
+            Executor executor,
+            Metrics metrics,
+            Duration pauseBound,
+            Consumer<LoopCandidacy> onClosed) {
+        this.standing = standing;
+        this.loop = loop;
+        this.metrics = metrics;
+        this.onClosed = onClosed;
+        events = new Lane(executor, loop, () -> turn(now -> {}));
+        work = new Lane(executor, loop, () -> turn(now -> {}));
+        var seat = arbiter.seat(standing, new Reports(), loop);
+        tenure = new Tenure(standing, loop.clock(), seat, new Doing(), pauseBound);
+    }
+
+    void start() {
+        loop.execute(() -> turn(tenure::start));
+    }
+
+    /** Lets an overdue deadline take effect; called now and then, in case the clocks jumped. */
+    void check() {
+        if (tenure.phase() != Phase.CLOSED) {
+            turn(tenure::tick);
+        }
+    }
+
+    /** The loop is about to stop, though the work or the infrastructure may not have let us finish. */
+    void abandon() {
+        over = true;
+        turn(tenure::abandon);
+        closed.countDown(); // whatever else is going on
+    }
+
+    // ---------------------------------------------------------------- for any thread
+
+    @Override
+    public String election() {
+        return standing.election();
+    }
+
+    @Override
+    public String candidate() {
+        return standing.candidate();
+    }
+
+    @Override
+    public boolean isLeader() {
+        var mandate = snapshot.mandate;
+        return mandate != null && mandate.isValid();
+    }
+
+    @Override
+    public Optional<Mandate> mandate() {
+        var mandate = snapshot.mandate;
+        return mandate != null && mandate.isValid() ? Optional.of(mandate) : Optional.empty();
+    }
+
+    @Override
+    public Optional<Mandate> await(Duration timeout) throws InterruptedException {
+        var deadline =
+                System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout); // at most 292 years, compared by subtraction
+        synchronized (turned) {
+            for (var mandate = mandate(); ; mandate = mandate()) {
+                var left = deadline - System.nanoTime();
+                if (mandate.isPresent() || left <= 0 || snapshot.phase == Phase.CLOSED) {
+                    return mandate;
+                }
+                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(left, 1_000_000));
+            }
+        }
+    }
+
+    @Override
+    public void whileLeading(LeaderTask task) {
+        if (!this.task.compareAndSet(null, task)) {
+            throw new IllegalStateException(this + " already has a task");
+        }
+        loop.execute(this::bite);
+    }
+
+    @Override
+    public boolean pulse(Duration timeout) throws InterruptedException {
+        requireOpen();
+        loop.execute(() -> turn(tenure::pulse));
+        var leads = isLeader() || await(timeout).isPresent();
+        if (!leads) {
+            requireOpen();
+        }
+        return leads;
+    }
+
+    private void requireOpen() {
+        var s = snapshot;
+        if (s.failure != null) {
+            throw new ElectionException("the candidacy in \"" + election() + "\" has failed", s.failure);
+        }
+        if (s.phase == Phase.CLOSED || s.phase == Phase.LEAVING) {
+            throw new IllegalStateException("the candidacy in \"" + election() + "\" has ended: it cannot be pulsed");
+        }
+    }
+
+    @Override
+    public Status status() {
+        var s = snapshot;
+        var validity = s.mandate == null ? null : s.mandate.validity();
+        var sinceProof = validity == null
+                ? Optional.<Duration>empty()
+                : Optional.of(
+                        Duration.ofNanos(loop.clock().nanos() - validity.since().nanos()));
+        return new Status(
+                s.phase, s.following, s.followed, s.last == null ? 0 : s.last.token(), s.lastCause, sinceProof);
+    }
+
+    @Override
+    public void resign() {
+        loop.execute(() -> turn(tenure::resign));
+    }
+
+    @Override
+    public void awaitClose() throws InterruptedException {
+        if (runsHere()) {
+            throw new IllegalStateException("awaitClose was called from a listener or task of " + this
+                    + ", which ends only after that has returned: call resign() or close() there");
+        }
+        closed.await();
+    }
+
+    @Override
+    public void close() {
+        resign();
+        if (!runsHere()) { // else we would wait for ourselves
+            awaitClosed(System.nanoTime());
+        }
+    }
+
+    Duration lease() {
+        return standing.config().lease();
+    }
+
+    /** Returns whether the caller is a listener or task of this candidacy. */
+    boolean runsHere() {
+        return events.runsHere() || work.runsHere();
+    }
+
+    /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
+    void awaitClosed(long sinceNanos) {
+        var config = standing.config();
+        var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
+        try {
+            if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                log.warn(
+                        "candidacy {} in \"{}\" did not end within {}: its work runs on, or the infrastructure does not"
+                                + " answer; the lease runs out by itself",
+                        candidate(),
+                        election(),
+                        bound);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "candidacy " + candidate() + " in \"" + election() + '"';
+    }
+
+    // ---------------------------------------------------------------- the turns of the loop
+
+    /** Gives the machine a command, then lets it see whether the work has ended, then sets the timer. */
+    private void turn(Consumer<Moment> command) {
+        var now = loop.clock().now();
+        command.accept(now);
+        if (events.idle() && work.idle()) {
+            tenure.workEnded(now);
+            over = over || tenureClosed;
+            if (over) {
+                onClosed.accept(this); // first: who has waited for the end may stand again under the same id
+            }
+        }
+        publish(snapshot.mandate); // what changed without a change of phase
+        if (over) {
+            closed.countDown();
+        }
+        wakeAt(tenure.wakeAtNanos());
+    }
+
+    /** Sets the timer, unless it goes off sooner as it is: then it finds nothing to do, and sets itself again. */
+    private void wakeAt(@Nullable Long nanos) {
+        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
+            timer.cancel();
+            timer = null;
+        }
+        if (timer == null && nanos != null) {
+            timerNanos = nanos;
+            timer = loop.at(nanos, () -> {
+                timer = null;
+                turn(tenure::tick);
+            });
+        }
+    }
+
+    private void publish(@Nullable Term mandate) {
+        var before = snapshot;
+        var next = new Snapshot(
+                mandate,
+                tenure.term(),
+                tenure.phase() == Phase.CLOSED && !over ? Phase.LEAVING : tenure.phase(),
+                tenure.followingNow(),
+                tenure.followedBefore(),
+                tenure.lastCause(),
+                tenure.failure());
+        if (next.equals(before)) {
+            return;
+        }
+        snapshot = next;
+        if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED) {
+            wakeWaiting();
+        }
+    }
+
+    private void wakeWaiting() {
+        synchronized (turned) {
+            turned.notifyAll();
+        }
+    }
+
+    /** Runs the next bite of the task, if there is a mandate to work under and none is running. */
+    private void bite() {
+        var present = task.get();
+        var mandate = working;
+        if (present == null || mandate == null || !work.idle()) {
+            return;
+        }
+        if (!events.idle()) {
+            return; // Acquired has not been heard yet: the next bite begins when it has
+        }
+        var begun = loop.clock().nanos();
+        work.submit(
+                () -> {
+                    if (mandate.isValid()) {
+                        present.run(mandate);
+                    }
+                    return null;
+                },
+                (failure, queuedNanos) -> bitten(mandate, begun, failure, queuedNanos));
+    }
+
+    private void bitten(Term mandate, long begunNanos, @Nullable Throwable failure, long queuedNanos) {
+        metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
+        var config = standing.config();
+        var pause = config.taskInterval();
+        if (failure instanceof NotLeaderException) {
+            pause = config.retryInterval(); // it heeded its mandate: no failure, and nothing to try again at once
+        } else if (failure != null && working != mandate) {
+            log.debug("the task of {} failed after its mandate had ended", this, failure);
+        } else if (failure != null) {
+            metrics.callbackFailed(election(), candidate(), failure);
+            log.error("the task of {} failed", this, failure);
+            if (config.onTaskFailure() == TaskFailure.END) {
+                turn(now -> tenure.fail(now, new ElectionException("the task of " + this + " failed", failure)));
+                return;
+            }
+            pause = config.retryInterval();
+        }
+        if (working == mandate) {
+            nextBite = loop.at(begunNanos + pause.toNanos(), this::bite);
+        }
+    }
+
+    private void tellListener(LeadershipEvent event) {
+        var listener = standing.config().listener();
+        if (listener.isEmpty()) {
+            return;
+        }
+        events.submit(
+                () -> {
+                    listener.get().onEvent(event);
+                    return null;
+                },
+                (failure, queuedNanos) -> {
+                    metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
+                    if (failure != null) {
+                        metrics.callbackFailed(election(), candidate(), failure);
+                        log.error("the listener of {} failed on {}; nothing else changes", this, event, failure);
+                    }
+                    if (event instanceof LeadershipEvent.Acquired) {
+                        loop.execute(this::bite);
+                    }
+                });
+    }
+
+    /** What the machine wants done. */
+    private final class Doing implements Tenure.Effects {
+        @Override
+        public void publish(@Nullable Term mandate) {
+            LoopCandidacy.this.publish(mandate);
+            if (mandate != null) {
+                log.info("{} leads, token {}", LoopCandidacy.this, mandate.token());
+                metrics.termBegan(election(), candidate(), mandate.token());
+            }
+        }
+
+        @Override
+        public void tell(LeadershipEvent event) {
+            tellListener(event);
+        }
+
+        @Override
+        public void startWork(Term mandate) {
+            working = mandate;
+            bite();
+        }
+
+        @Override
+        public void stopWork() {
+            working = null;
+            if (nextBite != null) {
+                nextBite.cancel(); // else it would add to those of the next mandate, which come by themselves
+                nextBite = null;
+            }
+        }
+
+        @Override
+        public void interruptWork() {
+            events.interrupt();
+            work.interrupt();
+        }
+
+        @Override
+        public void halt(Term mandate) {
+            log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", mandate);
+            Runtime.getRuntime().halt(HALTED);
+        }
+
+        @Override
+        public void ended(Term mandate, Cause cause, Duration held, String detail) {
+            log.info(
+                    "{} leads no more: {}{}, token {}, held {}",
+                    LoopCandidacy.this,
+                    cause,
+                    detail.isEmpty() ? "" : " (" + detail + ")",
+                    mandate.token(),
+                    held);
+            metrics.termEnded(election(), candidate(), cause, held);
+        }
+
+        @Override
+        public void closed() {
+            tenureClosed = true;
+        }
+    }
+
+    /** Carries the reports of the seat to the loop. */
+    private final class Reports implements Claimant {
+        private void report(Consumer<Moment> command) {
+            loop.execute(() -> turn(command));
+        }
+
+        @Override
+        public void granted(long token, Proof proof) {
+            report(now -> tenure.granted(now, token, proof));
+        }
+
+        @Override
+        public void proven(long token, Proof proof) {
+            report(now -> tenure.proven(now, token, proof));
+        }
+
+        @Override
+        public void asked(long token, Cause cause, Duration within) {
+            report(now -> tenure.asked(now, token, cause, within));
+        }
+
+        @Override
+        public void lost(long token, Cause cause) {
+            report(now -> tenure.lost(now, token, cause));
+        }
+
+        @Override
+        public void following(Optional<String> leader) {
+            report(now -> tenure.following(leader));
+        }
+
+        @Override
+        public void ended() {
+            report(tenure::electionEnded);
+        }
+
+        @Override
+        public void failed(ElectionException error) {
+            report(now -> tenure.fail(now, error));
+        }
+
+        @Override
+        public void left() {
+            report(now -> tenure.left());
+        }
+
+        @Override
+        public void attempted(Metrics.Attempt attempt, Duration latency) {
+            loop.execute(() -> metrics.attempted(election(), candidate(), attempt, latency));
+        }
+    }
+}

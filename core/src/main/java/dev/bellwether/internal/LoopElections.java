@@ -1,0 +1,241 @@
+package dev.bellwether.internal;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
+import dev.bellwether.Names;
+import dev.bellwether.Roster;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.RosterCarrier;
+import dev.bellwether.spi.RosterStanding;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All candidacies of one backend, on one loop. Thread-safe. */
+public final class LoopElections implements Elections {
+    private static final Logger log = LoggerFactory.getLogger(Elections.class);
+    private static final long SWEEP_NANOS = 500_000_000L;
+
+    private final Arbiter arbiter;
+    private final Optional<RosterCarrier> carrier;
+    private final ElectionsConfig config;
+    private final Metrics metrics;
+    private final Loop loop;
+    private final Executor executor;
+    private final @Nullable ExecutorService ownExecutor;
+    private final Map<Key, LoopCandidacy> candidacies = new ConcurrentHashMap<>();
+    private final Map<RosterKey, LoopRoster> rosters = new ConcurrentHashMap<>();
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private record Key(String election, String candidate) {}
+
+    private record RosterKey(String roster, String group, String member) {}
+
+    private LoopElections(Arbiter arbiter, Optional<RosterCarrier> carrier, ElectionsConfig config) {
+        this.arbiter = arbiter;
+        this.carrier = carrier;
+        this.config = config;
+        metrics = new QuietMetrics(config.metrics());
+        loop = config.loop().orElseGet(() -> {
+            var thread = new LoopThread(Clock.system(), config.pauseBound(), this::stalled);
+            thread.start();
+            return thread;
+        });
+        if (config.executor().isPresent()) {
+            ownExecutor = null;
+            executor = config.executor().get();
+        } else {
+            ownExecutor = Executors.newCachedThreadPool(new WorkThreads());
+            executor = ownExecutor;
+        }
+        loop.execute(this::sweep);
+    }
+
+    /** Holds elections over a backend. */
+    public static LoopElections over(Backend backend, ElectionsConfig config) {
+        return new LoopElections(
+                backend instanceof LeaseStore store ? new LeaseArbiter(store) : (Arbiter) backend,
+                backend.rosters(),
+                config);
+    }
+
+    @Override
+    public Candidacy stand(String election, CandidacyConfig settings) {
+        requireOpen();
+        Names.election(election);
+        arbiter.check(election, settings);
+        var key = new Key(election, settings.candidateOrNew());
+        var standing = new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings);
+        var candidacy = new LoopCandidacy(
+                standing,
+                arbiter,
+                loop,
+                settings.executor().orElse(executor),
+                metrics,
+                config.pauseBound(),
+                ended -> candidacies.remove(key, ended));
+        var present = candidacies.putIfAbsent(key, candidacy);
+        if (closed.get()) { // meanwhile; it may have overlooked us
+            candidacies.remove(key, candidacy);
+            requireOpen();
+        }
+        if (present != null) {
+            throw new ElectionException("candidate \"" + key.candidate() + "\" already stands for \"" + election
+                    + "\" here: close that candidacy first, or give this one another id");
+        }
+        candidacy.start();
+        return candidacy;
+    }
+
+    @Override
+    public Roster roster(String name, RosterConfig settings) {
+        requireOpen();
+        Names.election(name);
+        var carries = carrier.orElseThrow(() -> new ElectionException(arbiter.describe()
+                + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
+        carries.check(name, settings);
+        var key = new RosterKey(name, settings.group(), settings.memberOrNew());
+        if (rosters.containsKey(key)) {
+            throw new ElectionException("member \"" + key.member() + "\" of roster \"" + name + "\", group "
+                    + key.group() + ", is here already: close it first, or give this one another id");
+        }
+        var standing = new RosterStanding(name, key.member(), UUID.randomUUID().toString(), settings);
+        var roster = new LoopRoster(
+                standing,
+                carries,
+                loop,
+                settings.executor().orElse(executor),
+                metrics,
+                config.pauseBound(),
+                ended -> rosters.remove(key, ended));
+        rosters.put(key, roster);
+        if (closed.get()) { // meanwhile; it may have overlooked us
+            rosters.remove(key, roster);
+            roster.abandon();
+            requireOpen();
+        }
+        roster.start();
+        return roster;
+    }
+
+    @Override
+    public Election election(String name) {
+        requireOpen();
+        return new SeatElection(Names.election(name), arbiter, loop, executor, config.requestTimeout());
+    }
+
+    @Override
+    public List<String> list() {
+        requireOpen();
+        return Requests.answer(arbiter.list(), config.requestTimeout(), "list the elections on " + arbiter.describe())
+                .stream()
+                .sorted()
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        var open = List.copyOf(candidacies.values());
+        var members = List.copyOf(rosters.values());
+        open.forEach(Candidacy::resign);
+        members.forEach(LoopRoster::resign);
+        if (open.stream().anyMatch(LoopCandidacy::runsHere) || members.stream().anyMatch(LoopRoster::runsHere)) {
+            var closer = new Thread(() -> finish(open, members), "bellwether-close"); // we would wait for ourselves
+            closer.setDaemon(true);
+            closer.start();
+        } else {
+            finish(open, members);
+        }
+    }
+
+    /** Waits for all who have resigned, no longer than for the one who may take longest; then lets go of everything. */
+    private void finish(List<LoopCandidacy> resigned, List<LoopRoster> members) {
+        var since = System.nanoTime();
+        resigned.forEach(candidacy -> candidacy.awaitClosed(since));
+        members.forEach(member -> member.awaitClosed(since));
+        arbiter.close();
+        loop.execute(() -> {
+            candidacies.values().forEach(LoopCandidacy::abandon);
+            rosters.values().forEach(LoopRoster::abandon);
+            loop.close();
+        });
+        if (ownExecutor != null) {
+            ownExecutor.shutdown();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "elections on " + arbiter.describe();
+    }
+
+    private void requireOpen() {
+        if (closed.get()) {
+            throw new IllegalStateException("the " + this + " are closed");
+        }
+    }
+
+    private void stalled(Duration length, String how) {
+        log.warn("{}", describeStall(length, how));
+        metrics.stalled(length);
+    }
+
+    /** Says what a stall meant for those who stand: nothing, if it was much shorter than the shortest lease. */
+    String describeStall(Duration length, String how) {
+        return "this process did not run for %d ms (%s); %s"
+                .formatted(
+                        length.toMillis(),
+                        how,
+                        candidacies.values().stream()
+                                .map(LoopCandidacy::lease)
+                                .min(Comparator.naturalOrder())
+                                .map(lease -> "the shortest lease here is " + lease.toMillis() + " ms")
+                                .orElse("nobody stands here"));
+    }
+
+    /** Lets each candidacy look at the clocks now and then, since no timer is due right after a suspension. */
+    private void sweep() {
+        loop.at(loop.clock().nanos() + SWEEP_NANOS, this::sweep); // first: whatever one of them throws, we go on
+        candidacies.values().forEach(LoopCandidacy::check);
+        rosters.values().forEach(LoopRoster::check);
+    }
+
+    /** Names the threads of listeners and tasks. */
+    private static final class WorkThreads implements ThreadFactory {
+        private static final AtomicLong SERIAL = new AtomicLong();
+
+        @Override
+        public Thread newThread(Runnable work) {
+            var thread = new Thread(work, "bellwether-work-" + SERIAL.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        }
+    }
+}

@@ -1,0 +1,480 @@
+package dev.bellwether.internal;
+
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import dev.bellwether.Metrics;
+import dev.bellwether.RoleTask;
+import dev.bellwether.Roster;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterEvent;
+import dev.bellwether.RosterMode;
+import dev.bellwether.spi.GroupMembership;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.RosterCarrier;
+import dev.bellwether.spi.RosterStanding;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A member of a roster on a loop: a {@link RosterSeat} for each partition, and one {@link RosterDriver} that decides for all of them.
+ *
+ * <p>The public methods are for any thread. They read what the seats have published, or send a command to the loop; all else is confined
+ * to the loop.
+ */
+final class LoopRoster implements Roster {
+    private static final Logger log = LoggerFactory.getLogger(Roster.class);
+    private static final long SLICE_NANOS = 20_000_000;
+
+    private final RosterStanding standing;
+    private final RosterConfig config;
+    private final Loop loop;
+    private final Executor executor;
+    private final Metrics metrics;
+    private final Consumer<LoopRoster> onClosed;
+    private final OnLoop observer;
+    private final GroupMembership membership;
+    private final RosterDriver driver;
+    private final RosterSeat[] seats;
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
+    private final ThreadLocal<Boolean> listening = ThreadLocal.withInitial(() -> false);
+    private volatile int roleCount;
+    private volatile @Nullable RoleWork work;
+    private int over;
+    private boolean leaving;
+    private boolean ended;
+
+    /** Guards nothing but the wait of {@link #await}. */
+    private final Object turned = new Object();
+
+    LoopRoster(
+            RosterStanding standing,
+            RosterCarrier carrier,
+            Loop loop,
+            Executor executor,
+            Metrics metrics,
+            Duration pauseBound,
+            Consumer<LoopRoster> onClosed) {
+        this.standing = standing;
+        this.loop = loop;
+        this.executor = executor;
+        this.metrics = metrics;
+        this.onClosed = onClosed;
+        config = standing.config();
+        roleCount = config.roles();
+        observer = new OnLoop(loop);
+        membership = carrier.join(standing, observer, loop);
+        driver = config.mode() == RosterMode.EXCLUSIVE
+                ? new RosterClaims(standing, loop, new Doing(), membership)
+                : new RosterInduction(standing, loop, new Doing(), membership, carrier.readsAreFenced());
+        seats = new RosterSeat[config.partitions()];
+        var owner = new Turns();
+        for (var i = 0; i < seats.length; i++) {
+            var seat = new Standing(
+                    standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.tenure());
+            seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
+        }
+    }
+
+    void start() {
+        config.advice().forEach(advice -> log.warn("{}: {}", this, advice));
+        loop.execute(() -> {
+            observer.bind(driver);
+            for (var seat : seats) {
+                seat.start();
+            }
+            driver.act();
+        });
+    }
+
+    /** Lets overdue deadlines take effect; called now and then, in case the clocks jumped. */
+    void check() {
+        for (var seat : seats) {
+            seat.check();
+        }
+    }
+
+    /** The loop is about to stop. */
+    void abandon() {
+        for (var seat : seats) {
+            seat.abandon();
+        }
+        finish();
+    }
+
+    // ---------------------------------------------------------------- for any thread
+
+    @Override
+    public String name() {
+        return standing.roster();
+    }
+
+    @Override
+    public String member() {
+        return standing.member();
+    }
+
+    @Override
+    public int roleCount() {
+        return roleCount;
+    }
+
+    @Override
+    public boolean leads(int role) {
+        if (role < 0 || role >= roleCount) {
+            return false;
+        }
+        var mandate = seats[RoleMap.partitionOf(role, seats.length)].mandate();
+        return mandate != null && mandate.isValid();
+    }
+
+    @Override
+    public List<Integer> roles() {
+        var count = roleCount;
+        var leads = new boolean[seats.length];
+        for (var i = 0; i < seats.length; i++) {
+            var mandate = seats[i].mandate();
+            leads[i] = mandate != null && mandate.isValid();
+        }
+        var roles = new ArrayList<Integer>();
+        for (var role = 0; role < count; role++) {
+            if (leads[RoleMap.partitionOf(role, seats.length)]) {
+                roles.add(role);
+            }
+        }
+        return List.copyOf(roles);
+    }
+
+    @Override
+    public Optional<Mandate> mandate(int role) {
+        if (role < 0 || role >= roleCount) {
+            return Optional.empty();
+        }
+        var mandate = seats[RoleMap.partitionOf(role, seats.length)].mandate();
+        return mandate != null && mandate.isValid() ? Optional.of(mandate) : Optional.empty();
+    }
+
+    @Override
+    public int roleOf(String key) {
+        return roleOfSlot(slotOf(key));
+    }
+
+    @Override
+    public int slotOf(String key) {
+        return RoleMap.slotOf(key, config.slots());
+    }
+
+    @Override
+    public int roleOfSlot(int slot) {
+        return RoleMap.roleOfSlot(slot, roleCount);
+    }
+
+    @Override
+    public void resize(int roles) {
+        RosterConfig.builder().roles(roles); // refuses what is no number of roles
+        loop.execute(() -> resized(roles));
+    }
+
+    @Override
+    public void whileLeading(RoleTask task) {
+        var present = new RoleWork(
+                name(), task, config, loop, executor, metrics, p -> seats[p].bites(), p -> seats[p].bitten());
+        synchronized (turned) {
+            if (work != null) {
+                throw new IllegalStateException(this + " already has a task");
+            }
+            work = present;
+        }
+        loop.execute(() -> {
+            for (var i = 0; i < seats.length; i++) {
+                var mandate = seats[i].mandate();
+                if (mandate != null && seats[i].events().idle()) {
+                    present.start(i, rolesOf(i), mandate);
+                }
+            }
+        });
+    }
+
+    @Override
+    public boolean await(int roles, Duration timeout) throws InterruptedException {
+        var deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
+        synchronized (turned) {
+            while (roles().size() < roles) {
+                var left = deadline - System.nanoTime();
+                if (left <= 0 || closed.getCount() == 0) {
+                    return false;
+                }
+                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(1_000_000, Math.min(left, SLICE_NANOS)));
+            }
+            return true;
+        }
+    }
+
+    @Override
+    public Optional<ElectionException> failure() {
+        return Optional.ofNullable(failure.get());
+    }
+
+    @Override
+    public void resign() {
+        if (closing.compareAndSet(false, true)) {
+            loop.execute(() -> {
+                var linger = driver.leaving();
+                leaving = !linger.isZero();
+                loop.at(loop.clock().nanos() + linger.toNanos(), () -> {
+                    for (var seat : seats) {
+                        seat.resign();
+                    }
+                });
+            });
+        }
+    }
+
+    @Override
+    public void close() {
+        resign();
+        if (!runsHere()) { // else we would wait for ourselves
+            awaitClosed(System.nanoTime());
+        }
+    }
+
+    boolean runsHere() {
+        var present = work;
+        return listening.get() || (present != null && present.runsHere());
+    }
+
+    /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
+    void awaitClosed(long sinceNanos) {
+        var tenure = config.tenure();
+        var bound = tenure.standDownBudget().plus(tenure.renewInterval().multipliedBy(2));
+        if (config.mode() == RosterMode.OVERLAPPING) {
+            bound = bound.plus(config.threshold());
+        }
+        try {
+            if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                log.warn(
+                        "{} did not end within {}: its work runs on, or the infrastructure does not answer",
+                        this,
+                        bound);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    RosterStanding standing() {
+        return standing;
+    }
+
+    @Override
+    public String toString() {
+        return "member " + member() + " of roster \"" + name() + "\", group " + config.group();
+    }
+
+    // ---------------------------------------------------------------- the turns of the loop
+
+    private List<Integer> rolesOf(int partition) {
+        return RoleMap.rolesOf(partition, seats.length, 0, roleCount);
+    }
+
+    private void resized(int roles) {
+        var before = roleCount;
+        roleCount = roles;
+        for (var i = 0; i < seats.length; i++) {
+            var mandate = seats[i].mandate();
+            if (mandate == null) {
+                continue;
+            }
+            var added = RoleMap.rolesOf(i, seats.length, before, roles);
+            var removed = RoleMap.rolesOf(i, seats.length, roles, before);
+            if (!added.isEmpty()) {
+                tell(i, new RosterEvent.Gained(added, mandate), added);
+            } else if (!removed.isEmpty()) {
+                stop(removed);
+                tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
+            }
+        }
+        wakeWaiting();
+    }
+
+    /** Tells the listener; then lets the tasks of these roles run, if they are led still. */
+    private void tell(int partition, RosterEvent event, List<Integer> toStart) {
+        var listener = config.listener();
+        if (listener.isEmpty()) {
+            startWork(partition, toStart, event);
+            return;
+        }
+        seats[partition]
+                .events()
+                .submit(
+                        () -> {
+                            listening.set(true);
+                            try {
+                                listener.get().onEvent(event);
+                            } finally {
+                                listening.remove();
+                            }
+                            return null;
+                        },
+                        (failed, queuedNanos) -> {
+                            if (failed != null) {
+                                metrics.callbackFailed(name(), member(), failed);
+                                log.error("the listener of {} failed on {}; nothing else changes", this, event, failed);
+                            }
+                            startWork(partition, toStart, event);
+                        });
+    }
+
+    private void startWork(int partition, List<Integer> roles, RosterEvent event) {
+        var present = work;
+        var now = seats[partition].mandate();
+        if (present != null && event instanceof RosterEvent.Gained gained && gained.mandate() == now && now != null) {
+            present.start(
+                    partition, roles.stream().filter(role -> role < roleCount).toList(), now);
+        }
+    }
+
+    private void stop(List<Integer> roles) {
+        var present = work;
+        if (present != null) {
+            present.stop(roles);
+        }
+    }
+
+    private void wakeWaiting() {
+        synchronized (turned) {
+            turned.notifyAll();
+        }
+    }
+
+    private void finish() {
+        if (!ended) {
+            ended = true;
+            driver.end();
+            membership.close();
+            onClosed.accept(this);
+            closed.countDown();
+            wakeWaiting();
+        }
+    }
+
+    /** What seats tell. */
+    private final class Turns implements RosterSeat.Owner {
+        @Override
+        public void turned(int partition, LeadershipEvent event) {
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                metrics.termBegan(
+                        acquired.election(), member(), acquired.mandate().token());
+            }
+            var roles = rolesOf(partition);
+            if (roles.isEmpty()) {
+                return;
+            }
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                tell(partition, new RosterEvent.Gained(roles, acquired.mandate()), roles);
+            } else if (event instanceof LeadershipEvent.Revoked revoked) {
+                tell(partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()), List.of());
+            } else if (event instanceof LeadershipEvent.Fenced fenced) {
+                tell(partition, new RosterEvent.Fenced(roles, fenced.mandate(), fenced.cause()), List.of());
+            }
+        }
+
+        @Override
+        public void working(int partition, Term mandate) {} // once the listener has heard of it
+
+        @Override
+        public void stopped(int partition) {
+            stop(rolesOf(partition));
+        }
+
+        @Override
+        public void interrupt(int partition) {
+            var present = work;
+            if (present != null) {
+                present.interrupt(partition);
+            }
+        }
+
+        @Override
+        public void ended(Standing seat, Term mandate, Cause cause, Duration held) {
+            metrics.termEnded(seat.election(), member(), cause, held);
+        }
+
+        @Override
+        public void changed() {
+            wakeWaiting();
+        }
+    }
+
+    /** What the driver reports. */
+    private final class Doing implements RosterDriver.Reports {
+        @Override
+        public void granted(int partition, long token, Proof proof) {
+            seats[partition].granted(token, proof);
+        }
+
+        @Override
+        public void proven(int partition, long token, Proof proof) {
+            seats[partition].proven(token, proof);
+        }
+
+        @Override
+        public void asked(int partition, long token, Cause cause) {
+            seats[partition].asked(token, cause);
+        }
+
+        @Override
+        public void lost(int partition, long token, Cause cause) {
+            seats[partition].lost(token, cause);
+        }
+
+        @Override
+        public void left(int partition) {
+            seats[partition].left();
+            over++;
+            if (over == seats.length) {
+                if (leaving) {
+                    finish();
+                } else {
+                    leaving = true;
+                    membership.leave();
+                }
+            }
+        }
+
+        @Override
+        public void failed(ElectionException error) {
+            if (failure.compareAndSet(null, error)) {
+                log.error("{} has failed", LoopRoster.this, error);
+                tell(0, new RosterEvent.Failed(name(), error), List.of());
+                closing.set(true);
+                for (var seat : seats) {
+                    seat.resign();
+                }
+            }
+        }
+
+        @Override
+        public void gone() {
+            if (over == seats.length) {
+                finish();
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package dev.bellwether.internal;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.GroupObserver;
+import dev.bellwether.spi.Loop;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Carries what a group tells to the loop. Thread-safe. */
+final class OnLoop implements GroupObserver {
+    private final Loop loop;
+    private final List<Consumer<GroupObserver>> waiting = new ArrayList<>();
+    private @Nullable GroupObserver bound; // like what waits, confined to the loop
+
+    OnLoop(Loop loop) {
+        this.loop = loop;
+    }
+
+    /** Tells what came so far, and all that comes; on the loop. */
+    void bind(GroupObserver observer) {
+        bound = observer;
+        waiting.forEach(report -> report.accept(observer));
+        waiting.clear();
+    }
+
+    private void report(Consumer<GroupObserver> report) {
+        loop.execute(() -> {
+            if (bound == null) {
+                waiting.add(report);
+            } else {
+                report.accept(bound);
+            }
+        });
+    }
+
+    @Override
+    public void assigned(Collection<Integer> partitions) {
+        var copy = List.copyOf(partitions);
+        report(observer -> observer.assigned(copy));
+    }
+
+    @Override
+    public void revoking(Collection<Integer> partitions) {
+        var copy = List.copyOf(partitions);
+        report(observer -> observer.revoking(copy));
+    }
+
+    @Override
+    public void lost(Collection<Integer> partitions) {
+        var copy = List.copyOf(partitions);
+        report(observer -> observer.lost(copy));
+    }
+
+    @Override
+    public void committed(long number, Commit outcome) {
+        report(observer -> observer.committed(number, outcome));
+    }
+
+    @Override
+    public void read(int partition, long offset, long writtenMillis, byte[] record) {
+        report(observer -> observer.read(partition, offset, writtenMillis, record));
+    }
+
+    @Override
+    public void caughtUp() {
+        report(GroupObserver::caughtUp);
+    }
+
+    @Override
+    public void beganAnew() {
+        report(GroupObserver::beganAnew);
+    }
+
+    @Override
+    public void failed(ElectionException error) {
+        report(observer -> observer.failed(error));
+    }
+
+    @Override
+    public void left() {
+        report(GroupObserver::left);
+    }
+}

@@ -1,0 +1,27 @@
+package dev.bellwether.spi;
+
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+
+/**
+ * A backend that decides by itself who gets a seat, and tells us: a Kafka group, a queue of ZooKeeper nodes. It drives a
+ * {@link Seat} per candidacy and reports to its {@link Claimant}.
+ */
+public non-sealed interface Arbiter extends Backend {
+
+    /** Makes the seat of one candidacy. Nothing is done or asked before {@link Seat#claim}. */
+    Seat seat(Standing standing, Claimant claimant, Loop loop);
+
+    /** Reads the seat, with its candidates. */
+    CompletionStage<View> read(String election, Loop loop);
+
+    /** Tells the watcher of changes, vacancies too, beginning with what is the case now; on any thread. */
+    LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop);
+
+    /** Carries out an operator's order, on whatever thread it likes. Returns false if there was nobody to order. */
+    CompletionStage<Boolean> order(String election, Order order);
+
+    /** Returns the names of all elections that were not deleted. */
+    CompletionStage<List<String>> list();
+}

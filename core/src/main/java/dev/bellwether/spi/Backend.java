@@ -1,0 +1,41 @@
+package dev.bellwether.spi;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What elections run on. There are two kinds: a {@link LeaseStore} keeps one row per election and is asked; an
+ * {@link Arbiter} decides by itself and tells us.
+ */
+public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbiter {
+
+    /** Returns what kind of infrastructure this is, and where, without secrets: for logs and messages. */
+    String describe();
+
+    /**
+     * Refuses, with an {@link ElectionException} that says what would be right, a name or settings that this backend
+     * cannot honour. By default everything is accepted.
+     */
+    default void check(String election, CandidacyConfig config) {}
+
+    /**
+     * Returns what an operator should mend, a sentence each: what is a danger to elections here, or to their being held at all. It
+     * asks the infrastructure and may wait for it; never call it on the loop. By default there is nothing.
+     *
+     * @throws dev.bellwether.UnavailableException if the infrastructure does not answer
+     */
+    default List<String> warnings() {
+        return List.of();
+    }
+
+    /** Returns what carries rosters here; by default nothing does. */
+    default Optional<RosterCarrier> rosters() {
+        return Optional.empty();
+    }
+
+    /** Lets go of what the backend holds; of a client that the user passed in, nothing. Idempotent. */
+    @Override
+    void close();
+}

@@ -1,0 +1,336 @@
+package dev.bellwether.spi;
+
+import dev.bellwether.ElectionException;
+import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Where to connect: {@code scheme:body?name=value&name=value}, where the body may be {@code //user:password@hosts/path}.
+ *
+ * <p>Immutable. Placeholders, <code>${env:NAME}</code> and <code>${file:/path}</code>, are filled in when it is parsed.
+ * {@link #toString} shows placeholders as they were written, and stars for the password and for every parameter whose name
+ * speaks of a secret; {@link #redact} does the same for the messages of a driver. Nothing else here repeats a value.
+ */
+public final class ConnectUri {
+    private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]{0,30}):(.*)", Pattern.DOTALL);
+    private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{(env|file):([^}]*)\\}");
+    private static final Pattern USER_INFO = Pattern.compile("//([^/?#@:]*)(:([^/?#]*))?@");
+    private static final Pattern SECRET_NAME = Pattern.compile(
+            "pass|secret|token|credential|jaas|private|keystore|truststore|\\bkey\\b|apikey|pwd|nkey|jwt",
+            Pattern.CASE_INSENSITIVE);
+    /** From the first colon after the user's name to the last at sign. */
+    private static final Pattern PASSWORD = Pattern.compile(
+            "(//|^[a-zA-Z][a-zA-Z0-9+.-]*:(?!.*//.*@))((?:\\$\\{[^}]*\\}|[^:@/?#])*+):(.*)@", Pattern.DOTALL);
+
+    /** What stands before the at sign without a colon: a user, or a token. */
+    private static final Pattern TOKEN =
+            Pattern.compile("^([a-zA-Z][a-zA-Z0-9+.-]*://)((?:\\$\\{[^}]*\\}|[^:@/?#;])++)@");
+
+    private static final Pattern PARENTHESISED = Pattern.compile("\\(([^()=]*)=([^)]*)\\)");
+    private static final Pattern PARAMETERS = Pattern.compile("[?;]");
+    private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
+    private static final String STARS = "***";
+
+    private final String scheme;
+    private final String expanded;
+    private final String shown;
+    private final String body;
+    private final String authority;
+    private final String path;
+    private final Optional<String> userInfo;
+    private final Map<String, String> parameters;
+    private final List<String> secrets;
+
+    private ConnectUri(String scheme, String text) {
+        this.scheme = scheme;
+        secrets = new ArrayList<>();
+        expanded = expand(text, secrets);
+        shown = conceal(text);
+        conceal(expanded); // only to learn its secrets
+        // the parts are found before placeholders are filled in: a secret may hold any character
+        var query = text.indexOf('?');
+        var raw = text.substring(scheme.length() + 1, query < 0 ? text.length() : query);
+        body = expand(raw, secrets);
+        var plain =
+                PLACEHOLDER.matcher(raw).replaceAll(m -> "_".repeat(m.group().length()));
+        var hasHosts = plain.startsWith("//");
+        var slash = hasHosts ? plain.indexOf('/', 2) : -1;
+        var hostsEnd = slash < 0 ? plain.length() : slash;
+        var at = hasHosts ? plain.substring(2, hostsEnd).lastIndexOf('@') + 2 : 1;
+        authority = hasHosts ? expand(raw.substring(at < 2 ? 2 : at + 1, hostsEnd), secrets) : "";
+        path = hasHosts ? expand(raw.substring(hostsEnd), secrets) : "";
+        userInfo = at < 2 ? Optional.empty() : Optional.of(userInfo(raw.substring(2, at), plain.substring(2, at)));
+        parameters = query < 0 ? Map.of() : parametersOf(text.substring(query + 1));
+    }
+
+    /**
+     * Parses a URI.
+     *
+     * @throws ElectionException if it is malformed or a placeholder cannot be filled
+     */
+    public static ConnectUri parse(String text) {
+        var matcher = SCHEME.matcher(text.strip());
+        if (!matcher.matches()) {
+            throw new ElectionException(
+                    "the URI has no scheme: it must begin like jdbc:, kafka:, nats:, zk: or memory:");
+        }
+        return new ConnectUri(matcher.group(1).toLowerCase(Locale.ROOT), text.strip());
+    }
+
+    /**
+     * Connects through the provider that knows the scheme.
+     *
+     * @throws ElectionException if none does
+     */
+    public Backend connect() {
+        var known = new TreeMap<String, ElectionsProvider>();
+        for (var provider : ServiceLoader.load(ElectionsProvider.class)) {
+            provider.schemes().forEach(s -> known.putIfAbsent(s, provider));
+        }
+        var provider = known.get(scheme);
+        if (provider == null) {
+            throw new ElectionException("no backend for the scheme \"" + scheme + ":\": on the class path are "
+                    + String.join(
+                            ", ", known.keySet().stream().map(s -> s + ":").toList())
+                    + "; add the backend's jar, or correct the scheme");
+        }
+        return provider.connect(this);
+    }
+
+    /** Returns the scheme in lower case. */
+    public String scheme() {
+        return scheme;
+    }
+
+    /**
+     * Returns the whole URI with placeholders filled in as they are, secrets and all: for a driver, never for a message. A secret
+     * with characters that mean something in a URI is better handed over by {@link #parameter}.
+     */
+    public String expanded() {
+        return expanded;
+    }
+
+    /** Returns what stands between the scheme's colon and the question mark, secrets and all. */
+    public String body() {
+        return body;
+    }
+
+    /** Returns the hosts, such as {@code a:1,b:2}; empty if the body has none. */
+    public String authority() {
+        return authority;
+    }
+
+    /** Returns what follows the hosts, beginning with a slash; empty if nothing does. */
+    public String path() {
+        return path;
+    }
+
+    /** Returns what stands before the {@code @}, a password included. */
+    public Optional<String> userInfo() {
+        return userInfo;
+    }
+
+    /** Returns a parameter. */
+    public Optional<String> parameter(String name) {
+        return Optional.ofNullable(parameters.get(name));
+    }
+
+    /** Returns all parameters, in the order in which they were written. */
+    public Map<String, String> parameters() {
+        return Collections.unmodifiableMap(parameters);
+    }
+
+    /**
+     * Refuses parameters other than these.
+     *
+     * @throws ElectionException if there are any, naming the first and what is known
+     */
+    public void requireKnown(Collection<String> names) {
+        for (var name : parameters.keySet()) {
+            if (!names.contains(name)) {
+                throw new ElectionException(redact("unknown parameter \"" + name + "\" in " + this + ": "
+                        + (names.isEmpty() ? "none is known here" : "known are " + String.join(", ", names))));
+            }
+        }
+    }
+
+    /** Returns a message with the secrets of this URI replaced by stars. */
+    public String redact(String message) {
+        var redacted = message.replace(expanded, shown);
+        for (var secret : secrets) {
+            redacted = redacted.replace(secret, STARS);
+        }
+        return redacted;
+    }
+
+    /** Returns the URI without secrets. */
+    @Override
+    public String toString() {
+        return shown;
+    }
+
+    private static String expand(String text, List<String> secrets) {
+        var matcher = PLACEHOLDER.matcher(text);
+        var filled = new StringBuilder();
+        while (matcher.find()) {
+            var value = matcher.group(1).equals("env") ? fromEnvironment(matcher.group(2)) : fromFile(matcher.group(2));
+            remember(value, secrets);
+            matcher.appendReplacement(filled, Matcher.quoteReplacement(value));
+        }
+        return matcher.appendTail(filled).toString();
+    }
+
+    private static String fromEnvironment(String name) {
+        var value = System.getenv(name);
+        if (value == null) {
+            throw new ElectionException("the URI refers to the environment variable " + name + ", which is not set");
+        }
+        return value;
+    }
+
+    private static String fromFile(String name) {
+        try {
+            return Files.readString(Path.of(name)).strip();
+        } catch (IOException | InvalidPathException | SecurityException e) {
+            throw new ElectionException(
+                    "the URI refers to the file " + name + ", which cannot be read: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Returns the text with stars for its secrets, which are remembered. Where an odd character makes it unclear how far a
+     * secret goes, it goes as far as it can: too much is hidden rather than too little.
+     */
+    private String conceal(String text) {
+        var user = USER_INFO.matcher(text);
+        if (user.find() && user.group(3) != null) {
+            remember(user.group(3), secrets);
+        }
+        // Parameters first: an at sign in one of them must not be taken for the end of a password.
+        var shownText = PASSWORD.matcher(concealParameters(text)).replaceFirst(m -> {
+            remember(m.group(3), secrets);
+            return Matcher.quoteReplacement(m.group(1) + m.group(2) + ":" + shownAs(m.group(3)) + "@");
+        });
+        shownText = TOKEN.matcher(shownText).replaceFirst(m -> {
+            remember(m.group(2), secrets);
+            return Matcher.quoteReplacement(m.group(1) + shownAs(m.group(2)) + "@");
+        });
+        return PARENTHESISED.matcher(shownText).replaceAll(m -> {
+            if (!SECRET_NAME.matcher(m.group(1)).find()) {
+                return Matcher.quoteReplacement(m.group());
+            }
+            remember(m.group(2), secrets);
+            return Matcher.quoteReplacement("(" + m.group(1) + "=" + shownAs(m.group(2)) + ")");
+        });
+    }
+
+    private String concealParameters(String text) {
+        var parameters = PARAMETERS.matcher(text);
+        if (!parameters.find()) {
+            return text;
+        }
+        var shownParts = new StringJoiner("&");
+        var hidden = false;
+        for (var part : text.substring(parameters.start()).split("&", -1)) {
+            var shownPart = hidden && part.indexOf('=') < 0 ? concealed("", part) : concealPart(part);
+            hidden = shownPart.endsWith(STARS);
+            shownParts.add(shownPart);
+        }
+        return text.substring(0, parameters.start()) + shownParts;
+    }
+
+    private String concealPart(String part) {
+        var name = PARAMETER_NAME.matcher(part);
+        while (name.find()) {
+            if (SECRET_NAME.matcher(name.group(1)).find()) {
+                return concealed(part.substring(0, name.end()), part.substring(name.end()));
+            }
+        }
+        return part;
+    }
+
+    private String concealed(String before, String secret) {
+        remember(secret, secrets);
+        if (secret.indexOf(';') >= 0) {
+            remember(secret.substring(0, secret.indexOf(';')), secrets); // some drivers end it there
+        }
+        return before + shownAs(secret);
+    }
+
+    /** A placeholder is no secret, and says more than stars. */
+    private static String shownAs(String value) {
+        return PLACEHOLDER.matcher(value).matches() ? value : STARS;
+    }
+
+    private static void remember(String secret, List<String> secrets) {
+        if (secret.length() > 2) {
+            secrets.add(secret);
+            var decoded = decodeQuietly(secret);
+            if (decoded.length() > 2 && !decoded.equals(secret)) {
+                secrets.add(decoded);
+            }
+        }
+    }
+
+    private Map<String, String> parametersOf(String query) {
+        var found = new LinkedHashMap<String, String>();
+        for (var pair : query.split("&", -1)) {
+            if (pair.isEmpty()) {
+                continue;
+            }
+            var equals = pair.indexOf('=');
+            if (equals < 1) {
+                throw new ElectionException("a parameter of " + this + " is not of the form name=value");
+            }
+            var name = decode(pair.substring(0, equals));
+            if (found.put(name, value(pair.substring(equals + 1))) != null) {
+                throw new ElectionException(redact("the parameter \"" + name + "\" stands twice in " + this));
+            }
+        }
+        return found;
+    }
+
+    /** Decodes user and password, each for itself; a secret that was filled in is taken as it is. */
+    private String userInfo(String raw, String plain) {
+        var colon = plain.indexOf(':');
+        return colon < 0 ? value(raw) : value(raw.substring(0, colon)) + ":" + value(raw.substring(colon + 1));
+    }
+
+    private String value(String raw) {
+        return PLACEHOLDER.matcher(raw).find() ? expand(raw, secrets) : decode(raw);
+    }
+
+    private static String decode(String text) {
+        try {
+            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            throw new ElectionException(
+                    "the URI holds a % that is not followed by two hexadecimal digits; write it as %25");
+        }
+    }
+
+    private static String decodeQuietly(String text) {
+        try {
+            return decode(text);
+        } catch (ElectionException e) {
+            return text; // parse() will complain of it, if it stands where it matters
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.bellwether.spi;
+
+import dev.bellwether.ElectionException;
+import java.util.Collection;
+
+/** What a {@link RosterCarrier} tells core. Thread-safe: reports are carried to the loop, in order per calling thread. */
+public interface GroupObserver {
+
+    /** These partitions are ours, beside those that were. */
+    void assigned(Collection<Integer> partitions);
+
+    /**
+     * These are to move on. The group waits for {@link GroupMembership#revoked} of each, for as long as the stand-down budget, and
+     * meanwhile carries out what else is asked.
+     */
+    void revoking(Collection<Integer> partitions);
+
+    /** These are definitely no longer ours. */
+    void lost(Collection<Integer> partitions);
+
+    /** What came of the commit of this number. */
+    void committed(long number, Commit outcome);
+
+    /**
+     * A record was read: in the exclusive mode all of partition 0, in order, from the beginning; in the others what is new in the
+     * partitions that are ours.
+     *
+     * @param writtenMillis the broker's time-stamp
+     */
+    void read(int partition, long offset, long writtenMillis, byte[] record);
+
+    /** In the exclusive mode: all that partition 0 held when we joined has been read. */
+    void caughtUp();
+
+    /** The log begins anew: it was deleted and created again. */
+    void beganAnew();
+
+    /** An error that no retry can mend. */
+    void failed(ElectionException error);
+
+    /** We have left the group. */
+    void left();
+
+    /** What became of a commit. */
+    enum Commit {
+        /** The group accepted it: at that instant we were a member in the present generation. */
+        ACCEPTED,
+        /** We have joined a rebalance that is not over. */
+        REBALANCING,
+        /** We may not be a member any more. */
+        REFUSED,
+        /** No definite answer. */
+        UNANSWERED
+    }
+}

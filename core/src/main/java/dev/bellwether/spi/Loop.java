@@ -1,0 +1,32 @@
+package dev.bellwether.spi;
+
+import java.util.concurrent.Executor;
+import java.util.random.RandomGenerator;
+
+/**
+ * One thread's worth of turns, run one at a time, with a clock. All state of an {@link dev.bellwether.Elections} is
+ * confined to its loop.
+ *
+ * <p>{@link #execute} may be called from any thread, {@link #at} on the loop only. After {@link #close} nothing more is
+ * run, and {@code execute} does nothing.
+ */
+public interface Loop extends Executor, AutoCloseable {
+
+    /** Returns the clock by which the loop runs. */
+    Clock clock();
+
+    /** Returns a source of chance, to be used on the loop only. */
+    RandomGenerator random();
+
+    /** Runs a turn when the monotonic clock reaches the given value, or at once if it has. */
+    Timer at(long nanos, Runnable turn);
+
+    @Override
+    void close();
+
+    /** A turn to come. */
+    interface Timer {
+        /** Takes it back; does nothing if it has run. */
+        void cancel();
+    }
+}

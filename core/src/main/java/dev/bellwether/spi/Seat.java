@@ -1,0 +1,29 @@
+package dev.bellwether.spi;
+
+import java.time.Duration;
+
+/**
+ * One candidacy's hold on a seat: what the tenure asks of a backend.
+ *
+ * <p>Called on the loop; must not block. Outcomes are reported to the {@link Claimant}.
+ */
+public interface Seat {
+
+    /** Try to get the seat until it is granted; then keep proving it. Also after it was lost or released. */
+    void claim();
+
+    /**
+     * The mandate has ended, the work not yet. Prove no more; keep the seat for this long at most, so that the successor
+     * need not wait any longer; {@link #release} will follow if the work ends in time.
+     */
+    void concede(Duration within);
+
+    /**
+     * The work has ended: hand over now, if the seat is still ours. Do not claim it again until told. That may be in the same turn: a
+     * {@link #claim} right behind means that the candidate stands on, and what it need not leave for that it should keep.
+     */
+    void release();
+
+    /** Stand no more: leave nothing behind, then report {@link Claimant#left}. */
+    void leave();
+}

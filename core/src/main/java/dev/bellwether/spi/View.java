@@ -1,0 +1,56 @@
+package dev.bellwether.spi;
+
+import dev.bellwether.Candidate;
+import dev.bellwether.Leader;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The seat of an election, as a backend saw it.
+ *
+ * @param token the highest token that was ever granted; 0 if none was
+ * @param holder who holds the seat; empty if it is vacant or its lease has run out
+ * @param remaining how much of the holder's lease is left by the backend's clock; zero if unknown or vacant
+ * @param standDown whether the holder was ordered to stand down
+ * @param ended whether the election has ended
+ * @param era how many times the election was deleted
+ * @param topPriority the highest priority among the candidates that the backend knows; the asker's own if it knows none
+ * @param candidates who stands, if that was asked and is known
+ */
+public record View(
+        String election,
+        long token,
+        Optional<Holder> holder,
+        Duration remaining,
+        boolean standDown,
+        boolean ended,
+        long era,
+        int topPriority,
+        List<Candidate> candidates) {
+
+    /** Returns the view of a seat that was never held. */
+    public static View unheld(String election) {
+        return new View(election, 0, Optional.empty(), Duration.ZERO, false, false, 0, Integer.MIN_VALUE, List.of());
+    }
+
+    /** Returns whether the seat is held under this nonce. */
+    public boolean heldUnder(String nonce) {
+        return holder.isPresent() && holder.get().nonce().equals(nonce);
+    }
+
+    /** Returns the holder as observers see it. */
+    public Optional<Leader> leader() {
+        return holder.map(h -> new Leader(h.candidate(), token, h.since(), h.metadata()));
+    }
+
+    /**
+     * Who holds a seat.
+     *
+     * @param nonce the nonce of the claim that was granted
+     * @param since when that was, by the backend's clock
+     */
+    public record Holder(String candidate, String nonce, Instant since, Map<String, String> metadata) {}
+}

@@ -1,0 +1,146 @@
+package dev.bellwether;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+/** What is refused, and that the refusal names the setting, the values, and what would be right. */
+class CandidacyConfigTest {
+
+    @Test
+    void theDefaultsFollowTheLease() {
+        var config = CandidacyConfig.ofLease(Duration.ofSeconds(30));
+        assertThat(config.renewInterval()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(config.retryInterval()).isEqualTo(Duration.ofMillis(2_500));
+        assertThat(config.standDownBudget()).isEqualTo(Duration.ofSeconds(6));
+    }
+
+    @Test
+    void aRenewalThatComesTooLateIsRefusedWithBothValues() {
+        refused(
+                () -> CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(10))
+                        .standDownBudget(Duration.ofSeconds(4))
+                        .renewInterval(Duration.ofSeconds(6))
+                        .build(),
+                "renewInterval PT6S",
+                "lease PT10S",
+                "standDownBudget PT4S",
+                "PT5.9S");
+    }
+
+    @Test
+    void aBudgetThatLeavesNothingIsRefused() {
+        refused(
+                () -> CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(5))
+                        .standDownBudget(Duration.ofSeconds(5))
+                        .build(),
+                "standDownBudget PT5S",
+                "lease PT5S");
+    }
+
+    @Test
+    void aRetrySlowerThanTheRenewalIsRefused() {
+        refused(
+                () -> CandidacyConfig.builder()
+                        .renewInterval(Duration.ofSeconds(1))
+                        .retryInterval(Duration.ofSeconds(2))
+                        .build(),
+                "retryInterval PT2S",
+                "renewInterval PT1S");
+    }
+
+    @Test
+    void durationsMustBeLongerThanZero() {
+        var builder = CandidacyConfig.builder();
+        refused(() -> builder.lease(Duration.ZERO), "lease is PT0S");
+        refused(() -> builder.renewInterval(Duration.ZERO), "renewInterval is PT0S");
+        refused(() -> builder.retryInterval(Duration.ofMillis(-1)), "retryInterval is PT-0.001S");
+        refused(() -> builder.standDownBudget(Duration.ZERO), "standDownBudget is PT0S");
+        refused(() -> builder.standbyBackoff(Duration.ZERO), "standbyBackoff is PT0S");
+        refused(() -> builder.maxPulseInterval(Duration.ZERO), "maxPulseInterval is PT0S");
+        refused(() -> builder.taskInterval(Duration.ZERO), "taskInterval is PT0S");
+        refused(() -> builder.lease(Duration.ofDays(1000)), "lease is PT24000H", "at most");
+        refused(() -> ElectionsConfig.builder().requestTimeout(Duration.ZERO), "requestTimeout is PT0S");
+        refused(() -> ElectionsConfig.builder().pauseBound(Duration.ZERO), "pauseBound is PT0S");
+    }
+
+    @Test
+    void numbersHaveBounds() {
+        refused(() -> CandidacyConfig.builder().driftBound(0), "driftBound is 0.0", "0.0001");
+        refused(() -> CandidacyConfig.builder().driftBound(Double.NaN), "driftBound is NaN");
+        refused(() -> CandidacyConfig.builder().driftBound(0.6), "driftBound is 0.6", "0.5");
+        refused(() -> CandidacyConfig.builder().priority(1001), "priority is 1001", "1000");
+        refused(() -> CandidacyConfig.builder().metadata(Map.of("k", "x".repeat(1024))), "1025", "1024");
+        refused(
+                () -> CandidacyConfig.builder().metadata(Map.of("k", "a\0")),
+                "metadata key \"k\"",
+                "U+0000",
+                "position 1");
+        assertThat(CandidacyConfig.builder()
+                        .metadata(Map.of("k", "two\nlines"))
+                        .build()
+                        .metadata())
+                .hasSize(1);
+        refused(() -> CandidacyConfig.builder().lease(Duration.ofMillis(9)), "lease is PT0.009S", "PT0.01S");
+    }
+
+    @Test
+    void namesMustBeShortAndPrintable() {
+        refused(() -> CandidacyConfig.builder().candidate(" "), "candidate id is blank");
+        refused(() -> CandidacyConfig.builder().candidate("x".repeat(201)), "201", "200");
+        refused(() -> Names.election("a\nb"), "election name", "U+000A", "position 1");
+        refused(() -> Names.election("a\ud800b"), "U+D800", "position 1");
+        refused(() -> Names.election("ab\u2028c"), "U+2028", "position 2");
+        refused(() -> Names.election(" billing"), "\" billing\"", "white space");
+        assertThat(Names.election("München/売上.b 1")).isEqualTo("München/売上.b 1");
+        assertThat(Names.election("😀".repeat(200))).hasSize(400);
+    }
+
+    @Test
+    void aBuilderMadeOfSettingsMakesTheSameSettings() {
+        var config = CandidacyConfig.builder()
+                .candidate("a")
+                .lease(Duration.ofSeconds(20))
+                .renewInterval(Duration.ofSeconds(3))
+                .retryInterval(Duration.ofSeconds(1))
+                .standDownBudget(Duration.ofSeconds(5))
+                .driftBound(0.02)
+                .standbyBackoff(Duration.ofSeconds(9))
+                .priority(3)
+                .metadata(Map.of("zone", "b"))
+                .maxPulseInterval(Duration.ofSeconds(7))
+                .listener(event -> {})
+                .executor(Runnable::run)
+                .onTaskFailure(TaskFailure.END)
+                .taskInterval(Duration.ofSeconds(2))
+                .haltOnOverrun(true)
+                .build();
+        assertThat(config.toBuilder().build()).usingRecursiveComparison().isEqualTo(config);
+    }
+
+    @Test
+    void whatFollowsTheLeaseFollowsItInACopyToo() {
+        var copy = CandidacyConfig.defaults().toBuilder()
+                .lease(Duration.ofSeconds(1))
+                .build();
+        assertThat(copy).usingRecursiveComparison().isEqualTo(CandidacyConfig.ofLease(Duration.ofSeconds(1)));
+    }
+
+    @Test
+    void idsAreUniqueInTheProcessUnlessGiven() {
+        var config = CandidacyConfig.defaults();
+        assertThat(config.candidateOrNew())
+                .isNotEqualTo(config.candidateOrNew())
+                .matches(".+_" + ProcessHandle.current().pid() + "_\\d+_\\d+");
+    }
+
+    private static void refused(ThrowingCallable setting, String... named) {
+        assertThatThrownBy(setting).isInstanceOf(ElectionException.class).hasMessageContainingAll(named);
+    }
+}

@@ -1,0 +1,58 @@
+package dev.bellwether;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class MemoryElectionsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private final String uri = "memory:" + UUID.randomUUID();
+
+    @Test
+    void aLoneCandidateLeadsAndASecondFollowsWhenItCloses() throws Exception {
+        try (var first = Elections.connect(uri);
+                var second = Elections.connect(uri)) {
+            var leader = first.stand("billing");
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            assertThat(leader.isLeader()).isTrue();
+            var standby = second.stand("billing");
+            assertThat(standby.await(Duration.ofMillis(50))).isEmpty();
+            assertThat(second.election("billing").leader().orElseThrow().candidate())
+                    .isEqualTo(leader.candidate());
+            leader.close();
+            assertThat(mandate.isValid()).isFalse();
+            assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+        }
+    }
+
+    @Test
+    void aTaskRunsOnlyWhileWeLeadAndEventsComeInOrder() throws Exception {
+        var heard = new CopyOnWriteArrayList<String>();
+        var tokens = new CountDownLatch(3);
+        var token = new AtomicLong();
+        try (var elections = Elections.connect(uri)) {
+            var candidacy = elections.stand(
+                    "billing",
+                    CandidacyConfig.builder()
+                            .listener(event -> heard.add(event.getClass().getSimpleName()))
+                            .build());
+            candidacy.whileLeading(mandate -> {
+                mandate.ensure();
+                token.set(mandate.token());
+                tokens.countDown();
+            });
+            assertThat(tokens.await(10, TimeUnit.SECONDS)).isTrue();
+            candidacy.close();
+            assertThat(token.get()).isEqualTo(1);
+            assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+            assertThat(candidacy.status().lastCause()).contains(Cause.RESIGNED);
+        }
+        assertThat(heard).containsExactly("Acquired", "Revoked");
+    }
+}

@@ -1,0 +1,279 @@
+package dev.bellwether;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The face of a roster, over memory: with threads, and with patience. */
+class MemoryRosterTest {
+    private static final int ROLES = 40;
+    private static final int PARTITIONS = 16;
+    private static final Duration LEASE = Duration.ofSeconds(2);
+
+    private final String uri = "memory:" + UUID.randomUUID();
+    private final List<Elections> open = new ArrayList<>();
+
+    @AfterEach
+    void close() {
+        open.forEach(Elections::close);
+    }
+
+    private Elections connect() {
+        var elections = Elections.connect(uri);
+        open.add(elections);
+        return elections;
+    }
+
+    private static RosterConfig.Builder config() {
+        return RosterConfig.builder()
+                .roles(ROLES)
+                .partitions(PARTITIONS)
+                .lease(LEASE)
+                .taskInterval(Duration.ofMillis(20));
+    }
+
+    private Roster join(RosterConfig.Builder config) {
+        return connect().roster("pricing", config.build());
+    }
+
+    private static void await(String what, BooleanSupplier condition) {
+        var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - until).as("%s, within 30 s", what).isLessThan(0);
+            try {
+                TimeUnit.MILLISECONDS.sleep(5);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void aLoneMemberLeadsAllRolesAndAllItsTasksRun(RosterMode mode) throws InterruptedException {
+        var roster = join(config().mode(mode));
+        var ran = ConcurrentHashMap.<Integer>newKeySet();
+        roster.whileLeading((role, mandate) -> {
+            assertThat(mandate.isValid()).isTrue();
+            ran.add(role);
+        });
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        assertThat(roster.leads(0)).isTrue();
+        assertThat(roster.leads(ROLES)).isFalse();
+        assertThat(roster.leads(-1)).isFalse();
+        assertThat(roster.mandate(17).orElseThrow().election()).isEqualTo("pricing[1]");
+        assertThat(roster.mandate(17).orElseThrow().token()).isPositive();
+        await("every task", () -> ran.size() == ROLES);
+    }
+
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void rolesAreSharedAndReturnWhenAMemberLeaves(RosterMode mode) throws InterruptedException {
+        var first = join(config().mode(mode));
+        assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        var second = join(config().mode(mode));
+        await(
+                "half of the partitions each",
+                () -> distinctPartitions(second) == PARTITIONS / 2 && distinctPartitions(first) == PARTITIONS / 2);
+        second.close();
+        assertThat(second.roles()).isEmpty();
+        assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
+    }
+
+    private static long distinctPartitions(Roster roster) {
+        return roster.roles().stream().map(role -> role % PARTITIONS).distinct().count();
+    }
+
+    @Test
+    void weightsDecideHowMuchAMemberTakes() throws InterruptedException {
+        var small = join(config());
+        assertThat(small.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        var large = join(config().weight(3));
+        await("three shares of four", () -> distinctPartitions(large) == 12 && distinctPartitions(small) == 4);
+    }
+
+    @Test
+    void aRoleMovesOnlyWhenItsListenerAndItsTaskHaveEnded() throws InterruptedException {
+        var running = new AtomicInteger();
+        var together = new AtomicInteger();
+        var bites = new AtomicInteger();
+        RoleTask task = (role, mandate) -> {
+            if (role == 0) {
+                if (running.incrementAndGet() > 1) {
+                    together.incrementAndGet();
+                }
+                bites.incrementAndGet();
+                TimeUnit.MILLISECONDS.sleep(50);
+                running.decrementAndGet();
+            }
+        };
+        var first = join(config().roles(1).partitions(1));
+        first.whileLeading(task);
+        await("bites", () -> bites.get() > 3);
+        var second = join(config().roles(1).partitions(1));
+        second.whileLeading(task);
+        first.close();
+        assertThat(second.await(1, Duration.ofSeconds(30))).isTrue();
+        var before = bites.get();
+        await("more bites", () -> bites.get() > before + 3);
+        assertThat(together).hasValue(0);
+    }
+
+    @Test
+    void tokensOfARoleRise() throws InterruptedException {
+        var last = 0L;
+        for (var i = 0; i < 4; i++) {
+            var roster = join(config());
+            assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
+            var token = roster.mandate(3).orElseThrow().token();
+            assertThat(token).isGreaterThan(last);
+            last = token;
+            roster.close();
+        }
+    }
+
+    @Test
+    void rolesComeAndGoWithTheirNumberWithoutAMove() throws InterruptedException {
+        var events = new CopyOnWriteArrayList<RosterEvent>();
+        var ran = ConcurrentHashMap.<Integer>newKeySet();
+        var roster = join(config().listener(events::add));
+        roster.whileLeading((role, mandate) -> ran.add(role));
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        await("all told", () -> events.size() == PARTITIONS);
+        roster.resize(ROLES + 5);
+        assertThat(roster.await(ROLES + 5, Duration.ofSeconds(30))).isTrue();
+        await("new tasks", () -> ran.contains(ROLES + 4));
+        assertThat(events.stream().skip(PARTITIONS)).allMatch(event -> event instanceof RosterEvent.Gained);
+        roster.resize(3);
+        await("gone", () -> roster.roles().equals(List.of(0, 1, 2)));
+        await(
+                "told",
+                () -> events.stream()
+                        .anyMatch(event -> event instanceof RosterEvent.Revoked revoked
+                                && revoked.cause() == Cause.ENDED
+                                && revoked.roles().contains(ROLES + 4)));
+        assertThat(roster.leads(4)).isFalse();
+        assertThat(events).noneMatch(event -> event instanceof RosterEvent.Fenced);
+    }
+
+    @Test
+    void eventsArePairedForEachRole() throws InterruptedException {
+        var led = ConcurrentHashMap.<Integer>newKeySet();
+        var wrong = new CopyOnWriteArrayList<String>();
+        RosterListener pairs = event -> {
+            if (event instanceof RosterEvent.Gained gained) {
+                gained.roles().forEach(role -> {
+                    if (!led.add(role)) {
+                        wrong.add("gained twice: " + role);
+                    }
+                });
+            } else if (event instanceof RosterEvent.Revoked revoked) {
+                revoked.roles().forEach(role -> {
+                    if (!led.remove(role)) {
+                        wrong.add("revoked and not gained: " + role);
+                    }
+                });
+            }
+        };
+        var roster = join(config().listener(pairs));
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        var other = join(config());
+        await("shared", () -> distinctPartitions(other) == PARTITIONS / 2);
+        other.close();
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        roster.close();
+        assertThat(wrong).isEmpty();
+        assertThat(led).isEmpty();
+    }
+
+    @Test
+    void eachGroupHasALeaderOfItsOwn() throws InterruptedException {
+        var a = join(config().group("a").groups(2).mode(RosterMode.OVERLAPPING));
+        var b = join(config().group("b").groups(2).mode(RosterMode.OVERLAPPING));
+        assertThat(a.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        assertThat(b.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        assertThat(a.roles()).hasSize(ROLES);
+    }
+
+    @Test
+    void noMoreBitesRunAtOnceThanAllowed() throws InterruptedException {
+        var now = new AtomicInteger();
+        var most = new AtomicInteger();
+        var ran = ConcurrentHashMap.<Integer>newKeySet();
+        var roster = join(config().parallelism(3));
+        roster.whileLeading((role, mandate) -> {
+            most.accumulateAndGet(now.incrementAndGet(), Math::max);
+            TimeUnit.MILLISECONDS.sleep(2);
+            ran.add(role);
+            now.decrementAndGet();
+        });
+        await("all", () -> ran.size() == ROLES);
+        assertThat(most.get()).isBetween(1, 3);
+    }
+
+    @Test
+    void aTaskThatThrowsRunsAgainAndDisturbsNoOther() throws InterruptedException {
+        var failures = new AtomicInteger();
+        var ran = ConcurrentHashMap.<Integer>newKeySet();
+        var roster = join(config());
+        roster.whileLeading((role, mandate) -> {
+            if (role == 0 && failures.incrementAndGet() < 3) {
+                throw new IllegalStateException("on purpose");
+            }
+            ran.add(role);
+        });
+        await("all", () -> ran.size() == ROLES);
+        assertThat(failures.get()).isGreaterThanOrEqualTo(3);
+    }
+
+    @Test
+    void closingFromATaskReturnsAtOnce() throws InterruptedException {
+        var roster = join(config());
+        var closed = new CountDownLatch(1);
+        roster.whileLeading((role, mandate) -> {
+            roster.close();
+            closed.countDown();
+        });
+        assertThat(closed.await(30, TimeUnit.SECONDS)).isTrue();
+        await("over", () -> roster.roles().isEmpty());
+    }
+
+    @Test
+    void theSameMemberTwiceIsRefusedAndSoIsAnotherNumberOfPartitions() {
+        var elections = connect();
+        elections.roster("pricing", config().member("m1").build());
+        assertThatThrownBy(
+                        () -> elections.roster("pricing", config().member("m1").build()))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("m1");
+        assertThatThrownBy(
+                        () -> elections.roster("pricing", config().partitions(5).build()))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("16 partitions")
+                .hasMessageContaining("cannot change");
+    }
+
+    @Test
+    void keysGoToRolesByTheirSlots() {
+        var roster = join(config());
+        var slot = roster.slotOf("customer-42");
+        assertThat(slot).isBetween(0, 16_383);
+        assertThat(roster.roleOf("customer-42"))
+                .isEqualTo(roster.roleOfSlot(slot))
+                .isBetween(0, ROLES - 1);
+    }
+}

@@ -1,0 +1,112 @@
+package dev.bellwether;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class RosterConfigTest {
+    private static void refused(RosterConfig.Builder builder, String... parts) {
+        assertThatThrownBy(builder::build).isInstanceOf(ElectionException.class).hasMessageContainingAll(parts);
+    }
+
+    private static RosterConfig.Builder builder() {
+        return RosterConfig.builder().roles(100);
+    }
+
+    @Test
+    void defaultsAreConsistentInEveryMode() {
+        for (var mode : RosterMode.values()) {
+            var config = builder().mode(mode).build();
+            assertThat(config.advice()).isEmpty();
+            assertThat(config.lease()).isEqualTo(Duration.ofSeconds(10));
+        }
+        assertThat(RosterConfig.ofRoles(7).roles()).isEqualTo(7);
+    }
+
+    @Test
+    void numbersOutsideTheirBoundsAreRefused() {
+        assertThatThrownBy(() -> builder().roles(0)).hasMessageContaining("roles is 0");
+        assertThatThrownBy(() -> builder().partitions(0)).hasMessageContaining("partitions is 0");
+        assertThatThrownBy(() -> builder().weight(1001)).hasMessageContaining("weight is 1001");
+        assertThatThrownBy(() -> builder().groups(17)).hasMessageContaining("groups is 17");
+        assertThatThrownBy(() -> builder().slots(0)).hasMessageContaining("slots is 0");
+        assertThatThrownBy(() -> builder().parallelism(0)).hasMessageContaining("parallelism is 0");
+        assertThatThrownBy(() -> builder().group("a b")).hasMessageContaining("group is \"a b\"");
+        assertThatThrownBy(() -> builder().gracePeriod(Duration.ofSeconds(-1))).hasMessageContaining("gracePeriod");
+        refused(builder().driftBound(0.7), "driftBound is 0.7");
+    }
+
+    /** T above the reassignment time, or roles would be vacant while they move. */
+    @Test
+    void anOverlapThatIsNoneIsRefused() {
+        refused(
+                builder().mode(RosterMode.OVERLAPPING).threshold(Duration.ofSeconds(10)),
+                "threshold PT10S",
+                "lease PT10S",
+                "without a leader while they move");
+    }
+
+    /** T + e below the session, or a former leader would outlast it. */
+    @Test
+    void aThresholdThatReachesTheSessionIsRefusedWhenTimed() {
+        refused(
+                builder()
+                        .mode(RosterMode.TIMED)
+                        .threshold(Duration.ofMillis(9_500))
+                        .clockError(Duration.ofMillis(500)),
+                "threshold PT9.5S",
+                "clockError PT0.5S",
+                "lease PT10S");
+        assertThat(builder()
+                        .mode(RosterMode.TIMED)
+                        .threshold(Duration.ofMillis(9_400))
+                        .clockError(Duration.ofMillis(500))
+                        .build()
+                        .gracePeriod())
+                .isEqualTo(Duration.ofMillis(9_900));
+    }
+
+    @Test
+    void broadcastsTooSeldomAreRefusedAndMoreSoWhereGroupsShareThePartitions() {
+        var seldom = builder().mode(RosterMode.OVERLAPPING).broadcastInterval(Duration.ofSeconds(3));
+        assertThat(seldom.build().broadcastInterval()).isEqualTo(Duration.ofSeconds(3));
+        refused(seldom.groups(4), "twice the broadcast interval", "4 group(s)");
+    }
+
+    @Test
+    void anOverlappingLeaderUsesItsWholeThreshold() {
+        var config = builder().mode(RosterMode.OVERLAPPING).build();
+        var tenure = config.tenure();
+        var used = tenure.lease().toNanos() * (1 - tenure.driftBound())
+                - tenure.standDownBudget().toNanos();
+        assertThat(used)
+                .isBetween(
+                        config.threshold().toNanos() - 1e3, config.threshold().toNanos() + 1e6);
+    }
+
+    @Test
+    void whatIsNotAdvisableIsSaid() {
+        assertThat(RosterConfig.builder().roles(3).build().advice())
+                .anyMatch(advice -> advice.contains("may lead nothing"));
+        assertThat(builder()
+                        .mode(RosterMode.TIMED)
+                        .gracePeriod(Duration.ZERO)
+                        .build()
+                        .advice())
+                .anyMatch(advice -> advice.contains("gracePeriod PT0S"));
+        assertThat(builder().mode(RosterMode.OVERLAPPING).groups(2).build().advice())
+                .anyMatch(advice -> advice.contains("a topic for each group"));
+        assertThat(builder()
+                        .mode(RosterMode.OVERLAPPING)
+                        .threshold(Duration.ofMinutes(3))
+                        .build()
+                        .advice())
+                .anyMatch(advice -> advice.contains("more than ten times"));
+        assertThat(builder().partitions(4).build().advice(5))
+                .anyMatch(advice -> advice.contains("1 of them will lead nothing"));
+        assertThat(builder().partitions(5).build().advice(3)).anyMatch(advice -> advice.contains("twice as much"));
+        assertThat(builder().build().advice(4)).isEmpty();
+    }
+}

@@ -1,0 +1,467 @@
+package dev.bellwether.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Metrics;
+import dev.bellwether.Phase;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.spi.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** On real threads. */
+@Timeout(60)
+class LoopElectionsTest {
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private final String uri = "memory:" + UUID.randomUUID();
+
+    @Test
+    void oneLoopThreadDrivesAnyNumberOfCandidacies() {
+        try (var elections = Elections.connect(uri)) {
+            var before = threads("bellwether-loop");
+            for (var i = 0; i < 500; i++) {
+                elections.stand("election " + i);
+            }
+            assertThat(before).containsAll(threads("bellwether-loop")); // another test's may be ending
+        }
+    }
+
+    @Test
+    void closingReleasesEverySeatAndEndsTheThreads() throws Exception {
+        var elections = Elections.connect(uri);
+        var candidacies = List.of(elections.stand("a"), elections.stand("b"));
+        for (var candidacy : candidacies) {
+            assertThat(candidacy.await(LONG)).isPresent();
+        }
+        elections.close();
+        elections.close();
+        assertThat(candidacies)
+                .allSatisfy(candidacy -> assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED));
+        try (var others = Elections.connect(uri)) {
+            assertThat(others.election("a").leader()).isEmpty();
+            assertThat(others.list()).containsExactly("a", "b");
+        }
+        assertThatThrownBy(() -> elections.stand("c"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+    }
+
+    @Test
+    void theSameCandidateTwiceOnOneConnectionIsRefused() {
+        try (var elections = Elections.connect(uri)) {
+            var config = CandidacyConfig.builder().candidate("me").build();
+            elections.stand("a", config);
+            elections.stand("b", config);
+            assertThatThrownBy(() -> elections.stand("a", config))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("\"me\"")
+                    .hasMessageContaining("\"a\"");
+        }
+    }
+
+    @Test
+    void closeMayBeCalledFromTheListener() throws Exception {
+        try (var elections = Elections.connect(uri)) {
+            var self = new CompletableFuture<Candidacy>();
+            var candidacy = elections.stand(
+                    "a",
+                    CandidacyConfig.builder()
+                            .listener(event -> {
+                                if (event instanceof LeadershipEvent.Acquired) {
+                                    self.get().close();
+                                }
+                            })
+                            .build());
+            self.complete(candidacy);
+            candidacy.awaitClose();
+        }
+    }
+
+    @Test
+    void theTaskIsInterruptedWhenTheMandateIsFenced() throws Exception {
+        var store = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        try (var elections = Elections.over(store, ElectionsConfig.defaults())) {
+            var working = new CountDownLatch(1);
+            var interrupted = new CountDownLatch(1);
+            var candidacy = elections.stand("a", CandidacyConfig.ofLease(Duration.ofMillis(600)));
+            candidacy.whileLeading(mandate -> {
+                working.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } finally {
+                    interrupted.countDown();
+                }
+            });
+            assertThat(working.await(20, TimeUnit.SECONDS)).isTrue();
+            store.cut = true;
+            assertThat(interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(candidacy.isLeader()).isFalse();
+        }
+    }
+
+    @Test
+    void closingIsBoundedEvenIfTheListenerNeverReturns() throws Exception {
+        var never = new CountDownLatch(1);
+        var elections = Elections.connect(uri);
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofMillis(500))
+                        .listener(event -> {
+                            while (never.getCount() > 0) {
+                                Thread.onSpinWait(); // deaf to interrupts
+                            }
+                        })
+                        .build());
+        assertThat(candidacy.await(LONG)).isPresent();
+        elections.close();
+        candidacy.awaitClose();
+        assertThat(candidacy.isLeader()).isFalse();
+        never.countDown();
+    }
+
+    @Test
+    void whileLeadingTakesOneTask() {
+        try (var elections = Elections.connect(uri)) {
+            var candidacy = elections.stand("a");
+            candidacy.whileLeading(mandate -> {});
+            assertThatThrownBy(() -> candidacy.whileLeading(mandate -> {}))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("already has a task");
+        }
+    }
+
+    @Test
+    void anExecutorThatRejectsCostsTheListenerAndNotTheSeat() throws Exception {
+        var elections = Elections.over(
+                new MemoryLeaseStore(Clock.system()),
+                ElectionsConfig.builder()
+                        .executor(work -> {
+                            throw new RejectedExecutionException("planted");
+                        })
+                        .build());
+        try (elections) {
+            var candidacy = elections.stand(
+                    "a", CandidacyConfig.builder().listener(event -> {}).build());
+            assertThat(candidacy.await(LONG)).isPresent();
+        }
+    }
+
+    @Test
+    void aStallOfTheLoopIsTold() throws Exception {
+        var stalls = new LinkedBlockingQueue<Duration>();
+        var hold = new AtomicBoolean(true);
+        var elections = Elections.over(
+                new MemoryLeaseStore(Clock.system()),
+                ElectionsConfig.builder()
+                        .pauseBound(Duration.ofMillis(100))
+                        .metrics(new Metrics() {
+                            @Override
+                            public void termBegan(String election, String candidate, long token) {
+                                var until = System.nanoTime() + 800_000_000L; // holds up the loop, as a GC would
+                                while (hold.get() && System.nanoTime() - until < 0) {
+                                    Thread.onSpinWait();
+                                }
+                            }
+
+                            @Override
+                            public void stalled(Duration length) {
+                                stalls.add(length);
+                            }
+                        })
+                        .build());
+        try (elections) {
+            elections.stand("a");
+            assertThat(stalls.poll(20, TimeUnit.SECONDS)).isBetween(Duration.ofMillis(100), Duration.ofSeconds(20));
+        }
+    }
+
+    @Test
+    void aStallIsLoggedWithItsLengthAgainstTheLease() {
+        try (var elections = LoopElections.over(new MemoryLeaseStore(Clock.system()), ElectionsConfig.defaults())) {
+            assertThat(elections.describeStall(Duration.ofMillis(700), "a turn ran late"))
+                    .isEqualTo("this process did not run for 700 ms (a turn ran late); nobody stands here");
+            elections.stand("a", CandidacyConfig.ofLease(Duration.ofSeconds(9)));
+            elections.stand("b", CandidacyConfig.ofLease(Duration.ofSeconds(3)));
+            assertThat(elections.describeStall(Duration.ofMillis(700), "a turn ran late"))
+                    .endsWith("the shortest lease here is 3000 ms");
+        }
+    }
+
+    @Test
+    void listenersMayRunOnVirtualThreads() throws Exception {
+        var feature = Runtime.version().feature();
+        var executor = feature < 21
+                ? Executors.newCachedThreadPool()
+                : (ExecutorService) Executors.class
+                        .getMethod("newVirtualThreadPerTaskExecutor")
+                        .invoke(null);
+        var thread = new CompletableFuture<Thread>();
+        var config = ElectionsConfig.builder().executor(executor).build();
+        try (var elections = Elections.over(new MemoryLeaseStore(Clock.system()), config)) {
+            elections.stand(
+                    "a",
+                    CandidacyConfig.builder()
+                            .listener(event -> thread.complete(Thread.currentThread()))
+                            .build());
+            var isVirtual = feature >= 21
+                    && (boolean) Thread.class.getMethod("isVirtual").invoke(thread.get(20, TimeUnit.SECONDS));
+            assertThat(isVirtual).isEqualTo(feature >= 21);
+        } finally {
+            executor.shutdown();
+        }
+    }
+
+    @Test
+    void metricsThatThrowHarmNothing() throws Exception {
+        var elections = Elections.over(
+                new MemoryLeaseStore(Clock.system()),
+                ElectionsConfig.builder()
+                        .metrics(new Metrics() {
+                            @Override
+                            public void termBegan(String election, String candidate, long token) {
+                                throw new IllegalArgumentException("planted");
+                            }
+                        })
+                        .build());
+        try (elections) {
+            assertThat(elections.stand("a").await(LONG)).isPresent();
+        }
+    }
+
+    @Test
+    void anObserverSeesEachChangeAndTheVacancies() throws Exception {
+        var seen = new LinkedBlockingQueue<String>();
+        try (var elections = Elections.connect(uri)) {
+            var watch = elections
+                    .election("a")
+                    .watch(leader -> seen.add(
+                            leader.isPresent()
+                                    ? leader.get().candidate() + " "
+                                            + leader.get().token()
+                                    : "nobody"));
+            assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("nobody");
+            for (var i = 1; i <= 3; i++) {
+                var candidacy = elections.stand(
+                        "a", CandidacyConfig.builder().candidate("c" + i).build());
+                assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("c" + i + " " + i);
+                candidacy.close();
+                assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("nobody");
+            }
+            watch.close();
+            assertThat(elections.stand("a").await(LONG)).isPresent();
+            assertThat(seen).isEmpty();
+        }
+    }
+
+    @Test
+    void anObserverSeesALeaseRunOut() throws Exception {
+        var seen = new LinkedBlockingQueue<Boolean>();
+        var server = new MemoryLeaseStore(Clock.system());
+        var wire = new Rig.Wire(server);
+        try (var observers = Elections.over(server, ElectionsConfig.defaults());
+                var elections = Elections.over(wire, ElectionsConfig.defaults())) {
+            var candidacy = elections.stand("a", CandidacyConfig.ofLease(Duration.ofMillis(600)));
+            assertThat(candidacy.await(LONG)).isPresent();
+            observers.election("a").watch(leader -> seen.add(leader.isPresent()));
+            assertThat(seen.poll(20, TimeUnit.SECONDS)).isTrue();
+            wire.cut = true;
+            assertThat(seen.poll(20, TimeUnit.SECONDS)).isFalse();
+        }
+    }
+
+    @Test
+    void aSilentStoreIsUnavailableToObservers() {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        wire.cut = true;
+        var config =
+                ElectionsConfig.builder().requestTimeout(Duration.ofMillis(50)).build();
+        try (var elections = Elections.over(wire, config)) {
+            assertThatThrownBy(() -> elections.election("a").leader())
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("\"a\"")
+                    .hasMessageContaining("PT0.05S");
+        }
+    }
+
+    @Test
+    void candidatesAreListedAndOrdersAreObeyed() throws Exception {
+        try (var elections = Elections.connect(uri)) {
+            var first = elections.stand(
+                    "a", CandidacyConfig.builder().candidate("1").build());
+            assertThat(first.await(LONG)).isPresent();
+            var second = elections.stand(
+                    "a", CandidacyConfig.builder().candidate("2").build());
+            var election = elections.election("a");
+            while (election.candidates().size() < 2) {
+                Thread.onSpinWait();
+            }
+            assertThat(election.candidates())
+                    .extracting(candidate -> candidate.id() + candidate.leads())
+                    .containsExactly("1true", "2false");
+            assertThat(election.standDown()).isTrue();
+            assertThat(second.await(LONG)).isPresent();
+            assertThat(first.isLeader()).isFalse();
+            election.end();
+            first.awaitClose();
+            second.awaitClose();
+            assertThat(election.standDown()).isFalse();
+            election.delete();
+            assertThat(elections.list()).isEmpty();
+            assertThat(elections.stand("a").await(LONG).orElseThrow().token()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void pulseWaitsForLeadership() throws Exception {
+        try (var elections = Elections.connect(uri)) {
+            var first = elections.stand("a");
+            assertThat(first.pulse(LONG)).isTrue();
+            var second = elections.stand("a");
+            assertThat(second.pulse(Duration.ofMillis(20))).isFalse();
+            first.close();
+            assertThat(second.pulse(LONG)).isTrue();
+        }
+    }
+
+    @Test
+    void whatStandsWhileTheElectionsCloseIsRefused() {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var elections = Elections.over(wire, ElectionsConfig.defaults());
+        wire.onCheck = elections::close; // between the first look and the standing
+        assertThatThrownBy(() -> elections.stand("a"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+    }
+
+    @Test
+    void whoHasClosedMayStandAgainUnderTheSameId() {
+        var config = CandidacyConfig.builder().candidate("me").build();
+        try (var elections = Elections.connect(uri)) {
+            for (var i = 0; i < 3_000; i++) {
+                elections.stand("a", config).close();
+            }
+        }
+    }
+
+    @Test
+    void closingIsBoundedHoweverManyListenersNeverReturn() throws Exception {
+        var never = new CountDownLatch(1);
+        var elections = Elections.connect(uri);
+        for (var i = 0; i < 30; i++) {
+            var candidacy = elections.stand(
+                    "election " + i,
+                    CandidacyConfig.builder()
+                            .lease(Duration.ofMillis(900))
+                            .listener(event -> awaitUninterruptibly(never))
+                            .build());
+            assertThat(candidacy.await(LONG)).isPresent();
+        }
+        var before = System.nanoTime();
+        elections.close();
+        var took = Duration.ofNanos(System.nanoTime() - before);
+        never.countDown();
+        assertThat(took).isLessThan(Duration.ofSeconds(10)); // 780 ms each, one after another, would be 23 s
+    }
+
+    @Test
+    void theElectionsMayBeClosedFromAListener() throws Exception {
+        var elections = Elections.connect(uri);
+        var heard = new LinkedBlockingQueue<String>();
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .listener(event -> {
+                            if (event instanceof LeadershipEvent.Acquired) {
+                                elections.close();
+                            }
+                            heard.add(Rig.told(event));
+                        })
+                        .build());
+        candidacy.awaitClose();
+        assertThat(heard.poll(20, TimeUnit.SECONDS)).isEqualTo("Acquired");
+        assertThat(heard.poll(20, TimeUnit.SECONDS)).isEqualTo("Revoked RESIGNED");
+        try (var others = Elections.connect(uri)) {
+            assertThat(others.election("a").leader()).isEmpty();
+        }
+    }
+
+    @Test
+    void closingEndsEveryWatch() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var seen = new LinkedBlockingQueue<Boolean>();
+        var never = new CountDownLatch(1);
+        var elections = Elections.over(wire, ElectionsConfig.defaults());
+        elections.election("a").watch(leader -> seen.add(leader.isPresent()));
+        assertThat(seen.poll(20, TimeUnit.SECONDS)).isFalse();
+        elections.stand(
+                "b",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofMillis(600))
+                        .listener(event -> awaitUninterruptibly(never))
+                        .build());
+        while (wire.watchers.size() < 2) {
+            Thread.onSpinWait();
+        }
+        elections.close();
+        never.countDown();
+        assertThat(wire.watchers).isEmpty();
+    }
+
+    @Test
+    void anObserverIsNotMisledByAnOldView() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var seen = new LinkedBlockingQueue<String>();
+        try (var elections = Elections.over(wire, ElectionsConfig.defaults())) {
+            var config = CandidacyConfig.builder().candidate("c").build();
+            var candidacy = elections.stand("a", config);
+            assertThat(candidacy.await(LONG)).isPresent();
+            var old = wire.read("a").toCompletableFuture().join();
+            elections
+                    .election("a")
+                    .watch(leader -> seen.add(
+                            leader.map(who -> who.candidate() + who.token()).orElse("nobody")));
+            assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("c1");
+            candidacy.close();
+            assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("nobody");
+            wire.tell(old);
+            assertThat(elections.stand("a", config).await(LONG)).isPresent();
+            assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("c2");
+        }
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        while (latch.getCount() > 0) {
+            try {
+                latch.await();
+            } catch (InterruptedException e) {
+                // deaf, on purpose
+            }
+        }
+    }
+
+    private static List<Thread> threads(String prefix) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith(prefix))
+                .toList();
+    }
+}

@@ -1,0 +1,182 @@
+package dev.bellwether.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a URI means, what is wrong with it, and that it never shows a secret. */
+class ConnectUriTest {
+
+    @Test
+    void aUriHasParts() {
+        var uri = ConnectUri.parse("Kafka://us%40er:pw@a:1,b:2/chroot/x?topic=my%20topic&acks=all");
+        assertThat(uri.scheme()).isEqualTo("kafka");
+        assertThat(uri.authority()).isEqualTo("a:1,b:2");
+        assertThat(uri.path()).isEqualTo("/chroot/x");
+        assertThat(uri.userInfo()).contains("us@er:pw");
+        assertThat(uri.parameter("topic")).contains("my topic");
+        assertThat(uri.parameters()).containsEntry("acks", "all");
+    }
+
+    @Test
+    void anUnknownSchemeIsRefusedWithTheKnownOnes() {
+        assertThatThrownBy(() -> Elections.connect("carrier-pigeon://roof"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("\"carrier-pigeon:\"")
+                .hasMessageContaining("memory:");
+    }
+
+    @Test
+    void aUriWithoutASchemeIsRefused() {
+        for (var text : List.of("", "localhost", "//host", "::", ":x")) {
+            assertThatThrownBy(() -> ConnectUri.parse(text))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("scheme");
+        }
+    }
+
+    @Test
+    void anUnknownParameterIsRefusedByName() {
+        assertThatThrownBy(() -> Elections.connect("memory:x?colour=blue"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("\"colour\"");
+        assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=1&b=2").requireKnown(List.of("a", "bucket")))
+                .hasMessageContaining("\"b\"")
+                .hasMessageContaining("a, bucket");
+    }
+
+    @Test
+    void malformedParametersAreRefused() {
+        assertThatThrownBy(() -> ConnectUri.parse("nats://h?bucket")).hasMessageContaining("name=value");
+        assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=1&a=2")).hasMessageContaining("\"a\" stands twice");
+        assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=%zz")).hasMessageContaining("%25");
+    }
+
+    @Test
+    void secretsAreFilledInFromAFileAndNotShown(@TempDir Path folder) throws Exception {
+        var file = Files.writeString(folder.resolve("pw"), "s3cr3t&?\n");
+        var uri = ConnectUri.parse("jdbc:postgresql://db/app?user=x&password=${file:" + file + "}");
+        assertThat(uri.expanded()).endsWith("password=s3cr3t&?");
+        assertThat(uri.parameter("password")).contains("s3cr3t&?");
+        assertThat(uri.toString()).doesNotContain("s3cr3t").contains("${file:");
+        assertThat(uri.redact("login with s3cr3t&? failed")).isEqualTo("login with *** failed");
+    }
+
+    @Test
+    void aSecretFromAFileMayHoldAnyCharacterAndThePartsAreStillFound(@TempDir Path folder) throws Exception {
+        var file = Files.writeString(folder.resolve("pw"), "a/b@c:d?e%zz+f\n");
+        var uri = ConnectUri.parse("nats://app:${file:" + file + "}@one:4222,two:4222/x?bucket=b");
+        assertThat(uri.userInfo()).contains("app:a/b@c:d?e%zz+f");
+        assertThat(uri.authority()).isEqualTo("one:4222,two:4222");
+        assertThat(uri.path()).isEqualTo("/x");
+        assertThat(uri.toString()).doesNotContain("a/b").contains("${file:");
+    }
+
+    @Test
+    void aUserWithoutAPasswordMayBeATokenAndIsNotShown() {
+        var uri = ConnectUri.parse("nats://s3cr3tt0ken@host:4222");
+        assertThat(uri.toString()).isEqualTo("nats://***@host:4222");
+        assertThat(uri.redact("user s3cr3tt0ken refused")).isEqualTo("user *** refused");
+        assertThat(uri.userInfo()).contains("s3cr3tt0ken");
+        assertThat(ConnectUri.parse("nats://host:4222/x").toString()).isEqualTo("nats://host:4222/x");
+    }
+
+    @Test
+    void aPasswordInParenthesesIsNotShown() {
+        var uri = ConnectUri.parse("jdbc:mysql://address=(host=h)(user=u)(password=s3cr3t)(port=1)/db");
+        assertThat(uri.toString()).doesNotContain("s3cr3t").contains("(host=h)(user=u)");
+        assertThat(uri.redact("denied: s3cr3t")).isEqualTo("denied: ***");
+        assertThat(ConnectUri.parse("jdbc:oracle:thin:scott/t1ger@//h:1521/svc").toString())
+                .doesNotContain("t1ger");
+    }
+
+    @Test
+    void aMissingSourceOfASecretIsNamed() {
+        assertThatThrownBy(() -> ConnectUri.parse("nats://${env:BELLWETHER_NO_SUCH}@h"))
+                .hasMessageContaining("BELLWETHER_NO_SUCH")
+                .hasMessageContaining("not set");
+        assertThatThrownBy(() -> ConnectUri.parse("nats://${file:/no/such}@h")).hasMessageContaining("/no/such");
+    }
+
+    /** Whatever is thrown at it, a URI parses or is refused by an {@link ElectionException}, and shows no secret. */
+    @Test
+    void noUriBreaksTheParserOrShowsASecret() {
+        var seed = Long.getLong("bellwether.seed", 20_260_101);
+        var random = new Random(seed);
+        var pieces = List.of(
+                "kafka",
+                "jdbc:h2",
+                ":",
+                "//",
+                "/",
+                "?",
+                "&",
+                "=",
+                ";",
+                "@",
+                "%",
+                "%41",
+                "${env:PATH}",
+                "${",
+                "}",
+                "host",
+                "host:1",
+                ",",
+                "user",
+                "topic",
+                " ",
+                "é",
+                "\0",
+                "#",
+                "[::1]");
+        var secretNames =
+                List.of("password", "sasl.jaas.config", "ssl.key.password", "token", "Passwd", "trustStorePassword");
+        for (var i = 0; i < 20_000; i++) {
+            var secret = "hunter" + random.nextInt(1_000_000);
+            var text = new StringBuilder(random.nextBoolean() ? "kafka:" : "");
+            for (var n = random.nextInt(8); n > 0; n--) {
+                text.append(pieces.get(random.nextInt(pieces.size())));
+            }
+            switch (random.nextInt(3)) {
+                case 0 -> text.append("//user:").append(secret).append("@host/x");
+                case 1 ->
+                    text.append("?a=b&")
+                            .append(secretNames.get(random.nextInt(secretNames.size())))
+                            .append('=')
+                            .append(secret);
+                default ->
+                    text.append(";")
+                            .append(secretNames.get(random.nextInt(secretNames.size())))
+                            .append('=')
+                            .append(secret);
+            }
+            for (var n = random.nextInt(4); n > 0; n--) {
+                text.append(random.nextBoolean() ? "&" : "?").append(pieces.get(random.nextInt(pieces.size())));
+            }
+            try {
+                var uri = ConnectUri.parse(text.toString());
+                assertThat(uri.toString())
+                        .as("seed %d, case %d: %s", seed, i, text)
+                        .doesNotContain(secret);
+                assertThat(uri.redact("failed: " + uri.expanded())).doesNotContain(secret);
+                uri.authority();
+                uri.path();
+                uri.userInfo();
+                uri.requireKnown(List.of("a"));
+                uri.connect();
+            } catch (ElectionException e) {
+                assertThat(e.getMessage())
+                        .as("seed %d, case %d: %s", seed, i, text)
+                        .doesNotContain(secret);
+            }
+        }
+    }
+}
