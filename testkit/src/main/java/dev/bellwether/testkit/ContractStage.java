@@ -1,0 +1,49 @@
+package dev.bellwether.testkit;
+
+import dev.bellwether.testkit.Infrastructure.Capability;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestReporter;
+
+/** Sets the stage for each fact, and clears it. */
+abstract class ContractStage {
+    private static final int LONGEST_WORD = 24;
+
+    /** The stage of the running test. */
+    protected Stage stage;
+
+    private TestReporter reporter;
+
+    // JUnit calls setTheStage before anything else can look
+    @SuppressWarnings("NullAway.Init")
+    ContractStage() {}
+
+    /** Makes the infrastructure of one test. What is expensive, such as a server, is better started once for all of them. */
+    protected abstract Infrastructure infrastructure();
+
+    @BeforeEach
+    void setTheStage(TestInfo info, TestReporter reporter) {
+        this.reporter = reporter;
+        var word = info.getTestMethod().orElseThrow().getName();
+        stage = new Stage(infrastructure(), word.substring(0, Math.min(word.length(), LONGEST_WORD)));
+    }
+
+    @AfterEach
+    void clearTheStage() {
+        stage.close();
+    }
+
+    /** Returns why the infrastructure cannot offer this, having printed it; or empty if it can. */
+    final Optional<String> lacks(Capability capability) {
+        var infrastructure = stage.infrastructure();
+        var reason = Optional.ofNullable(infrastructure.lacks().get(capability));
+        reason.ifPresent(why -> {
+            var line = "not offered by " + infrastructure.describe() + ": " + capability + ", since " + why;
+            reporter.publishEntry("contract", line);
+            System.out.println(line);
+        });
+        return reason;
+    }
+}

@@ -1,0 +1,69 @@
+package dev.bellwether.testkit;
+
+import dev.bellwether.UnavailableException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/**
+ * Waits on conditions, with a bound: what tests do instead of sleeping.
+ *
+ * <p>A condition is looked at about once a millisecond, on the calling thread. One that throws {@link UnavailableException} does
+ * not hold yet; whatever else it throws ends the wait.
+ */
+public final class Eventually {
+    private static final long PAUSE_NANOS = 1_000_000;
+
+    private Eventually() {}
+
+    /**
+     * Returns as soon as the condition holds.
+     *
+     * @throws AssertionError if it does not within the patience: the message says what did not happen
+     */
+    public static void eventually(String what, Duration patience, BooleanSupplier condition) {
+        eventually(what, patience, () -> condition.getAsBoolean() ? Optional.of(true) : Optional.empty());
+    }
+
+    /** Returns the value as soon as there is one. */
+    public static <T> T eventually(String what, Duration patience, Supplier<Optional<T>> value) {
+        var until = System.nanoTime() + patience.toNanos();
+        while (true) {
+            var last = System.nanoTime() - until
+                    >= 0; // looked at once more after the time is up: we may have been held up
+            var found = look(value);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            if (last) {
+                throw new AssertionError("not within " + patience + ": " + what);
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    /**
+     * Returns when the time is over.
+     *
+     * @throws AssertionError as soon as the condition does not hold
+     */
+    public static void throughout(String what, Duration time, BooleanSupplier condition) {
+        var began = System.nanoTime();
+        for (var spent = 0L; spent < time.toNanos(); spent = System.nanoTime() - began) {
+            if (!condition.getAsBoolean()) {
+                throw new AssertionError("after " + spent / 1_000_000 + " ms of " + time + " no longer: " + what);
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    private static <T> Optional<T> look(Supplier<Optional<T>> value) {
+        try {
+            return value.get();
+        } catch (UnavailableException e) {
+            return Optional.empty(); // no answer is not yet an answer
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package dev.bellwether.testkit;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a backend's test supplies to the {@link ElectionsContract}: a running server, ways to connect to it, and ways to disturb it.
+ *
+ * <p>Made anew for each test; the server behind it may be shared by all of them, since every test uses elections of its own. The
+ * methods without a body are all that a backend must give. Where it cannot give one of the others, it says so by {@link #lacks}.
+ */
+public interface Infrastructure extends AutoCloseable {
+
+    /** What some infrastructures cannot offer. The fact that needs it prints the reason, and checks what is left to check. */
+    enum Capability {
+        /** {@link #restartServer}. */
+        RESTART,
+        /** {@link #pauseServer} and {@link #resumeServer}. */
+        PAUSE,
+        /** Telling who stands by: without it, {@link dev.bellwether.Election#candidates} knows the leader only. */
+        STANDBYS
+    }
+
+    /** A client that can be cut off. */
+    record Linked(Elections elections, Link link) {}
+
+    /** Returns what this is, for messages. */
+    String describe();
+
+    /**
+     * Returns the shortest lease that is sensible here: the suite's time is mostly waiting for it. A third of it must be long
+     * against a stall of a busy test machine and a round trip; a second does for most.
+     */
+    Duration lease();
+
+    /** Connects a client of its own, as another process would: own connections, own {@code Elections}. */
+    Elections connect(ElectionsConfig config);
+
+    /**
+     * Connects a client of its own through a link that can be cut without the others noticing: a {@link FaultProxy}, or a {@link
+     * LinkedLeaseStore}. At most three of them are open at a time.
+     */
+    Linked connectLinked(ElectionsConfig config);
+
+    /**
+     * Counts what the server keeps, by kind: rows, nodes, connections, sessions, group members. The leak checks compare the counts
+     * before and after; a kind that is missing from one of them counts as zero.
+     */
+    Map<String, Long> leftovers();
+
+    /** Returns what this cannot offer, each with the reason, which is printed. By default it offers everything. */
+    default Map<Capability, String> lacks() {
+        return Map.of();
+    }
+
+    /** Stops the server, without a word to its clients if possible, and starts it again with what it had on disk. */
+    default void restartServer() {
+        throw new UnsupportedOperationException(
+                describe() + " cannot restart its server, and should say so by lacks()");
+    }
+
+    /** Freezes the server: connections stay, answers do not come. */
+    default void pauseServer() {
+        throw new UnsupportedOperationException(describe() + " cannot pause its server, and should say so by lacks()");
+    }
+
+    /** Lets the server go on. */
+    default void resumeServer() {
+        throw new UnsupportedOperationException(describe() + " cannot resume its server, and should say so by lacks()");
+    }
+
+    /**
+     * Returns a part of the message with which the backend refuses this name of an election, or empty if it holds elections under
+     * it. By default it holds them under every name.
+     */
+    default Optional<String> refusal(String name) {
+        return Optional.empty();
+    }
+
+    /** Returns the settings that every candidacy begins with, for a lease of the given length. */
+    default CandidacyConfig.Builder settings(Duration lease) {
+        return CandidacyConfig.builder().lease(lease);
+    }
+
+    /**
+     * Returns a lease so long that whoever waited for it is told at once from whoever did not: half of it must be ample for a
+     * hand-over on a busy machine.
+     */
+    default Duration longLease() {
+        var twentyfold = lease().multipliedBy(20);
+        var least = Duration.ofSeconds(20);
+        return twentyfold.compareTo(least) < 0 ? least : twentyfold;
+    }
+
+    /** Returns how long a test waits for what must happen. Only a failing test waits so long. */
+    default Duration patience() {
+        return lease().multipliedBy(3).plusSeconds(20);
+    }
+
+    /**
+     * Returns whether candidates queue, each waiting for the one before it, so that those behind are not told who leads. By default
+     * all wait for the leader.
+     */
+    default boolean queues() {
+        return false;
+    }
+
+    /**
+     * Returns how many stand/close cycles the leak check does by default; {@code -Dbellwether.cycles=N} goes before it. 1,000 is what
+     * a backend should afford; one whose cycle takes long may do fewer by default, and say why.
+     */
+    default int cycles() {
+        return 1_000;
+    }
+
+    @Override
+    default void close() {}
+}

@@ -1,0 +1,177 @@
+package dev.bellwether.testkit;
+
+import dev.bellwether.Candidacy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks all the time, from one thread and on one monotonic clock, whether two candidacies of one election ever lead at once, and
+ * whether tokens only rise.
+ *
+ * <p>Thread-safe. What it reports is certain: a mandate that holds at two instants held in between, so when another candidacy is seen
+ * to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction of a millisecond, may have been.
+ */
+public final class LeadershipAuditor implements AutoCloseable {
+    private static final long PAUSE_NANOS = 20_000;
+
+    private final Map<String, Audit> audits = new ConcurrentHashMap<>();
+    private final List<String> violations = new CopyOnWriteArrayList<>();
+    private final Thread thread = new Thread(this::run, "bellwether-auditor");
+    private volatile boolean closed;
+    private volatile long longestRoundNanos;
+
+    /** Begins to look. */
+    public LeadershipAuditor() {
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Looks at this one too, from now on, under the name of its election. */
+    public void audit(Candidacy candidacy) {
+        audit(candidacy.election(), candidacy);
+    }
+
+    /** Looks at this one too, along with all others of the given key. */
+    public void audit(String key, Candidacy candidacy) {
+        audits.computeIfAbsent(key, name -> new Audit()).seen.add(new Seen(candidacy));
+    }
+
+    /** Returns when this candidacy was first seen to lead under this token; empty if it never was. */
+    public OptionalLong firstSeenNanos(Candidacy candidacy, long token) {
+        for (var audit : audits.values()) {
+            for (var seen : audit.seen) {
+                var first = seen.candidacy == candidacy ? seen.firsts.get(token) : null;
+                if (first != null) {
+                    return OptionalLong.of(first);
+                }
+            }
+        }
+        return OptionalLong.empty();
+    }
+
+    /** Returns what was seen that must never be. */
+    public List<String> violations() {
+        return List.copyOf(violations);
+    }
+
+    /** Returns the longest time between two looks: if it is long, the machine was busy, and timing facts suffer. */
+    public long longestRoundNanos() {
+        return longestRoundNanos;
+    }
+
+    /**
+     * Looks no more.
+     *
+     * @throws AssertionError if two led at once, or a token did not rise
+     */
+    @Override
+    public void close() {
+        closed = true;
+        try {
+            thread.join(10_000);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (!violations.isEmpty()) {
+            throw new AssertionError(String.join(
+                    "\n", new ArrayList<>(violations).subList(0, Math.min(10, violations.size()))));
+        }
+    }
+
+    private void run() {
+        var last = System.nanoTime();
+        while (!closed) {
+            audits.values().forEach(audit -> audit.seen.forEach(seen -> look(audit, seen)));
+            LockSupport.parkNanos(PAUSE_NANOS);
+            var now = System.nanoTime();
+            longestRoundNanos = Math.max(longestRoundNanos, now - last);
+            last = now;
+        }
+    }
+
+    private void look(Audit audit, Seen seen) {
+        var before = System.nanoTime();
+        var leads = seen.candidacy.isLeader();
+        var mandate = seen.candidacy.mandate();
+        if (mandate.isPresent()) {
+            ledBetween(audit, seen, mandate.get().token(), before, System.nanoTime());
+        } else if (leads && seen.run != null && seen.candidacy.isLeader()) {
+            ledBetween(
+                    audit, seen, seen.run.token, before, System.nanoTime()); // a leader without a mandate still leads
+        }
+    }
+
+    /** It led at some instant between these. */
+    private void ledBetween(Audit audit, Seen seen, long token, long before, long after) {
+        var run = seen.run;
+        if (run == null || run.token != token) {
+            if (token <= audit.highest) {
+                violations.add(seen + " leads under token " + token + ", and " + audit.highest + " was seen before");
+            }
+            audit.highest = Math.max(audit.highest, token);
+            run = new Run(token, after);
+            seen.run = run;
+            seen.firsts.putIfAbsent(token, after);
+        }
+        run.lastNanos = before;
+        for (var other : audit.seen) {
+            var its = other.run;
+            if (other != seen
+                    && its != null
+                    && its.firstNanos - run.lastNanos < 0
+                    && run.firstNanos - its.lastNanos < 0) {
+                report(seen, run, other, its);
+            }
+        }
+    }
+
+    private void report(Seen one, Run run, Seen other, Run its) {
+        if (!run.reported || !its.reported) {
+            run.reported = true;
+            its.reported = true;
+            violations.add("two lead at once: %s under token %d and %s under token %d"
+                    .formatted(one, run.token, other, its.token));
+        }
+    }
+
+    /** One election. The list is for any thread, the rest for ours. */
+    private static final class Audit {
+        private final List<Seen> seen = new CopyOnWriteArrayList<>();
+        private long highest;
+    }
+
+    /** One candidacy. */
+    private static final class Seen {
+        private final Candidacy candidacy;
+        private final Map<Long, Long> firsts = new ConcurrentHashMap<>();
+        private @Nullable Run run; // our thread only
+
+        private Seen(Candidacy candidacy) {
+            this.candidacy = candidacy;
+        }
+
+        @Override
+        public String toString() {
+            return candidacy.candidate() + " in \"" + candidacy.election() + '"';
+        }
+    }
+
+    /** One mandate: seen to hold from the first time to the last. */
+    private static final class Run {
+        private final long token;
+        private final long firstNanos;
+        private long lastNanos;
+        private boolean reported;
+
+        private Run(long token, long firstNanos) {
+            this.token = token;
+            this.firstNanos = firstNanos;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+package dev.bellwether.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import dev.bellwether.Metrics;
+import dev.bellwether.testkit.Infrastructure.Capability;
+import dev.bellwether.testkit.Link.Way;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What holds while packets vanish, clients die and servers stop. */
+abstract class OutageFacts extends ListenerFacts {
+
+    @Test
+    void aKilledClientsSuccessorLeadsAfterTheLeaseAndNotBefore() {
+        var killed = stage.linkedClient();
+        var victim = stage.stand(killed.elections());
+        var mandate = victim.awaitLeads();
+        var standby = stage.stand(stage.client());
+        standby.awaitFollows(victim);
+        killed.link().cut(); // and nobody ever closes it: to the others this is what a crash looks like
+        var deadline = lastDeadline(mandate);
+        var acquired = standby.awaitLeads();
+        var seen = earliest(standby, acquired);
+        var budget = stage.infrastructure().settings(stage.lease()).build().standDownBudget();
+        assertThat(victim.isLeader()).isFalse();
+        assertThat(Duration.ofNanos(seen - deadline))
+                .as("from the deadline of the victim to the first sign of its successor: the rest of the lease")
+                .isGreaterThanOrEqualTo(budget);
+        assertThat(acquired.token()).isGreaterThan(mandate.token());
+        assertThat(Duration.ofNanos(seen - deadline))
+                .as("and not much longer")
+                .isLessThan(stage.longLease().dividedBy(2));
+    }
+
+    @Test
+    void anOutageShorterThanTheDeadlineChangesNothing() {
+        var lease = stage.lease().multipliedBy(3);
+        var linked = stage.linkedClient();
+        var leader = stage.stand(linked.elections(), new EventLog(), settings -> settings.lease(lease));
+        var mandate = leader.awaitLeads();
+        var standby = stage.stand(stage.client());
+        standby.awaitFollows(leader);
+        var usable = usable(leaseOf(lease));
+        for (var outage = 0; outage < 2; outage++) {
+            linked.link().cut();
+            stage.eventually(
+                    "most of the time is used up",
+                    () -> mandate.remaining().compareTo(usable.multipliedBy(3).dividedBy(10)) < 0);
+            linked.link().heal();
+            stage.eventually(
+                    "the mandate is extended", () -> mandate.remaining().compareTo(usable.dividedBy(2)) > 0);
+        }
+        assertThat(mandate.isValid()).isTrue();
+        assertThat(leader.events().turns()).containsExactly("Acquired " + mandate.token());
+        assertThat(standby.events().turns()).isEmpty();
+    }
+
+    @Test
+    void aConnectionThatBreaksAndLosesWhatWasUnderWayChangesNothing() {
+        var lease = stage.lease().multipliedBy(3);
+        var linked = stage.linkedClient();
+        var leader = stage.stand(linked.elections(), new EventLog(), settings -> settings.lease(lease));
+        var mandate = leader.awaitLeads();
+        var usable = usable(leaseOf(lease));
+        linked.link().cut();
+        stage.eventually(
+                "a renewal has been sent and is held", () -> mandate.remaining().compareTo(usable.dividedBy(2)) < 0);
+        linked.link().reset();
+        linked.link().heal();
+        stage.eventually("the mandate is extended", () -> mandate.remaining().compareTo(usable.dividedBy(2)) > 0);
+        assertThat(leader.events().turns()).containsExactly("Acquired " + mandate.token());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void inALongerOutageIsLeaderTurnsFalseByTheDeadline(Way way) {
+        var linked = stage.linkedClient();
+        var victim = stage.stand(linked.elections());
+        var mandate = victim.awaitLeads();
+        var standby = stage.stand(stage.client());
+        standby.awaitFollows(victim);
+        linked.link().cut(way);
+        var cut = System.nanoTime();
+        // nothing that was sent after the cut can have been answered, so no deadline is later than this
+        var latest = cut + usable(leaseOf(stage.lease())).toNanos();
+        Eventually.eventually("the deadline passes", stage.patience(), () -> {
+            var overdue = System.nanoTime() - latest >= 0; // read before isLeader() reads its clock
+            assertThat(overdue && victim.isLeader())
+                    .as("leads after the deadline")
+                    .isFalse();
+            return overdue && !victim.isLeader();
+        });
+        assertThat(mandate.isValid()).isFalse();
+        victim.awaitHears(LeadershipEvent.Fenced.class);
+        assertThat(victim.candidacy().status().lastCause()).get().isIn(Cause.UNREACHABLE, Cause.PAUSED);
+        standby.awaitLeads();
+    }
+
+    @Test
+    void isLeaderTurnsFalseByTheDeadlineThoughNoneOfOurThreadsRuns() {
+        var stuck = new CompletableFuture<Void>();
+        var released = stage.closing();
+        var linked = stage.linkedClient(ElectionsConfig.builder()
+                .metrics(new Metrics() {
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        if (stuck.isDone()) {
+                            released.join(); // on the loop: from here on it does nothing, not even notice the time
+                        }
+                    }
+                })
+                .build());
+        var victim = stage.stand(linked.elections(), new EventLog(), settings -> settings);
+        var mandate = victim.awaitLeads();
+        stuck.complete(null);
+        Eventually.eventually("the mandate runs out", stage.patience(), () -> !mandate.isValid());
+        assertThat(victim.isLeader()).isFalse();
+        assertThat(victim.candidacy().mandate()).isEmpty();
+    }
+
+    @Test
+    void aListenerThatBlocksWhenFencedDoesNotKeepTheSeatFromOthers() {
+        var linked = stage.linkedClient();
+        var log = new EventLog(blockingOn(LeadershipEvent.Fenced.class, stage.closing()));
+        var victim = stage.stand(linked.elections(), log, settings -> settings);
+        victim.awaitLeads();
+        linked.link().cut(Way.ANSWERS); // whatever the victim still asks for is done
+        victim.awaitHears(LeadershipEvent.Fenced.class);
+        var successor = stage.stand(stage.client());
+        successor.awaitLeads();
+        assertThat(log.last(LeadershipEvent.Fenced.class).orElseThrow().endedNanos())
+                .as("the listener blocks still")
+                .isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void afterALongOutageTheCandidateStandsAgainByItself(Way way) {
+        var linked = stage.linkedClient();
+        var victim = stage.stand(linked.elections());
+        var before = victim.awaitLeads();
+        linked.link().cut(way);
+        victim.awaitLeadsNoMore();
+        victim.awaitHears(LeadershipEvent.Fenced.class);
+        var successor = stage.stand(stage.client());
+        var between = successor.awaitLeads();
+        linked.link().heal(); // and whatever was held arrives now: old renewals, old claims
+        victim.awaitFollows(successor);
+        Eventually.throughout("the successor keeps the seat", stage.lease().multipliedBy(2), between::isValid);
+        successor.candidacy().close();
+        var after = victim.awaitLeads();
+        assertThat(between.token()).isGreaterThan(before.token());
+        assertThat(after.token()).isGreaterThan(between.token());
+        assertThat(before.isValid()).as("the old mandate").isFalse();
+        victim.events().requirePaired(false);
+    }
+
+    @Test
+    void aLoneCandidateLeadsAgainAfterALongOutageUnderAHigherToken() {
+        var linked = stage.linkedClient();
+        var lone = stage.stand(linked.elections());
+        var before = lone.awaitLeads();
+        linked.link().cut();
+        lone.awaitLeadsNoMore();
+        lone.awaitHears(LeadershipEvent.Fenced.class);
+        linked.link().heal();
+        assertThat(lone.awaitLeads().token()).isGreaterThan(before.token());
+        assertThat(before.isValid()).isFalse();
+        stage.eventually("it has heard both", () -> lone.events().count(LeadershipEvent.Acquired.class) == 2);
+        lone.events().requirePaired(false);
+    }
+
+    @Test
+    void aStandbysOutageDisturbsNobody() {
+        var leader = stage.stand(stage.client());
+        var mandate = leader.awaitLeads();
+        var linked = stage.linkedClient();
+        var standby = stage.stand(linked.elections());
+        standby.awaitFollows(leader);
+        linked.link().cut();
+        Eventually.throughout("the leader leads", stage.lease().multipliedBy(2), mandate::isValid);
+        linked.link().heal();
+        Eventually.throughout("the leader leads", stage.lease(), mandate::isValid);
+        leader.candidacy().close();
+        standby.awaitLeads();
+    }
+
+    @Test
+    void closeEndsWithinItsBoundThoughTheServerIsOutOfReach() {
+        var linked = stage.linkedClient();
+        var victim = stage.stand(linked.elections());
+        victim.awaitLeads();
+        linked.link().cut();
+        var closing = CompletableFuture.runAsync(victim.candidacy()::close, task -> new Thread(task).start());
+        stage.eventually("close returns", closing::isDone);
+        assertThat(victim.isLeader()).isFalse();
+        assertThat(stage.stand(stage.client()).awaitLeads().token())
+                .as("the seat passes on when the lease has run out")
+                .isPositive();
+    }
+
+    @Test
+    void aServerRestartKeepsTheTokenRising() {
+        var first = stage.stand(stage.client());
+        var before = first.awaitLeads();
+        if (lacks(Capability.RESTART).isEmpty()) {
+            stage.infrastructure().restartServer();
+        }
+        var second = stage.stand(stage.client());
+        first.candidacy().close();
+        var after = second.awaitLeads();
+        assertThat(after.token()).isGreaterThan(before.token());
+    }
+
+    @Test
+    void aLeaderOutlivesOrStandsAgainAfterAServerRestart() {
+        if (lacks(Capability.RESTART).isPresent()) {
+            return; // printed
+        }
+        var leader = stage.stand(stage.client());
+        var before = leader.awaitLeads();
+        stage.infrastructure().restartServer();
+        stage.eventually(
+                "an extended or a new mandate",
+                () -> leader.candidacy()
+                        .status()
+                        .sinceProof()
+                        .filter(age -> age.compareTo(stage.lease().dividedBy(2)) < 0)
+                        .isPresent());
+        assertThat(leader.awaitLeads().token()).isGreaterThanOrEqualTo(before.token());
+    }
+
+    @Test
+    void aServerThatIsPausedForLongerThanTheLeaseCostsTheMandateAndNoMore() {
+        if (lacks(Capability.PAUSE).isPresent()) {
+            return; // printed
+        }
+        var one = stage.stand(stage.client());
+        var before = one.awaitLeads();
+        var other = stage.stand(stage.client());
+        other.awaitFollows(one);
+        stage.onClose(stage.infrastructure()::resumeServer);
+        stage.infrastructure().pauseServer();
+        var paused = System.nanoTime();
+        Eventually.eventually("the mandate runs out", stage.patience(), () -> !before.isValid());
+        Eventually.throughout(
+                "nobody leads",
+                stage.lease().minusNanos(Math.min(stage.lease().toNanos(), System.nanoTime() - paused)),
+                () -> !one.isLeader() && !other.isLeader());
+        stage.infrastructure().resumeServer();
+        stage.eventually("one leads", () -> one.isLeader() || other.isLeader());
+        var leader = one.isLeader() ? one : other;
+        assertThat(leader.awaitLeads().token()).isGreaterThan(before.token());
+    }
+
+    // ---------------------------------------------------------------- reckoning
+
+    private CandidacyConfig leaseOf(Duration lease) {
+        return stage.infrastructure().settings(lease).build();
+    }
+
+    /** How long a mandate holds at most after a proof. */
+    private static Duration usable(CandidacyConfig config) {
+        var drift = (long) (config.lease().toNanos() * config.driftBound());
+        return config.lease().minusNanos(drift).minus(config.standDownBudget());
+    }
+
+    /** Follows the mandate of one who is cut off to its end, and returns when that is. */
+    private long lastDeadline(Mandate mandate) {
+        var deadline = System.nanoTime();
+        var until = deadline + stage.patience().toNanos();
+        while (true) {
+            var now = System.nanoTime(); // read first: the deadline comes out early rather than late
+            var remaining = mandate.remaining();
+            if (remaining.isZero()) {
+                return deadline;
+            }
+            if (now - until >= 0) {
+                throw new AssertionError(mandate + " does not end");
+            }
+            deadline = Math.max(deadline, now + remaining.toNanos());
+            Thread.onSpinWait();
+        }
+    }
+
+    /** The first sign that this one led. */
+    private long earliest(Actor actor, Mandate mandate) {
+        var seen = stage.auditor().firstSeenNanos(actor.candidacy(), mandate.token());
+        var now = System.nanoTime();
+        return seen.isPresent() && seen.getAsLong() - now < 0 ? seen.getAsLong() : now;
+    }
+}

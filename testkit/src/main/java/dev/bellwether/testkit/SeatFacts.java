@@ -1,0 +1,234 @@
+package dev.bellwether.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
+import dev.bellwether.testkit.Infrastructure.Capability;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Who gets the seat, who gets it next, and under which token. */
+abstract class SeatFacts extends ContractStage {
+
+    @Test
+    void exactlyOneOfTenCandidatesLeads() {
+        var actors = new ArrayList<Actor>();
+        for (var i = 0; i < 10; i++) {
+            actors.add(stage.stand(stage.client()));
+        }
+        stage.eventually("one leads", () -> actors.stream().anyMatch(Actor::isLeader));
+        var leader = actors.stream().filter(Actor::isLeader).findAny().orElseThrow();
+        actors.stream().filter(actor -> actor != leader).forEach(actor -> actor.awaitFollows(leader));
+        Eventually.throughout("one leads", stage.lease(), leader::isLeader);
+        assertThat(actors.stream().mapToLong(actor -> actor.events().count(LeadershipEvent.Acquired.class)))
+                .as("mandates of the ten")
+                .containsOnlyOnce(1L)
+                .containsOnly(0L, 1L);
+    }
+
+    @Test
+    void aLoneCandidateLeadsAtOnce() {
+        var lone = stage.standLong(stage.client());
+        lone.awaitLeadsWithin(stage.longLease().dividedBy(2));
+        assertThat(lone.candidacy().status().phase()).isEqualTo(Phase.LEADING);
+    }
+
+    @Test
+    void resignHandsOverAndTheSuccessorsTokenIsHigher() {
+        var first = stage.standLong(stage.client());
+        var before = first.awaitLeads();
+        var second = stage.standLong(stage.client());
+        second.awaitFollows(first);
+        first.candidacy().resign();
+        var mandate = second.awaitLeadsWithin(stage.longLease().dividedBy(2));
+        assertThat(mandate.token()).isGreaterThan(before.token());
+        assertThat(before.isValid()).as("the mandate of the one who resigned").isFalse();
+        first.awaitClosed();
+        assertThat(first.candidacy().status().lastCause()).contains(Cause.RESIGNED);
+        assertThat(second.isLeader()).isTrue();
+    }
+
+    @Test
+    void aClosedLeadersSuccessorLeadsWithoutWaitingForTheLease() {
+        var client = stage.client();
+        var first = stage.standLong(client);
+        first.awaitLeads();
+        var second = stage.standLong(stage.client());
+        second.awaitFollows(first);
+        client.close();
+        assertThat(first.isLeader()).isFalse();
+        second.awaitLeadsWithin(stage.longLease().dividedBy(2));
+    }
+
+    @Test
+    void whoComesAfterAClosedLeaderLeadsWithoutWaitingForTheLease() {
+        var first = stage.standLong(stage.client());
+        var token = first.awaitLeads().token();
+        first.candidacy().close();
+        var second = stage.standLong(stage.client());
+        assertThat(second.awaitLeadsWithin(stage.longLease().dividedBy(2)).token())
+                .isGreaterThan(token);
+    }
+
+    @Test
+    void closeWhileStandingByLeavesNoTrace() {
+        var observed = stage.observe(stage.client());
+        var leader = stage.standLong(stage.client());
+        var mandate = leader.awaitLeads();
+        var client = stage.client();
+        var standby = stage.standLong(client);
+        standby.awaitFollows(leader);
+        var stayed = stage.standLong(client); // so that the client itself counts before and after
+        stayed.awaitFollows(leader);
+        var before = Leftovers.of(stage);
+        var passing = stage.standLong(client);
+        passing.awaitFollows(leader);
+        passing.candidacy().close();
+        passing.awaitClosed();
+        before.requireSame();
+        standby.candidacy().close();
+        stage.eventually(
+                "those who closed are no longer listed",
+                () -> observed.candidates().stream()
+                        .noneMatch(
+                                candidate -> List.of(standby.id(), passing.id()).contains(candidate.id())));
+        assertThat(leader.candidacy().mandate()).as("the leader's mandate").contains(mandate);
+        assertThat(passing.events().turns()).isEmpty();
+    }
+
+    @Test
+    void tokensRiseFromTermToTerm() {
+        var client = stage.client();
+        var last = 0L;
+        for (var term = 0; term < 5; term++) {
+            var actor = stage.stand(client);
+            var token = actor.awaitLeads().token();
+            assertThat(token).isGreaterThan(last);
+            last = token;
+            actor.candidacy().close();
+        }
+    }
+
+    @Test
+    void twoElectionsOnOneConnectionDoNotDisturbEachOther() {
+        var client = stage.client();
+        var other = stage.election() + "-other";
+        var here = stage.stand(client);
+        var there = stage.stand(client, other, new EventLog(), settings -> settings);
+        var tokenHere = here.awaitLeads().token();
+        var tokenThere = there.awaitLeads().token();
+        var standby = stage.stand(stage.client());
+        standby.awaitFollows(here);
+        here.candidacy().close();
+        assertThat(standby.awaitLeads().token()).isGreaterThan(tokenHere);
+        Eventually.throughout("the other election is undisturbed", stage.lease(), there::isLeader);
+        assertThat(there.awaitLeads().token()).isEqualTo(tokenThere);
+        var observer = stage.client();
+        assertThat(observer.election(other).leader().orElseThrow().candidate()).isEqualTo(there.id());
+        assertThat(stage.observe(observer).leader().orElseThrow().candidate()).isEqualTo(standby.id());
+        there.candidacy().close();
+        Eventually.throughout("nor is this one", stage.lease(), standby::isLeader);
+    }
+
+    @Test
+    void theSameIdTwiceIsRefusedOrToldApart() {
+        var client = stage.client();
+        var first = stage.stand(client, new EventLog(), settings -> settings.candidate("twin"));
+        first.awaitLeads();
+        assertThatThrownBy(() -> stage.stand(client, new EventLog(), settings -> settings.candidate("twin")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("twin");
+        var second = standOrBeRefused("twin");
+        Eventually.throughout(
+                "the first twin alone leads",
+                stage.lease().multipliedBy(2),
+                () -> first.isLeader() && !second.map(Actor::isLeader).orElse(false));
+        first.candidacy().close();
+        second.filter(actor -> actor.candidacy().status().phase() != Phase.CLOSED)
+                .ifPresent(Actor::awaitLeads);
+    }
+
+    private Optional<Actor> standOrBeRefused(String id) {
+        try {
+            return Optional.of(stage.stand(stage.client(), new EventLog(), settings -> settings.candidate(id)));
+        } catch (ElectionException refused) {
+            assertThat(refused).hasMessageContaining(id);
+            return Optional.empty();
+        }
+    }
+
+    static List<String> unusualNames() {
+        return UnusualNames.ALL;
+    }
+
+    @ParameterizedTest
+    @MethodSource("unusualNames")
+    void unusualNamesWorkOrAreRefusedWithAClearError(String unusual) {
+        var name = UnusualNames.unique(unusual);
+        var client = stage.client();
+        var refusal = stage.infrastructure().refusal(name);
+        if (refusal.isPresent()) {
+            assertThatThrownBy(() -> stage.stand(client, name, new EventLog(), settings -> settings))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(refusal.get());
+            return;
+        }
+        var first = stage.stand(client, name, new EventLog(), settings -> settings);
+        first.awaitLeads();
+        var other = stage.client();
+        assertThat(other.election(name).leader().orElseThrow().candidate()).isEqualTo(first.id());
+        assertThat(other.list()).contains(name);
+        var second = stage.stand(other, name, new EventLog(), settings -> settings);
+        second.awaitFollows(first);
+        first.candidacy().close();
+        second.awaitLeads();
+        second.candidacy().close();
+        other.election(name).delete();
+    }
+
+    @Test
+    void unusualIdsAndMetadataComeBackAsTheyWere() {
+        var id = "κριός/🐏 'x' \"y\" %_.\\";
+        var observed = stage.observe(stage.client());
+        var actor = stage.stand(
+                stage.client(),
+                new EventLog(),
+                settings -> settings.candidate(id).metadata(UnusualNames.METADATA));
+        actor.awaitLeads();
+        var leader = observed.leader().orElseThrow();
+        assertThat(leader.candidate()).isEqualTo(id);
+        assertThat(leader.metadata()).isEqualTo(UnusualNames.METADATA);
+    }
+
+    @Test
+    void namesThatDifferALittleAreDifferentElections() {
+        var client = stage.client();
+        var serial = stage.election().substring(stage.election().length() - 8);
+        for (var pair : UnusualNames.PAIRS) {
+            for (var name : pair) {
+                var unique = name + serial;
+                if (stage.infrastructure().refusal(unique).isEmpty()) {
+                    var actor = stage.stand(client, unique, new EventLog(), settings -> settings);
+                    actor.awaitLeads(); // one election for both names would have one leader
+                }
+            }
+        }
+    }
+
+    @Test
+    void whatTheInfrastructureLacksIsPrinted() {
+        for (var capability : Capability.values()) {
+            assertThat(lacks(capability).orElse("it does not"))
+                    .as(capability + ": the reason")
+                    .isNotBlank();
+        }
+    }
+}

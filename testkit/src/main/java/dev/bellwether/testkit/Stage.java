@@ -1,0 +1,199 @@
+package dev.bellwether.testkit;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Election;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
+
+/**
+ * The clients, candidacies and auditor of one test, over one {@link Infrastructure}. Closing it heals, frees and closes everything,
+ * and fails if two candidacies ever led at once.
+ *
+ * <p>Confined to the thread of the test, except {@link #closing}.
+ */
+public final class Stage implements AutoCloseable {
+    private final Infrastructure infrastructure;
+    private final String election;
+    private final LeadershipAuditor auditor = new LeadershipAuditor();
+    private final List<Elections> clients = new ArrayList<>();
+    private final List<Actor> actors = new CopyOnWriteArrayList<>();
+    private final Deque<Runnable> cleanups = new ArrayDeque<>();
+    private final CompletableFuture<Void> closing = new CompletableFuture<>();
+    private final AtomicLong serial = new AtomicLong();
+
+    /** Sets a stage; the word makes the name of its election readable. */
+    public Stage(Infrastructure infrastructure, String word) {
+        this.infrastructure = infrastructure;
+        election = word + '-' + UUID.randomUUID().toString().substring(0, 8);
+    }
+
+    /** Returns the infrastructure. */
+    public Infrastructure infrastructure() {
+        return infrastructure;
+    }
+
+    /** Returns the name of this test's election, which no other test uses. */
+    public String election() {
+        return election;
+    }
+
+    /** Returns the auditor. */
+    public LeadershipAuditor auditor() {
+        return auditor;
+    }
+
+    /** Returns the lease that candidacies have unless told otherwise. */
+    public Duration lease() {
+        return infrastructure.lease();
+    }
+
+    /** Returns {@link Infrastructure#longLease}. */
+    public Duration longLease() {
+        return infrastructure.longLease();
+    }
+
+    /** Returns {@link Infrastructure#patience}. */
+    public Duration patience() {
+        return infrastructure.patience();
+    }
+
+    /** Returns a future that completes when the stage is being closed: what a blocked listener should wait for. */
+    public CompletableFuture<Void> closing() {
+        return closing;
+    }
+
+    /** Does this when the stage is closed, before the clients are: what was done last comes first. */
+    public void onClose(Runnable cleanup) {
+        cleanups.push(cleanup);
+    }
+
+    // ---------------------------------------------------------------- clients
+
+    /** Connects a client. */
+    public Elections client() {
+        return client(ElectionsConfig.defaults());
+    }
+
+    /** Connects a client. */
+    public Elections client(ElectionsConfig config) {
+        return closedWithUs(infrastructure.connect(config));
+    }
+
+    /** Connects a client that can be cut off. */
+    public Infrastructure.Linked linkedClient() {
+        return linkedClient(ElectionsConfig.defaults());
+    }
+
+    /** Connects a client that can be cut off. */
+    public Infrastructure.Linked linkedClient(ElectionsConfig config) {
+        var linked = infrastructure.connectLinked(config);
+        closedWithUs(linked.elections());
+        onClose(linked.link()::heal); // who is cut off could not leave
+        return linked;
+    }
+
+    private Elections closedWithUs(Elections elections) {
+        clients.add(elections);
+        return elections;
+    }
+
+    // ---------------------------------------------------------------- candidacies
+
+    /** Stands for the election of this test under a new id, with the lease of the infrastructure. */
+    public Actor stand(Elections client) {
+        return stand(client, new EventLog(), settings -> settings);
+    }
+
+    /** Stands with the given log, and with settings of your own. */
+    public Actor stand(Elections client, EventLog log, UnaryOperator<CandidacyConfig.Builder> settings) {
+        return stand(client, election, log, settings);
+    }
+
+    /** Stands for another election. */
+    public Actor stand(
+            Elections client, String election, EventLog log, UnaryOperator<CandidacyConfig.Builder> settings) {
+        var config = settings.apply(infrastructure.settings(lease()).candidate("c" + serial.incrementAndGet()))
+                .listener(log)
+                .build();
+        var candidacy = client.stand(election, config);
+        auditor.audit(candidacy);
+        var actor = new Actor(candidacy, log, patience(), this::beyond);
+        actors.add(actor);
+        return actor;
+    }
+
+    /** Returns whom this candidate follows, if it can be that there are more than one between a standby and the leader. */
+    private Optional<String> beyond(Optional<String> candidate) {
+        return infrastructure.queues()
+                ? actors.stream()
+                        .filter(actor -> candidate.equals(Optional.of(actor.id())))
+                        .findFirst()
+                        .flatMap(actor -> actor.candidacy().status().following())
+                : Optional.empty();
+    }
+
+    /**
+     * Stands with the long lease, and a stand-down budget of more than half of it, so that whoever waits for either cannot be
+     * taken for one who was handed the seat.
+     */
+    public Actor standLong(Elections client) {
+        return standLong(client, new EventLog(), settings -> settings);
+    }
+
+    /** Stands with the long lease, the given log, and settings of your own. */
+    public Actor standLong(Elections client, EventLog log, UnaryOperator<CandidacyConfig.Builder> settings) {
+        return stand(
+                client,
+                log,
+                builder -> settings.apply(infrastructure
+                        .settings(longLease())
+                        .candidate("c" + serial.incrementAndGet())
+                        .standDownBudget(longLease().multipliedBy(3).dividedBy(5))));
+    }
+
+    /** Looks at this test's election from outside. */
+    public Election observe(Elections client) {
+        return client.election(election);
+    }
+
+    /** Waits for a condition, within the patience. */
+    public void eventually(String what, BooleanSupplier condition) {
+        Eventually.eventually(what, patience(), condition);
+    }
+
+    // ---------------------------------------------------------------- the end
+
+    @Override
+    public void close() {
+        closing.complete(null);
+        while (!cleanups.isEmpty()) {
+            cleanups.pop().run();
+        }
+        CompletableFuture.allOf(clients.stream()
+                        .map(client -> CompletableFuture.runAsync(client::close, task -> new Thread(task).start()))
+                        .toArray(CompletableFuture[]::new))
+                .join();
+        if (auditor.longestRoundNanos() > lease().toNanos() / 4) {
+            System.out.printf(
+                    "note: this machine was busy: the auditor of %s did not run for %d ms%n",
+                    election, auditor.longestRoundNanos() / 1_000_000);
+        }
+        try {
+            auditor.close();
+        } finally {
+            infrastructure.close();
+        }
+    }
+}

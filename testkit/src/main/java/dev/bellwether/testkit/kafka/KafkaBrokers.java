@@ -1,0 +1,234 @@
+package dev.bellwether.testkit.kafka;
+
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Link;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.FileVisitOption;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * A Kafka cluster of one or more brokers, each a process of its own that can be killed, paused and started again.
+ *
+ * <p>Tuned for tests: sessions down to 10 ms, no delay before a group's first rebalance, internal topics of one partition, and a
+ * cluster that notices a dead broker within two seconds. Each broker can also be reached by {@link FaultProxy links}, and who comes
+ * in by one is told of no other way, to any broker: so a client can be cut off from all brokers or from some. Needs {@code org.apache.kafka:kafka_2.13} on the class path.
+ *
+ * <p>Thread-safe as far as different brokers are concerned. {@link #close} kills what runs and deletes what it wrote; a process that
+ * ends without it takes its brokers along.
+ */
+public final class KafkaBrokers implements AutoCloseable {
+    private static final String HOST = "127.0.0.1";
+
+    private final Path directory;
+    private final List<Broker> brokers;
+    private final Thread atExit = new Thread(this::end);
+
+    private KafkaBrokers(int count, int links, Map<String, String> settings) {
+        directory = temporaryDirectory();
+        var listeners = 2 + links;
+        var ports = freePorts(listeners * count);
+        var nodes = IntStream.range(0, count)
+                .mapToObj(i -> Node.of(i + 1, ports.subList(listeners * i, listeners * (i + 1))))
+                .toList();
+        brokers = nodes.stream()
+                .map(node -> new Broker(node, directory, properties(node, nodes, settings)))
+                .toList();
+        Runtime.getRuntime().addShutdownHook(atExit);
+    }
+
+    /** Starts so many brokers, without links, and returns when all of them serve. */
+    public static KafkaBrokers start(int count) {
+        return start(count, 0, Map.of());
+    }
+
+    /** Starts so many brokers with so many links to each, and with these properties beside or instead of ours. */
+    public static KafkaBrokers start(int count, int links, Map<String, String> settings) {
+        var cluster = new KafkaBrokers(count, links, settings);
+        try {
+            cluster.brokers.forEach(Broker::launch);
+            cluster.brokers.forEach(Broker::awaitServing);
+            return cluster;
+        } catch (RuntimeException e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** Returns the addresses for {@code bootstrap.servers}. */
+    public String bootstrap() {
+        return brokers.stream().map(Broker::address).collect(Collectors.joining(","));
+    }
+
+    /** Returns the addresses for {@code bootstrap.servers} of a client that comes in by this link, counted from 0. */
+    public String bootstrap(int link) {
+        return brokers.stream()
+                .map(broker -> HOST + ':' + broker.link(link).port())
+                .collect(Collectors.joining(","));
+    }
+
+    /** Returns the links of this number to all brokers as one. */
+    public Link link(int link) {
+        return new Link() {
+            @Override
+            public void cut(Way way) {
+                brokers.forEach(broker -> broker.link(link).cut(way));
+            }
+
+            @Override
+            public void heal() {
+                brokers.forEach(broker -> broker.link(link).heal());
+            }
+
+            @Override
+            public void reset() {
+                brokers.forEach(broker -> broker.link(link).reset());
+            }
+        };
+    }
+
+    /** Returns the brokers, in the order of their ids, which begin at 1. */
+    public List<Broker> brokers() {
+        return brokers;
+    }
+
+    /** Returns the broker of this id. */
+    public Broker broker(int id) {
+        return brokers.get(id - 1);
+    }
+
+    @Override
+    public void close() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException exiting) {
+            return; // the hook does the same
+        }
+        end();
+        brokers.forEach(broker -> broker.links().forEach(FaultProxy::close));
+    }
+
+    private void end() {
+        brokers.forEach(Broker::kill);
+        delete(directory);
+    }
+
+    private static Map<String, String> properties(Node node, List<Node> nodes, Map<String, String> settings) {
+        var replicas = Integer.toString(Math.min(3, nodes.size()));
+        var inSync = Integer.toString(Math.min(2, nodes.size()));
+        var properties = new TreeMap<String, String>();
+        properties.put("process.roles", "broker,controller");
+        properties.put("node.id", Integer.toString(node.id));
+        properties.put("listeners", node.listeners());
+        properties.put("advertised.listeners", node.advertised());
+        properties.put("listener.security.protocol.map", node.protocols());
+        properties.put("inter.broker.listener.name", "PLAINTEXT");
+        properties.put("controller.listener.names", "CONTROLLER");
+        properties.put(
+                "controller.quorum.voters",
+                nodes.stream()
+                        .map(n -> n.id + "@" + HOST + ':' + n.controllerPort)
+                        .collect(Collectors.joining(",")));
+        properties.put("broker.session.timeout.ms", "2000");
+        properties.put("broker.heartbeat.interval.ms", "200");
+        properties.put("default.replication.factor", replicas);
+        properties.put("min.insync.replicas", inSync);
+        properties.put("replica.lag.time.max.ms", "2000");
+        properties.put("offsets.topic.replication.factor", replicas);
+        properties.put("offsets.topic.num.partitions", "1");
+        properties.put("transaction.state.log.replication.factor", replicas);
+        properties.put("transaction.state.log.min.isr", inSync);
+        properties.put("transaction.state.log.num.partitions", "1");
+        properties.put("share.coordinator.state.topic.num.partitions", "1");
+        properties.put("share.coordinator.state.topic.replication.factor", replicas);
+        properties.put("auto.create.topics.enable", "false");
+        properties.put("group.min.session.timeout.ms", "10");
+        properties.put("group.initial.rebalance.delay.ms", "0");
+        properties.put("log.cleaner.dedupe.buffer.size", "4194304");
+        properties.put("num.network.threads", "2");
+        properties.put("num.io.threads", "4");
+        properties.putAll(settings);
+        return properties;
+    }
+
+    private static Path temporaryDirectory() {
+        try {
+            return Files.createTempDirectory("bellwether-kafka-");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Returns ports that are free now; all of them are held until the last one is found, so that none comes twice. */
+    private static List<Integer> freePorts(int count) {
+        var sockets = new ArrayList<ServerSocket>();
+        try {
+            for (var i = 0; i < count; i++) {
+                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+            }
+            return sockets.stream().map(ServerSocket::getLocalPort).toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } finally {
+            for (var socket : sockets) {
+                closeQuietly(socket);
+            }
+        }
+    }
+
+    private static void closeQuietly(ServerSocket socket) {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void delete(Path tree) {
+        try (var paths = Files.walk(tree, new FileVisitOption[0])) {
+            for (var path : paths.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(path);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The ports of one; its links lead to its last ports. */
+    record Node(int id, int controllerPort, int port, List<Integer> linkedPorts, List<FaultProxy> links) {
+        private static Node of(int id, List<Integer> ports) {
+            var linked = List.copyOf(ports.subList(2, ports.size()));
+            var links = linked.stream().map(port -> FaultProxy.to(HOST, port)).toList();
+            return new Node(id, ports.get(0), ports.get(1), linked, links);
+        }
+
+        private String listeners() {
+            return "CONTROLLER://" + HOST + ':' + controllerPort + ",PLAINTEXT://" + HOST + ':' + port
+                    + each(i -> ",LINK" + i + "://" + HOST + ':' + linkedPorts.get(i));
+        }
+
+        private String advertised() {
+            return "PLAINTEXT://" + HOST + ':' + port
+                    + each(i -> ",LINK" + i + "://" + HOST + ':' + links.get(i).port());
+        }
+
+        private String protocols() {
+            return "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT" + each(i -> ",LINK" + i + ":PLAINTEXT");
+        }
+
+        private String each(IntFunction<String> part) {
+            return IntStream.range(0, links.size()).mapToObj(part).collect(Collectors.joining());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package dev.bellwether.testkit.sim;
+
+/** What can go wrong in a simulated world. Each world draws some of these by its seed. */
+public enum Fault {
+    /** Messages take much longer than usual, now and then, and so overtake each other. */
+    DELAY,
+    /** Messages are lost: requests, answers, notifications. */
+    LOSS,
+    /** Messages arrive twice; a request is then carried out twice. */
+    DUPLICATION,
+    /** A process and the store cannot reach each other, in one direction or both. */
+    PARTITION,
+    /** The store does nothing for a while; then it does what has piled up. */
+    STORE_PAUSE,
+    /** The store is gone for a while and forgets whoever was connected; what it has acknowledged stays. */
+    STORE_CRASH,
+    /** The loop thread does not run for a while, between any two turns; the rest of the process does. */
+    STALL,
+    /** A whole process does not run for a while (GC, SIGSTOP); its clocks do. */
+    PAUSE,
+    /** A machine is suspended: its monotonic clock stops, its wall clock runs on. */
+    SUSPEND,
+    /** A wall clock is set. Back, too, but not in a world with {@link #SUSPEND}: together they can hide a suspension. */
+    CLOCK_JUMP,
+    /** A process is killed. Another one comes up in its place, sooner or later. */
+    CRASH,
+    /** A process shuts down in order, and another one comes up. */
+    LEAVE,
+    /** Further processes come up. */
+    JOIN,
+    /** An operator orders leaders to stand down. */
+    STAND_DOWN,
+    /** An operator ends elections, and deletes them. A process whose candidacies have all ended is restarted. */
+    END
+}

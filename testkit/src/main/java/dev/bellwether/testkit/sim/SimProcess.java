@@ -1,0 +1,304 @@
+package dev.bellwether.testkit.sim;
+
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
+import dev.bellwether.spi.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/**
+ * One process of a simulated world, as the code that runs in it sees it.
+ *
+ * <p>To be used by that code only: by {@link Application#start}, by listeners and tasks, and by what was {@linkplain #spawn spawned}. One
+ * piece of code runs at a time in the whole world, so nothing need be guarded against threads. When the process crashes, its code is never
+ * heard of again: it does not return from its sleep.
+ */
+public final class SimProcess {
+    private final World world;
+    private final String name;
+    private final SimClock clock;
+    private final SimLoop loop;
+    private final Workers workers;
+    private final SimStore store;
+    private final Elections real;
+    private final SimElections elections;
+    private final List<Standpoint> candidacies = new ArrayList<>();
+    private final List<Runnable> frozen = new ArrayList<>();
+    private long frozenUntil;
+    private long stalledUntil;
+    private long suspendedUntil;
+    private long heldUpUntil;
+    private boolean leaving;
+    private boolean observes;
+    private boolean hangs;
+    private boolean windingUp;
+    private boolean dead;
+
+    SimProcess(World world, String name, SimClock clock, boolean atOnce) {
+        this.world = world;
+        this.name = name;
+        this.clock = clock;
+        workers = new Workers(world, this, atOnce);
+        loop = new SimLoop(world, this);
+        store = new SimStore(world, this);
+        var config = ElectionsConfig.builder()
+                .loop(loop)
+                .executor(workers)
+                .metrics(new Failures())
+                .build();
+        real = Elections.over(store, config);
+        elections = new SimElections(world, this, real, store);
+    }
+
+    // ---------------------------------------------------------------- for the code that runs in it
+
+    /** Returns the name of this process; one that replaces it has another. */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * Returns the elections of this process. They behave as the real ones do; whatever waits, waits in virtual time. The executor of a
+     * {@link dev.bellwether.CandidacyConfig} is not used: all code of the process runs in its simulation.
+     */
+    public Elections elections() {
+        return elections;
+    }
+
+    /** Returns the clocks of this process: drifting, jumping, and stopping, as the world has it. */
+    public Clock clock() {
+        return clock;
+    }
+
+    /** Returns the source of chance of this world. Any other would make its seed useless. */
+    public RandomGenerator random() {
+        return world.random();
+    }
+
+    /** Returns the lease by which faults are sized in this world: a good one for your candidacies. */
+    public Duration lease() {
+        return Duration.ofNanos(world.weather().leaseNanos());
+    }
+
+    /** Returns the bound that the clock rates of this world keep. */
+    public double driftBound() {
+        return world.driftBound();
+    }
+
+    /**
+     * Lets virtual time pass: at least so much, and more if the process is held up. This is where everything else happens.
+     *
+     * @throws InterruptedException if core interrupts a listener or a task, because its time is running out
+     */
+    public void sleep(Duration time) throws InterruptedException {
+        world.crew().sleep(time);
+    }
+
+    /** Runs code as another thread of this process. */
+    public void spawn(Runnable code) {
+        workers.spawn(code);
+    }
+
+    /** Fails the simulation unless something is so. */
+    public void check(boolean holds, String fact) {
+        if (!holds) {
+            world.violate(fact, "in " + name, null);
+        }
+    }
+
+    /** Writes a line to the trace that a failure prints. */
+    public void note(String what) {
+        world.trace().line(name, what);
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+
+    // ---------------------------------------------------------------- for the world
+
+    /** Lets the present piece of code last so long, where code runs at once. */
+    void busy(long nanos) {
+        workers.busy(nanos);
+    }
+
+    /** The present piece of code never returns. */
+    void hang() {
+        hangs = true;
+        workers.busy(Duration.ofDays(10_000).toNanos());
+    }
+
+    boolean hangs() {
+        return hangs;
+    }
+
+    /** Runs something on a timer of this process, outside the loop. */
+    void later(Duration delay, Runnable what) {
+        world.agenda().in(delay.toNanos(), () -> whenRunning(what));
+    }
+
+    /** Whether the storm is over: code that misbehaves on purpose stops that now. */
+    boolean isCalm() {
+        return world.weather().isCalm();
+    }
+
+    /** Runs something when the piece of code that runs now has ended. */
+    void afterwards(Runnable what) {
+        if (!workers.held(what)) {
+            what.run();
+        }
+    }
+
+    /** Runs something as soon as this process does; never, if it has died. */
+    void whenRunning(Runnable what) {
+        if (dead) {
+            return;
+        }
+        if (world.agenda().now() < frozenUntil || !frozen.isEmpty()) {
+            frozen.add(what);
+        } else {
+            what.run();
+        }
+    }
+
+    /** Stops the loop thread for a while. */
+    void stall(long nanos, String why) {
+        world.trace().line(name, "the loop stands still for %.6f s: %s".formatted(nanos / 1e9, why));
+        stalledUntil = Math.max(stalledUntil, world.agenda().now() + nanos);
+        world.agenda().at(stalledUntil, this::resume);
+    }
+
+    /** Stops all threads for a while. */
+    void freeze(long nanos) {
+        frozenUntil = Math.max(frozenUntil, world.agenda().now() + nanos);
+        world.agenda().at(frozenUntil, this::resume);
+    }
+
+    /** Stops all threads and the monotonic clock for a while. */
+    void suspend(long nanos) {
+        clock.stop();
+        suspendedUntil = Math.max(suspendedUntil, world.agenda().now() + nanos);
+        freeze(nanos);
+    }
+
+    /** Whatever was wrong is over. */
+    void recover() {
+        frozenUntil = 0;
+        stalledUntil = 0;
+        suspendedUntil = 0;
+        resume();
+    }
+
+    private void resume() {
+        var now = world.agenda().now();
+        if (dead) {
+            return;
+        }
+        if (now >= suspendedUntil && clock.isStopped()) {
+            clock.start();
+            loop.awake();
+        }
+        heldUpUntil = now;
+        if (now >= frozenUntil && !frozen.isEmpty()) {
+            var due = List.copyOf(frozen);
+            frozen.clear();
+            due.forEach(what -> world.agenda().at(now, () -> whenRunning(what)));
+        }
+        if (loopRuns()) {
+            loop.resume();
+        }
+    }
+
+    boolean loopRuns() {
+        return world.agenda().now() >= Math.max(frozenUntil, stalledUntil);
+    }
+
+    /** Returns since when this process has been running without being held up; only if it is running now. */
+    long undisturbedSince() {
+        return loopRuns() ? heldUpUntil : Long.MAX_VALUE / 2;
+    }
+
+    /** The process is killed, or has exited. */
+    void die() {
+        dead = true;
+        loop.close();
+        world.server().disconnected(this);
+        world.network().forget(this);
+    }
+
+    /** All candidacies resign; the process exits when they have ended. */
+    void shutDown() {
+        leaving = true;
+        candidacies.forEach(Standpoint::resign);
+    }
+
+    boolean isLeaving() {
+        return leaving;
+    }
+
+    boolean isDead() {
+        return dead;
+    }
+
+    /** Ends what is left of the elections, once no candidacy is open. */
+    void closeElections() {
+        real.close();
+    }
+
+    /** Returns true the first time: code of the process may still have something to do. */
+    boolean windsUp() {
+        var first = !windingUp;
+        windingUp = true;
+        return first;
+    }
+
+    /** The code of the process watches an election. */
+    void observing() {
+        observes = true;
+    }
+
+    boolean observes() {
+        return observes;
+    }
+
+    void joined(Standpoint candidacy) {
+        candidacies.add(candidacy);
+        if (leaving) {
+            candidacy.resign(); // it was told to leave before it came to stand
+        }
+    }
+
+    List<Standpoint> candidacies() {
+        return candidacies;
+    }
+
+    SimClock machineClock() {
+        return clock;
+    }
+
+    SimLoop loop() {
+        return loop;
+    }
+
+    Workers workers() {
+        return workers;
+    }
+
+    SimStore store() {
+        return store;
+    }
+
+    /** Turns a failed assertion in the user's code, which core catches, into a failure of the simulation. */
+    private final class Failures implements Metrics {
+        @Override
+        public void callbackFailed(String election, String candidate, Throwable failure) {
+            if (failure instanceof AssertionError) {
+                world.violate(String.valueOf(failure.getMessage()), "in " + name, failure);
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package dev.bellwether.testkit.sim;
+
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.View;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** The store's side: the real store under a clock of its own, which may pause, or be gone for a while. */
+final class StoreServer {
+    private final World world;
+    private final LeaseStore store;
+    private final List<Runnable> waiting = new ArrayList<>();
+    private final Map<SimProcess, Set<LeaseStore.Watch>> watches = new HashMap<>();
+    private long pausedUntil;
+    private long downUntil;
+
+    StoreServer(World world, LeaseStore store) {
+        this.world = world;
+        this.store = store;
+    }
+
+    /** A request arrives. */
+    void receive(String what, Runnable request) {
+        var now = world.agenda().now();
+        if (now < downUntil) {
+            world.trace().line("store", "is down: " + what + " is lost");
+        } else if (now < pausedUntil || !waiting.isEmpty()) {
+            waiting.add(request);
+        } else {
+            request.run();
+        }
+    }
+
+    void pause(long nanos) {
+        pausedUntil = Math.max(pausedUntil, world.agenda().now() + nanos);
+        world.agenda().at(pausedUntil, this::resume);
+    }
+
+    void resume() {
+        if (world.agenda().now() >= pausedUntil) {
+            var due = List.copyOf(waiting);
+            waiting.clear();
+            due.forEach(Runnable::run);
+        }
+    }
+
+    void crash(long nanos, boolean forgetsWatches) {
+        downUntil = Math.max(downUntil, world.agenda().now() + nanos);
+        waiting.clear();
+        if (forgetsWatches) {
+            watches.values().forEach(open -> open.forEach(LeaseStore.Watch::close));
+            watches.clear();
+        }
+    }
+
+    /** Whatever was wrong is over. */
+    void recover() {
+        downUntil = 0;
+        pausedUntil = 0;
+        resume();
+    }
+
+    LeaseStore store() {
+        return store;
+    }
+
+    /** Reads the seat as it is, past all networks. */
+    View look(String election) {
+        return store.read(election).toCompletableFuture().join();
+    }
+
+    void watched(SimProcess process, LeaseStore.Watch watch) {
+        watches.computeIfAbsent(process, name -> new HashSet<>()).add(watch);
+    }
+
+    void unwatched(SimProcess process, LeaseStore.Watch watch) {
+        watch.close();
+        var open = watches.get(process);
+        if (open != null && open.remove(watch) && open.isEmpty()) {
+            watches.remove(process);
+        }
+    }
+
+    /** The connection of a process is gone. */
+    void disconnected(SimProcess process) {
+        var open = watches.remove(process);
+        if (open != null) {
+            open.forEach(LeaseStore.Watch::close);
+        }
+    }
+
+    int openWatches(SimProcess process) {
+        return watches.getOrDefault(process, Set.of()).size();
+    }
+}

@@ -1,0 +1,132 @@
+package dev.bellwether.testkit.sim;
+
+import dev.bellwether.spi.Order;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/** Brings about the faults of one world, at random times. */
+final class Storm {
+    private static final List<Fault> BREWED = List.of(
+            Fault.PARTITION,
+            Fault.STORE_PAUSE,
+            Fault.STORE_CRASH,
+            Fault.STALL,
+            Fault.PAUSE,
+            Fault.SUSPEND,
+            Fault.CLOCK_JUMP,
+            Fault.CRASH,
+            Fault.LEAVE,
+            Fault.JOIN,
+            Fault.STAND_DOWN,
+            Fault.END);
+
+    private final World world;
+    private final SplittableRandom random;
+
+    Storm(World world) {
+        this.world = world;
+        random = world.random().split();
+    }
+
+    void begin() {
+        world.agenda().in(world.weather().nextFault(random), this::strike);
+    }
+
+    private void strike() {
+        if (world.weather().isCalm()) {
+            return;
+        }
+        var kinds = BREWED.stream().filter(world.weather()::has).toList();
+        if (!kinds.isEmpty()) {
+            strike(kinds.get(random.nextInt(kinds.size())));
+        }
+        begin();
+    }
+
+    private void strike(Fault fault) {
+        var nanos = world.weather().outage(random);
+        var process = anyProcess();
+        switch (fault) {
+            case STORE_PAUSE -> {
+                tell(fault, "store", nanos);
+                world.server().pause(nanos);
+            }
+            case STORE_CRASH -> {
+                tell(fault, "store", nanos);
+                world.server().crash(nanos, random.nextBoolean());
+            }
+            case JOIN -> world.startProcess();
+            case STAND_DOWN -> order(Order.STAND_DOWN);
+            case END -> order(random.nextBoolean() ? Order.END : Order.DELETE);
+            case PARTITION, STALL, PAUSE, SUSPEND, CLOCK_JUMP, CRASH, LEAVE -> {
+                if (process != null) {
+                    strike(fault, process, nanos);
+                }
+            }
+            case DELAY, LOSS, DUPLICATION -> throw new IllegalStateException(fault + " is the network's");
+        }
+    }
+
+    private void strike(Fault fault, SimProcess process, long nanos) {
+        tell(fault, process.name(), nanos);
+        switch (fault) {
+            case PARTITION -> {
+                var kind = random.nextInt(4);
+                world.network().cut(process, kind != 0, kind != 1, nanos);
+            }
+            case STALL -> process.stall(nanos, "stalled");
+            case PAUSE -> process.freeze(nanos);
+            case SUSPEND -> process.suspend(nanos);
+            case CLOCK_JUMP -> {
+                var back = !world.weather().has(Fault.SUSPEND) && random.nextBoolean();
+                process.machineClock().jump(back ? -nanos : nanos);
+            }
+            case CRASH -> {
+                world.kill(process);
+                world.startProcessLater(nanos);
+            }
+            case LEAVE -> process.shutDown();
+            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, JOIN, STAND_DOWN, END ->
+                throw new IllegalStateException(fault + " befalls no process");
+        }
+    }
+
+    /** An order reaches the store, sooner or later: an operator sits at no process of ours. */
+    private void order(Order order) {
+        var elections = List.copyOf(world.invariants().seats().keySet());
+        if (elections.isEmpty()) {
+            return;
+        }
+        var election = elections.get(random.nextInt(elections.size()));
+        tell(order, "operator", 0);
+        world.server()
+                .receive(String.valueOf(order), () -> world.server().store().order(election, order));
+        if (order == Order.END) {
+            // an ended election is deleted some day, so that it may be held anew
+            world.agenda().in(world.weather().outage(random), () -> {
+                if (!world.weather().isCalm()) {
+                    world.server()
+                            .receive("DELETE", () -> world.server().store().order(election, Order.DELETE));
+                }
+            });
+        }
+    }
+
+    private void tell(Enum<?> fault, String whom, long nanos) {
+        if (world.trace().isOn()) {
+            world.trace()
+                    .line("storm", fault + " hits " + whom + (nanos == 0 ? "" : " for %.6f s".formatted(nanos / 1e9)));
+        }
+    }
+
+    /** Hits those who lead, or whose work has not ended, more often than the others: there is more to go wrong. */
+    private @Nullable SimProcess anyProcess() {
+        var alive = world.processes();
+        var busy = alive.stream()
+                .filter(process -> process.candidacies().stream().anyMatch(one -> one.leads() || one.works()))
+                .toList();
+        var among = busy.isEmpty() || random.nextBoolean() ? alive : busy;
+        return among.isEmpty() ? null : among.get(random.nextInt(among.size()));
+    }
+}

@@ -1,0 +1,80 @@
+package dev.bellwether.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.spi.Clock;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** The auditor looks at candidacies of stores that know nothing of each other, as if their election were one. */
+class LeadershipAuditorTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(30));
+
+    @Test
+    void twoWhoLeadAtOnceAreReported() throws InterruptedException {
+        var auditor = new LeadershipAuditor();
+        try (var one = store();
+                var other = store()) {
+            lead(other, auditor, "warm-up").close();
+            var first = lead(one, auditor, "x");
+            lead(other, auditor, "x");
+            Eventually.eventually(
+                    "the overlap is seen", PATIENCE, () -> !auditor.violations().isEmpty());
+            first.close();
+        }
+        assertThatThrownBy(auditor::close)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("leads under token 1, and 1 was seen before")
+                .hasMessageContaining("two lead at once");
+    }
+
+    @Test
+    void aTokenThatDoesNotRiseIsReported() throws InterruptedException {
+        var auditor = new LeadershipAuditor();
+        try (var one = store();
+                var other = store()) {
+            var first = lead(one, auditor, "x");
+            var token = first.mandate().orElseThrow().token();
+            Eventually.eventually(
+                    "it is seen",
+                    PATIENCE,
+                    () -> auditor.firstSeenNanos(first, token).isPresent());
+            first.close();
+            lead(other, auditor, "x");
+            Eventually.eventually(
+                    "the token is seen", PATIENCE, () -> !auditor.violations().isEmpty());
+        }
+        assertThatThrownBy(auditor::close).hasMessageContaining("leads under token 1, and 1 was seen before");
+    }
+
+    @Test
+    void oneAfterAnotherIsFine() throws InterruptedException {
+        var auditor = new LeadershipAuditor();
+        try (var one = store()) {
+            for (var i = 0; i < 20; i++) {
+                lead(one, auditor, "x").close();
+            }
+        }
+        assertThatCode(auditor::close).doesNotThrowAnyException();
+    }
+
+    private static Elections store() {
+        return Elections.over(new MemoryLeaseStore(Clock.system()), ElectionsConfig.defaults());
+    }
+
+    private static Candidacy lead(Elections elections, LeadershipAuditor auditor, String election)
+            throws InterruptedException {
+        var candidacy = elections.stand(election, CONFIG);
+        auditor.audit(candidacy);
+        assertThat(candidacy.await(PATIENCE)).isPresent();
+        return candidacy;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.testkit;
+
+import org.jspecify.annotations.NullMarked;

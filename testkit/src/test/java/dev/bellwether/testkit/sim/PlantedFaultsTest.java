@@ -1,0 +1,266 @@
+package dev.bellwether.testkit.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.net.MalformedURLException;
+import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.LongFunction;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Shows that the simulator finds faults: for each of these, core is compiled with one text changed, and simulated with the default seeds
+ * until an invariant is broken.
+ */
+class PlantedFaultsTest {
+    static final Path CORE = Path.of(System.getProperty("bellwether.core.sources", "../core/src/main/java"));
+    private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);
+    private static final List<String> TABLE = new ArrayList<>();
+
+    @TempDir
+    private Path directory;
+
+    /** One text in one file of core, and what takes its place. */
+    record Plant(String fault, String file, String text, String instead) {
+        @Override
+        public String toString() {
+            return fault;
+        }
+    }
+
+    static Stream<Plant> faults() {
+        return Stream.of(
+                new Plant(
+                        "the deadline of a grant counted from the response",
+                        "internal/Campaign.java",
+                        "claimant.granted(token, new Proof(sent, standing.config().lease()));",
+                        "claimant.granted(token, new Proof(loop.clock().now(), standing.config().lease()));"),
+                new Plant(
+                        "the deadline of a renewal counted from the response",
+                        "internal/Campaign.java",
+                        "claimant.proven(held, new Proof(sent, config.lease()));",
+                        "claimant.proven(held, new Proof(loop.clock().now(), config.lease()));"),
+                new Plant(
+                        "the lease extended on an unknown outcome",
+                        "internal/Campaign.java",
+                        "claimant.attempted(Attempt.MISSED, latency(sent));",
+                        "claimant.proven(held, new Proof(sent, config.lease()));"),
+                new Plant(
+                        "the seat released before the listener returned",
+                        "internal/Tenure.java",
+                        "seat.concede(within);",
+                        "seat.release();"),
+                new Plant(
+                        "isLeader() by phase alone",
+                        "internal/LoopCandidacy.java",
+                        "return mandate != null && mandate.isValid();",
+                        "return mandate != null;"),
+                new Plant(
+                        "another's timestamp believed",
+                        "internal/Campaign.java",
+                        "private void standBy(View view) {",
+                        "private void standBy(View view) {"
+                                + " if (view.holder().isPresent() && loop.clock().wallMillis()"
+                                + " > view.holder().get().since().toEpochMilli() + standing.config().lease().toMillis())"
+                                + " giveBack(withNonce(view.holder().get().nonce()));"),
+                new Plant(
+                        "an old grant applied after a newer loss",
+                        "internal/Campaign.java",
+                        "if (mine != attempt || (phase != Phase.CLAIMING && phase != Phase.RESOLVING)) {",
+                        "if (phase != Phase.CLAIMING && phase != Phase.RESOLVING && phase != Phase.WAITING) {"),
+                new Plant(
+                        "the token not raised when the same candidate comes back",
+                        "memory/MemoryLeaseStore.java",
+                        "seat.token++;",
+                        "if (seat.holder == null || !seat.holder.candidate().equals(claim.candidate())) seat.token++;"),
+                new Plant("a clock jump ignored", "internal/Validity.java", "&& wallMillis < wallDeadlineMillis", ""),
+                new Plant(
+                        "the stand-down budget not taken off the deadline",
+                        "internal/Validity.java",
+                        "var usable = guarantee - drift - standDownBudget.toNanos();",
+                        "var usable = guarantee - drift;"),
+                new Plant(
+                        "drift ignored",
+                        "internal/Validity.java",
+                        "var usable = guarantee - drift - standDownBudget.toNanos();",
+                        "var usable = guarantee - standDownBudget.toNanos();"),
+                new Plant(
+                        "work taken for ended while a bite of the task is running",
+                        "internal/LoopCandidacy.java",
+                        "if (events.idle() && work.idle()) {",
+                        "if (events.idle()) {"),
+                new Plant(
+                        "a fenced candidate goes on renewing while its work hangs",
+                        "internal/Tenure.java",
+                        "seat.concede(Duration.ZERO);",
+                        ""),
+                new Plant(
+                        "a renewal without an answer taken for a refusal",
+                        "internal/Campaign.java",
+                        "claimant.attempted(Attempt.MISSED, latency(sent));",
+                        "claimant.lost(held, Cause.UNREACHABLE);"),
+                new Plant(
+                        "a claim that was read back given back when its answer comes late",
+                        "internal/Campaign.java",
+                        "if (answer != null && answer.granted() && !held) {",
+                        "if (answer != null && answer.granted()) {"),
+                new Plant(
+                        "any holder taken for ourselves when a claim is read back",
+                        "internal/Campaign.java",
+                        "} else if (view.heldUnder(asked.nonce())) {",
+                        "} else if (view.holder().isPresent()) {"),
+                new Plant(
+                        "a release without an answer waited for for ever",
+                        "internal/Campaign.java",
+                        "if (phase != Phase.RELEASING || next != Phase.LEAVING) {",
+                        "if (true) {"),
+                new Plant(
+                        "a suspension while standing down not noticed",
+                        "internal/Tenure.java",
+                        "|| now.wallMillis() > hardEndWallMillis",
+                        ""),
+                new Plant(
+                        "a bite of the task begun without looking at the mandate",
+                        "internal/LoopCandidacy.java",
+                        "if (mandate.isValid()) {",
+                        "if (true) {"),
+                new Plant(
+                        "the lease renewed too seldom",
+                        "internal/Pace.java",
+                        "return Math.floorDiv(sentNanos + interval, width) * width;",
+                        "return sentNanos + 3 * interval;"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("faults")
+    void isFound(Plant plant) throws IOException {
+        var began = System.nanoTime();
+        var found = simulate(compile(plant, directory), ChaosRun.class, SEEDS);
+        assertThat(found)
+                .as("\"%s\" was not found in %s seeds: %s", plant.fault, SEEDS, found[0])
+                .hasSizeGreaterThan(1);
+        TABLE.add(String.format(
+                Locale.ROOT,
+                "| %s | %s | %s | %.1f |",
+                plant.fault,
+                found[0],
+                found[1],
+                (System.nanoTime() - began) / 1e9));
+    }
+
+    @Test
+    void coreAsItIsPassesWhenItIsCompiledTheSameWay() throws IOException {
+        var found = simulate(compile(new Plant("", "", "", ""), directory), ChaosRun.class, Math.min(500, SEEDS));
+        assertThat(found).as(found[found.length - 1]).hasSize(1);
+    }
+
+    @AfterAll
+    static void print() throws IOException {
+        var table = "| fault | found by seed | the invariant that it breaks | seconds |\n|---|---|---|---|\n"
+                + String.join("\n", TABLE) + "\n";
+        System.out.println(table);
+        Files.writeString(Path.of("target", "planted-faults.md"), table);
+    }
+
+    /** Compiles all of core, with the fault in it, and returns where the classes are. */
+    static Path compile(Plant plant, Path directory) throws IOException {
+        var sources = directory.resolve("sources");
+        var files = new ArrayList<String>();
+        try (var all = Files.walk(CORE)) {
+            for (var file :
+                    all.filter(path -> path.toString().endsWith(".java")).toList()) {
+                var relative = CORE.relativize(file).toString();
+                if (relative.equals("module-info.java")) {
+                    continue; // it is run on the class path
+                }
+                var text = Files.readString(file);
+                if (relative.equals("dev/bellwether/" + plant.file)) {
+                    assertThat(text.split(java.util.regex.Pattern.quote(plant.text), -1))
+                            .as("where to plant \"%s\": the text must occur once in %s", plant.fault, plant.file)
+                            .hasSize(2);
+                    text = text.replace(plant.text, plant.instead);
+                }
+                var copy = sources.resolve(relative);
+                Files.createDirectories(copy.getParent());
+                files.add(Files.writeString(copy, text).toString());
+            }
+        }
+        var classes = Files.createDirectories(directory.resolve("classes"));
+        var options = List.of(
+                "-d", classes.toString(), "-proc:none", "-nowarn", "-cp", System.getProperty("java.class.path"));
+        var compiler = ToolProvider.getSystemJavaCompiler();
+        try (var manager = compiler.getStandardFileManager(null, null, null)) {
+            var complaints = new StringWriter();
+            var compiled = compiler.getTask(
+                            complaints,
+                            manager,
+                            null,
+                            options,
+                            null,
+                            manager.getJavaFileObjects(files.toArray(String[]::new)))
+                    .call();
+            assertThat(compiled).as(complaints.toString()).isTrue();
+        }
+        return classes;
+    }
+
+    /** Runs this over the classes, by its name: it is loaded anew. */
+    static String[] simulate(Path classes, Class<? extends LongFunction<String[]>> runner, long seeds)
+            throws IOException {
+        try (var loader = new OwnCore(classes)) {
+            @SuppressWarnings("unchecked") // it implements just this
+            var run = (LongFunction<String[]>)
+                    loader.loadClass(runner.getName()).getDeclaredConstructor().newInstance();
+            return run.apply(seeds);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("cannot run the simulation over " + classes, e);
+        }
+    }
+
+    /** Loads core from a directory, and the simulator and its chaos anew over it; all else as usual. */
+    private static final class OwnCore extends URLClassLoader {
+        private OwnCore(Path core) {
+            super(
+                    new URL[] {url(core.toUri()), home(Simulation.class), home(ChaosRun.class)},
+                    OwnCore.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            synchronized (getClassLoadingLock(name)) {
+                if (!name.startsWith("dev.bellwether.")) {
+                    return super.loadClass(name, resolve);
+                }
+                var loaded = findLoadedClass(name);
+                return loaded != null ? loaded : findClass(name);
+            }
+        }
+
+        private static URL home(Class<?> type) {
+            return type.getProtectionDomain().getCodeSource().getLocation();
+        }
+
+        private static URL url(URI uri) {
+            try {
+                return uri.toURL();
+            } catch (MalformedURLException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

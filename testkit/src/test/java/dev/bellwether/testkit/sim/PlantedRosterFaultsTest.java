@@ -1,0 +1,103 @@
+package dev.bellwether.testkit.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.testkit.sim.PlantedFaultsTest.Plant;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Shows that the simulator of rosters finds faults, as {@link PlantedFaultsTest} does for elections. */
+class PlantedRosterFaultsTest {
+    private static final long SEEDS = Long.getLong(Simulation.SEEDS, 3_400);
+    private static final List<String> TABLE = new ArrayList<>();
+
+    @TempDir
+    private Path directory;
+
+    static Stream<Plant> faults() {
+        return Stream.of(
+                new Plant(
+                        "the time of receipt instead of the broker's",
+                        "internal/RosterInduction.java",
+                        "timed ? writtenAt(writtenMillis) : loop.clock().now()",
+                        "loop.clock().now()"),
+                new Plant(
+                        "no grace period",
+                        "internal/RosterInduction.java",
+                        "(timed ? config.gracePeriod().toNanos() : 0)",
+                        "0"),
+                new Plant(
+                        "T above the session in exclusive mode",
+                        "internal/RosterInduction.java",
+                        "guarantee = config.tenure().lease();",
+                        "guarantee = timed ? config.lease().multipliedBy(2) : config.tenure().lease();"),
+                new Plant(
+                        "T below the session in overlapping mode",
+                        "internal/RosterInduction.java",
+                        "guarantee = config.tenure().lease();",
+                        "guarantee = timed ? config.tenure().lease() : config.lease().dividedBy(2);"),
+                new Plant(
+                        "a message taken for a proof where reads are not fenced",
+                        "internal/RosterInduction.java",
+                        "commits = timed && !readsAreFenced;",
+                        "commits = false;"),
+                new Plant(
+                        "an overlapping leader that leaves stops at once",
+                        "internal/RosterInduction.java",
+                        "return config.threshold().minus(config.lease());",
+                        "return Duration.ZERO;"),
+                new Plant(
+                        "an overlapping leader stops when its partition moves",
+                        "internal/RosterInduction.java",
+                        "dueNanos = received.nanos() + threshold - Math.min(20_000_000, threshold / 20);",
+                        "dueNanos = loop.clock().nanos();"),
+                new Plant(
+                        "a claimant does not wait for the former leader",
+                        "internal/RosterLedger.java",
+                        "return barred;",
+                        "return 0;"),
+                new Plant(
+                        "a beat counts behind a foreign claim",
+                        "internal/RosterLedger.java",
+                        "return last != null && last.instance.equals(instance) ? last.token : 0;",
+                        "return last != null && last.instance.equals(instance) ? last.token"
+                                + " : seats[partition].earlier.stream().filter(t -> t.instance.equals(instance))"
+                                + ".mapToLong(Taken::token).findFirst().orElse(0);"),
+                new Plant(
+                        "a proof counted from when it was read",
+                        "internal/RosterClaims.java",
+                        "new Proof(beatSent, ",
+                        "new Proof(loop.clock().now(), "),
+                new Plant(
+                        "a beat counted for half of its lease",
+                        "internal/RosterLedger.java",
+                        "var until = nowNanos + said.lease().toNanos();",
+                        "var until = nowNanos + said.lease().toNanos() / 2;"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("faults")
+    void isFound(Plant plant) throws IOException {
+        var found = PlantedFaultsTest.simulate(PlantedFaultsTest.compile(plant, directory), RosterRun.class, SEEDS);
+        assertThat(found)
+                .as("\"%s\" was not found in %s seeds: %s", plant.fault(), SEEDS, found[0])
+                .hasSizeGreaterThan(1);
+        TABLE.add("| %s | %s | %s |".formatted(plant.fault(), found[0], found[1]));
+    }
+
+    @AfterAll
+    static void print() throws IOException {
+        var table = "| fault | found by seed | the invariant that it breaks |\n|---|---|---|\n"
+                + String.join("\n", TABLE) + "\n";
+        System.out.println(table);
+        Files.writeString(Path.of("target", "planted-roster-faults.md"), table);
+    }
+}

@@ -1,0 +1,102 @@
+package dev.bellwether.testkit.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Phase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+class SimulationTest {
+    @Test
+    void coreKeepsItsPromisesWhateverHappens() {
+        var report = Chaos.simulation().seeds(10_000).run();
+        System.out.println("chaos: " + report);
+        assertThat(report.mandates()).isGreaterThan(report.worlds());
+    }
+
+    @Test
+    void theSameSeedIsTheSameWorld() {
+        for (var seed = 1; seed <= 20; seed++) {
+            assertThat(traceOf(seed)).isEqualTo(traceOf(seed)).hasSizeGreaterThan(10);
+        }
+    }
+
+    private static List<String> traceOf(long seed) {
+        var world = new World(seed, Chaos.simulation(), true);
+        assertThat(world.run()).isNull();
+        return world.trace().lines();
+    }
+
+    @Test
+    void aFailureNamesItsSeedAndReplaysToTheSameEnd() {
+        var simulation =
+                Simulation.of(() -> process -> process.check(process.clock().nanos() % 3 != 0, "no third"));
+        var found = LongStream.range(1, 100)
+                .mapToObj(simulation::replay)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .orElseThrow();
+        assertThat(found.invariant()).isEqualTo("no third");
+        assertThat(found).hasMessageContaining("-Dbellwether.seed=" + found.seed());
+        assertThat(simulation.replay(found.seed()).orElseThrow().getMessage()).isEqualTo(found.getMessage());
+    }
+
+    @Test
+    void codeOfAProcessMayWaitInVirtualTime() {
+        var seen = new ArrayList<String>();
+        var violation = Simulation.of(() -> process -> {
+                    var elections = process.elections();
+                    var candidacy = elections.stand("bell", CandidacyConfig.ofLease(process.lease()));
+                    var before = process.clock().nanos();
+                    var mandate = candidacy.await(Duration.ofHours(1)).orElseThrow();
+                    assertThat(elections.election("bell").leader().orElseThrow().token())
+                            .isEqualTo(mandate.token());
+                    process.sleep(Duration.ofSeconds(30));
+                    assertThat(process.clock().nanos() - before).isGreaterThan(29_000_000_000L);
+                    elections.close();
+                    assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+                    seen.add(process.name());
+                })
+                .without(Fault.values())
+                .processes(1, 1)
+                .replay(1);
+        assertThat(violation).isEmpty();
+        assertThat(seen).isNotEmpty();
+    }
+
+    @Test
+    void aListenerThatOverrunsItsTimeIsInterruptedHalfWay() {
+        var interrupted = new ArrayList<Duration>();
+        var violation = Simulation.of(() -> process -> {
+                    var budget = process.lease().dividedBy(5);
+                    var config = CandidacyConfig.builder()
+                            .lease(process.lease())
+                            .standDownBudget(budget)
+                            .listener(event -> {
+                                if (event instanceof dev.bellwether.LeadershipEvent.Revoked) {
+                                    var began = process.clock().nanos();
+                                    try {
+                                        process.sleep(Duration.ofDays(1));
+                                    } catch (InterruptedException e) {
+                                        interrupted.add(
+                                                Duration.ofNanos(process.clock().nanos() - began));
+                                    }
+                                }
+                            })
+                            .build();
+                    process.elections().stand("bell", config);
+                })
+                .without(Fault.values())
+                .processes(1, 1)
+                .replay(1);
+        assertThat(violation).isEmpty();
+        assertThat(interrupted)
+                .singleElement()
+                .satisfies(time -> assertThat(time).isBetween(Duration.ofMillis(290), Duration.ofMillis(310)));
+    }
+}
