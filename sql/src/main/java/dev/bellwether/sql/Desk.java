@@ -1,0 +1,154 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.UnavailableException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hands requests to the {@link Clerk}, on a thread of its own: whatever has come in while it was busy, at once.
+ *
+ * <p>{@link #submit}, {@link #wake} and {@link #close} are for any thread.
+ */
+final class Desk {
+    private static final Logger log = LoggerFactory.getLogger(Desk.class);
+    private static final AtomicLong SERIAL = new AtomicLong();
+    private static final long CLOSE_MILLIS = 2_000;
+
+    private final Source source;
+    private final Clerk clerk;
+    private final long breatherNanos;
+    private final Thread thread;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition news = lock.newCondition();
+    private final ArrayDeque<Queued> queue = new ArrayDeque<>(); // guarded by lock
+    private boolean woken; // guarded by lock
+    private boolean closed; // guarded by lock
+
+    /** A request, and when it was made. */
+    record Queued(Request<?> request, long bornNanos) {
+        /** Whether nobody waits for it any more. */
+        boolean isStale(long nowNanos) {
+            return nowNanos - bornNanos > request.patience().toNanos();
+        }
+    }
+
+    Desk(Source source, Clerk clerk, Dialect dialect) {
+        this.source = source;
+        this.clerk = clerk;
+        breatherNanos = dialect.breather().toNanos();
+        thread = new Thread(this::run, "bellwether-sql-" + SERIAL.incrementAndGet());
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    <T> CompletionStage<T> submit(Request<T> request) {
+        var stale = new ArrayList<Queued>();
+        lock.lock();
+        try {
+            if (closed) {
+                request.answer().completeExceptionally(new UnavailableException(source + " is closed"));
+                return request.answer();
+            }
+            var now = System.nanoTime();
+            for (var oldest = queue.peek(); oldest != null && oldest.isStale(now); oldest = queue.peek()) {
+                stale.add(queue.remove()); // so that what piles up while the clerk is held up is bounded by patience
+            }
+            queue.add(new Queued(request, now));
+            news.signal();
+        } finally {
+            lock.unlock();
+        }
+        stale.forEach(clerk::tooLate);
+        return request.answer();
+    }
+
+    /** Lets the clerk look at what he does by himself. */
+    void wake() {
+        lock.lock();
+        try {
+            woken = true;
+            news.signal();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Finishes what was submitted before, but waits for it only so long. */
+    void close() {
+        lock.lock();
+        try {
+            closed = true;
+            news.signal();
+        } finally {
+            lock.unlock();
+        }
+        if (!joined()) {
+            clerk.abort();
+            joined();
+        }
+    }
+
+    private boolean joined() {
+        try {
+            thread.join(CLOSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return !thread.isAlive();
+    }
+
+    private void run() {
+        for (var batch = take(); batch != null; batch = take()) {
+            try {
+                clerk.serve(batch);
+                clerk.lookAround();
+            } catch (RuntimeException | Error e) {
+                log.error("a fault in the elections on {}", source, e);
+                batch.forEach(queued -> queued.request().answer().completeExceptionally(e));
+            }
+            if (!batch.isEmpty() && breatherNanos > 0) {
+                LockSupport.parkNanos(breatherNanos);
+            }
+        }
+        clerk.close();
+    }
+
+    /** Waits for requests, or for the time at which the clerk wants to look around. Returns null if closed. */
+    private @Nullable List<Queued> take() {
+        lock.lock();
+        try {
+            while (queue.isEmpty() && !closed) {
+                var wait = clerk.nextLookNanos() - System.nanoTime();
+                if (wait <= 0 || woken) {
+                    woken = false;
+                    return List.of();
+                }
+                news.awaitNanos(wait);
+            }
+            if (queue.isEmpty()) {
+                return null;
+            }
+            var batch = List.copyOf(queue);
+            queue.clear();
+            return batch;
+        } catch (InterruptedException e) {
+            closed = true; // nobody should, but whoever does means stop
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,341 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.ElectionException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+/** What one kind of database says in its own way. Immutable. */
+enum Dialect {
+    /*
+     * now() is the database's clock in microseconds of 1970, from a source that no time zone and no change to summer time can
+     * bend. It must not be older than the arrival of the request, since a lease counts from it: the start of the statement will
+     * do, and so will the start of a transaction that began after the request was made, as all of ours do. A clock that is
+     * read in coarse steps is behind by up to one step: stepMicros() makes good for that.
+     *
+     * Locks are taken only where nobody else holds one (SKIP LOCKED): our one connection must not wait for somebody's guard
+     * while the leases of other elections run out.
+     */
+    /** PostgreSQL 13 and newer. */
+    POSTGRESQL {
+        @Override
+        String now() {
+            // not now(), which is the start of the transaction
+            return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)";
+        }
+
+        @Override
+        String lockToGrant() {
+            return " FOR UPDATE OF e SKIP LOCKED";
+        }
+
+        @Override
+        String lockToRenew() {
+            return " FOR NO KEY UPDATE OF e SKIP LOCKED"; // goes beside a guard's FOR KEY SHARE
+        }
+
+        @Override
+        String lockToGuard() {
+            return " FOR KEY SHARE";
+        }
+
+        @Override
+        String insertRow() {
+            return "INSERT INTO {e} (election) VALUES (?) ON CONFLICT (election) DO NOTHING";
+        }
+
+        @Override
+        List<String> ddl() {
+            // room in each page for the next version of a row that is updated all the time
+            return tables("varchar(200)", "text", "", " WITH (fillfactor = 50)");
+        }
+    },
+
+    /** MariaDB 10.6 and newer, MySQL 8. */
+    MARIADB {
+        @Override
+        String now() {
+            // The start of the statement. SYSDATE would be later, but goes through the session's time zone, and is not
+            // safe for replication by statement.
+            return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
+        }
+
+        @Override
+        String lockToGuard() {
+            return " LOCK IN SHARE MODE";
+        }
+
+        @Override
+        String pathOfToken(String table) {
+            // A shared lock on what an index holds already is a lock on the index alone. Renewals do not touch this
+            // index; a token that rises does.
+            return table + " FORCE INDEX (bellwether_token)";
+        }
+
+        @Override
+        String insertRow() {
+            return "INSERT IGNORE INTO {e} (election) VALUES (?)";
+        }
+
+        @Override
+        String enrol() {
+            return "INSERT INTO {c} (election, candidate, priority, metadata, until_at) VALUES (?, ?, ?, ?, {now} + ?)"
+                    + " ON DUPLICATE KEY UPDATE priority = VALUES(priority), metadata = VALUES(metadata),"
+                    + " until_at = VALUES(until_at)";
+        }
+
+        @Override
+        List<String> ddl() {
+            return tables(
+                    "varchar(200)",
+                    "text",
+                    ",\n    UNIQUE KEY bellwether_token (election, token)",
+                    " ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin");
+        }
+    },
+
+    /** H2 2.2 and newer. */
+    H2 {
+        @Override
+        String now() {
+            // the start of the transaction
+            return "DATEDIFF(MICROSECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', CURRENT_TIMESTAMP(6))";
+        }
+
+        @Override
+        String insertRow() {
+            return "MERGE INTO {e} t USING (SELECT CAST(? AS varchar(400)) AS election) s ON t.election = s.election"
+                    + " WHEN NOT MATCHED THEN INSERT (election) VALUES (s.election)";
+        }
+
+        @Override
+        String enrol() {
+            return "MERGE INTO {c} (election, candidate, priority, metadata, until_at) KEY (election, candidate)"
+                    + " VALUES (?, ?, ?, ?, {now} + ?)";
+        }
+
+        @Override
+        Duration poll() {
+            return Duration.ofMillis(100);
+        }
+
+        @Override
+        List<String> ddl() {
+            return tables("varchar(400)", "varchar(20000)", "", ""); // it counts UTF-16 units
+        }
+    },
+
+    /** SQLite 3.42 and newer: the clock is that of the machine, and there is one lock for the whole file. */
+    SQLITE {
+        @Override
+        String now() {
+            return "CAST(unixepoch('subsec') * 1000000 AS integer)";
+        }
+
+        @Override
+        long stepMicros() {
+            return 2_000; // milliseconds, cut off, by way of floating point
+        }
+
+        @Override
+        String lockToGrant() {
+            return "";
+        }
+
+        @Override
+        String lockToRenew() {
+            return "";
+        }
+
+        @Override
+        String lockToGuard() {
+            return "";
+        }
+
+        @Override
+        String guard() {
+            // changes nothing, but nobody else can write before the transaction ends
+            return "UPDATE {e} SET token = token WHERE election = ? AND token = ?";
+        }
+
+        @Override
+        String insertRow() {
+            return POSTGRESQL.insertRow();
+        }
+
+        @Override
+        Duration poll() {
+            return Duration.ofMillis(100);
+        }
+
+        @Override
+        void begin(Connection connection) throws SQLException {
+            // Immediate, since a transaction that reads first and then writes is refused if another has written in
+            // between.
+            try (var statement = connection.createStatement()) {
+                patiently(PATIENCE, () -> statement.execute("BEGIN IMMEDIATE"));
+            }
+        }
+
+        @Override
+        <T> T patiently(Duration patience, BusyFile.Attempt<T> attempt) throws SQLException {
+            return BusyFile.untilFree(patience, attempt);
+        }
+
+        @Override
+        void commit(Connection connection) throws SQLException {
+            try (var statement = connection.createStatement()) {
+                statement.execute("COMMIT");
+            }
+        }
+
+        @Override
+        void rollback(Connection connection) throws SQLException {
+            try (var statement = connection.createStatement()) {
+                statement.execute("ROLLBACK");
+            }
+        }
+
+        @Override
+        Duration breather() {
+            return Duration.ofMillis(1);
+        }
+
+        @Override
+        List<String> ddl() {
+            return tables("text", "text", "", "");
+        }
+    };
+
+    /** How long to ask for the lock of a file, in operation. */
+    static final Duration PATIENCE = Duration.ofSeconds(1);
+
+    /** Chooses by what the driver says it is connected to. */
+    static Dialect of(Connection connection) throws SQLException {
+        var product = connection.getMetaData().getDatabaseProductName();
+        return switch (product.toLowerCase(Locale.ROOT)) {
+            case "postgresql" -> POSTGRESQL;
+            case "mariadb", "mysql" -> MARIADB;
+            case "h2" -> H2;
+            case "sqlite" -> SQLITE;
+            default ->
+                throw new ElectionException("the database calls itself \"" + product
+                        + "\": elections can be held on PostgreSQL, MariaDB, MySQL, H2 and SQLite");
+        };
+    }
+
+    /** Returns an expression for the database's clock. */
+    abstract String now();
+
+    /** Returns how far that clock may be behind. */
+    long stepMicros() {
+        return 2;
+    }
+
+    /** Returns the clause that locks rows whose token is to rise, against guards too. */
+    String lockToGrant() {
+        return " FOR UPDATE SKIP LOCKED";
+    }
+
+    /** Returns the clause that locks rows whose token stays. */
+    String lockToRenew() {
+        return " FOR UPDATE SKIP LOCKED";
+    }
+
+    /** Returns the query that finds the row of this election under this token, and keeps the token from rising. */
+    String guardQuery() {
+        return "SELECT 1 FROM " + pathOfToken("{e} g") + " WHERE g.election = ? AND g.token = ?" + lockToGuard();
+    }
+
+    /** Returns the table with whatever makes a query lock the token's place, rather than the row. */
+    String pathOfToken(String table) {
+        return table;
+    }
+
+    /** Returns the statement that guards: the query, or what does the same. */
+    String guard() {
+        return guardQuery();
+    }
+
+    String lockToGuard() {
+        return " FOR UPDATE";
+    }
+
+    /** Returns the statement that makes an election's row unless there is one. */
+    abstract String insertRow();
+
+    /** Returns the statement that lists a candidate: election, candidate, priority, metadata, presence. */
+    String enrol() {
+        return "INSERT INTO {c} (election, candidate, priority, metadata, until_at) VALUES (?, ?, ?, ?, {now} + ?)"
+                + " ON CONFLICT (election, candidate) DO UPDATE SET priority = excluded.priority,"
+                + " metadata = excluded.metadata, until_at = excluded.until_at";
+    }
+
+    /** Returns how often to look for changes unless told otherwise. */
+    Duration poll() {
+        return Duration.ofMillis(500);
+    }
+
+    /** Returns how long to leave the database to others after each batch of ours. */
+    Duration breather() {
+        return Duration.ZERO;
+    }
+
+    /** Does what may be refused at once because somebody else is at it, and goes on trying where it is the nature of the database. */
+    <T> T patiently(Duration patience, BusyFile.Attempt<T> attempt) throws SQLException {
+        return attempt.make();
+    }
+
+    void begin(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+    }
+
+    void commit(Connection connection) throws SQLException {
+        connection.commit();
+        connection.setAutoCommit(true);
+    }
+
+    void rollback(Connection connection) throws SQLException {
+        connection.rollback();
+        connection.setAutoCommit(true);
+    }
+
+    /** Returns the statements that create the tables. */
+    abstract List<String> ddl();
+
+    /** Fills in the names of the tables, and the clock. */
+    String fill(String sql, SqlConfig config) {
+        return sql.replace("{e}", config.table())
+                .replace("{c}", config.candidateTable())
+                .replace("{now}", now());
+    }
+
+    private static List<String> tables(String name, String text, String index, String options) {
+        return List.of("""
+                CREATE TABLE IF NOT EXISTS {e} (
+                    election   %1$s NOT NULL PRIMARY KEY,
+                    token      bigint NOT NULL DEFAULT 0,
+                    candidate  %1$s,
+                    nonce      varchar(100),
+                    priority   integer NOT NULL DEFAULT 0,
+                    metadata   %2$s,
+                    since_at   bigint NOT NULL DEFAULT 0,
+                    expires_at bigint NOT NULL DEFAULT 0,
+                    term       bigint NOT NULL DEFAULT 0,
+                    stand_down smallint NOT NULL DEFAULT 0,
+                    ended      smallint NOT NULL DEFAULT 0,
+                    era        bigint NOT NULL DEFAULT 0,
+                    listed     smallint NOT NULL DEFAULT 0%3$s
+                )%4$s""".formatted(name, text, index, options), """
+                CREATE TABLE IF NOT EXISTS {c} (
+                    election   %1$s NOT NULL,
+                    candidate  %1$s NOT NULL,
+                    priority   integer NOT NULL,
+                    metadata   %2$s NOT NULL,
+                    until_at   bigint NOT NULL,
+                    PRIMARY KEY (election, candidate)
+                )%3$s""".formatted(name, text, options));
+    }
+}

@@ -1,0 +1,115 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import java.sql.SQLException;
+import java.util.Locale;
+
+/**
+ * What an {@link SQLException} means: something that only a person can mend, said so that he can, or no answer.
+ *
+ * <p>Immutable.
+ */
+final class Faults {
+    private static final int MARIADB_READ_ONLY = 1290;
+    private static final int MARIADB_NO_INDEX = 1176;
+    private static final int MARIADB_TABLE_DENIED = 1142;
+    private static final int MARIADB_COLUMN_DENIED = 1143;
+    private static final int MARIADB_DATABASE_DENIED = 1044;
+
+    private final Source source;
+    private final SqlConfig config;
+
+    Faults(Source source, SqlConfig config) {
+        this.source = source;
+        this.config = config;
+    }
+
+    /** What went wrong, as far as we can do something about it. */
+    enum Kind {
+        NO_TABLE,
+        NO_COLUMN,
+        NO_RIGHT,
+        NO_ENTRY,
+        READ_ONLY,
+        NO_ANSWER
+    }
+
+    static Kind kindOf(SQLException e) {
+        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        var message = e.getMessage() == null ? "" : e.getMessage().toLowerCase(Locale.ROOT);
+        if (state.equals("42P01")
+                || state.equals("42S02")
+                || state.equals("42S04")
+                || message.contains("no such table")) {
+            return Kind.NO_TABLE;
+        }
+        if (state.equals("42703")
+                || state.equals("42S22")
+                || e.getErrorCode() == MARIADB_NO_INDEX
+                || message.contains("no such column")) {
+            return Kind.NO_COLUMN;
+        }
+        if (state.equals("25006")
+                || state.equals("90097")
+                || e.getErrorCode() == MARIADB_READ_ONLY
+                || message.contains("readonly database")) {
+            return Kind.READ_ONLY;
+        }
+        if (state.equals("42501")
+                || state.equals("90096")
+                || e.getErrorCode() == MARIADB_TABLE_DENIED
+                || e.getErrorCode() == MARIADB_COLUMN_DENIED
+                || e.getErrorCode() == MARIADB_DATABASE_DENIED) {
+            return Kind.NO_RIGHT;
+        }
+        if (state.startsWith("28") || state.equals("3D000") || state.equals("3F000")) {
+            return Kind.NO_ENTRY;
+        }
+        return Kind.NO_ANSWER;
+    }
+
+    /** Returns what to throw for an error in operation: what a fail-over of the database can bring about passes. */
+    ElectionException inOperation(SQLException e) {
+        var kind = kindOf(e);
+        return switch (kind) {
+            case NO_TABLE, NO_COLUMN, NO_RIGHT -> new ElectionException(advice(kind, e), e);
+            case NO_ENTRY, READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
+        };
+    }
+
+    /** Returns what to throw for an error at the beginning, when a person is there to read it. */
+    ElectionException atStart(SQLException e) {
+        var kind = kindOf(e);
+        return kind == Kind.NO_ANSWER
+                ? new UnavailableException(advice(kind, e), e)
+                : new ElectionException(advice(kind, e), e);
+    }
+
+    private String advice(Kind kind, SQLException e) {
+        var said = " (it said: " + source.redact(String.valueOf(e.getMessage())).strip() + ")";
+        var tables = config.table() + " and " + config.candidateTable();
+        return switch (kind) {
+            case NO_TABLE ->
+                source + " has no table " + config.table() + ": create it with what `bellwether schema` prints, or "
+                        + (config.createTable()
+                                ? "grant the right to create it"
+                                : "allow it to be created (createTable)")
+                        + said;
+            case NO_COLUMN ->
+                "the table " + config.table() + " of " + source
+                        + " lacks a column or an index: it is of another version, or not ours; "
+                        + "compare it with what `bellwether schema` prints, and add what is missing" + said;
+            case NO_RIGHT ->
+                source + " denies us a right: GRANT SELECT, INSERT, UPDATE, DELETE ON " + tables
+                        + " to this user (and CREATE on the schema, or create the tables beforehand)" + said;
+            case NO_ENTRY ->
+                source + " does not let us in: check the user, the password and the database's name" + said;
+            case READ_ONLY ->
+                source
+                        + " is read-only, a replica perhaps: elections need the primary; give its address, or for PostgreSQL "
+                        + "all addresses and targetServerType=primary" + said;
+            case NO_ANSWER -> source + " gave no definite answer" + said;
+        };
+    }
+}

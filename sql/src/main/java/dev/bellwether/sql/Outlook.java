@@ -1,0 +1,136 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.spi.LeaseStore.Watch;
+import dev.bellwether.spi.View;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * What is known here about seats that somebody watches or stands by for, and who is to be told. Thread-safe.
+ */
+final class Outlook {
+    /*
+     * Somebody has to look at a lease when it should have run out: a crash tells nobody, and a renewal is told to nobody. It need
+     * not be everybody. Whoever looks and finds the lease extended announces it, so that all the others who listen go back to sleep.
+     * He himself will look again the moment it runs out; they, later and not all at once, so that they look only if he is gone too, or
+     * so busy that they do not hear of him in time. So a seat costs one look a lease, however many stand by. As long as nobody has
+     * announced anything, nobody is the first, and all look soon after the end, though not all at once either.
+     */
+    private static final long STAGGER_LEAST_MICROS = TimeUnit.MILLISECONDS.toMicros(12);
+    private static final long STAGGER_MOST_MICROS = TimeUnit.MILLISECONDS.toMicros(32);
+    private static final long AFTER_LEAST_MICROS = TimeUnit.MILLISECONDS.toMicros(50);
+    private static final long AFTER_MOST_MICROS = TimeUnit.MILLISECONDS.toMicros(150);
+    /** The longest that anybody is made to wait beyond the end of a lease. */
+    static final long LATEST_MICROS = AFTER_MOST_MICROS;
+
+    private static final long SHORTER_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final Map<String, List<Consumer<View>>> watchers = new ConcurrentHashMap<>();
+    private final Map<String, Known> known = new ConcurrentHashMap<>();
+
+    /** A row, and until when its lease would last if it is not extended. */
+    private record Known(Row row, long untilNanos) {}
+
+    Watch add(String election, Consumer<View> watcher) {
+        watchers.compute(election, (name, present) -> {
+            var list = present == null ? new CopyOnWriteArrayList<Consumer<View>>() : present;
+            list.add(watcher);
+            return list;
+        });
+        return () -> watchers.computeIfPresent(election, (name, present) -> {
+            present.remove(watcher);
+            if (present.isEmpty()) {
+                known.remove(election);
+                return null;
+            }
+            return present;
+        });
+    }
+
+    boolean isEmpty() {
+        return watchers.isEmpty();
+    }
+
+    /** Returns the elections that somebody watches. */
+    List<String> elections() {
+        return List.copyOf(watchers.keySet());
+    }
+
+    /** Tells the watchers, and notes that they know. */
+    void tell(Row row) {
+        if (watchers.containsKey(row.election())) {
+            note(row);
+            var view = row.view();
+            watchers.getOrDefault(row.election(), List.of()).forEach(watcher -> watcher.accept(view));
+        }
+    }
+
+    /** Tells the watchers of a row that was polled, if they would do something else than they do. */
+    void tellIfNews(Row row, long pollNanos) {
+        var before = known.get(row.election());
+        if (before == null
+                || differs(before.row, row)
+                || isLongerThanThought(before, row, pollNanos)
+                || isShorterThanThought(before, row)) {
+            tell(row);
+        }
+    }
+
+    /** Notes what an asker here was told. */
+    void note(Row row) {
+        if (watchers.containsKey(row.election())) {
+            known.put(row.election(), new Known(row, System.nanoTime() + nanos(row)));
+        }
+    }
+
+    /** Returns whether a lease should have run out by what is known here, so that a claim is a look at it. */
+    boolean isToBeLookedAt(String election) {
+        var before = known.get(election);
+        return before != null && before.row.isHeld() && System.nanoTime() - before.untilNanos >= 0;
+    }
+
+    /** Returns the row as if its lease lasted a little longer, for those of whom none is to be the first to look. */
+    static Row staggered(Row row) {
+        return later(row, STAGGER_LEAST_MICROS, STAGGER_MOST_MICROS);
+    }
+
+    /** Returns the row as if its lease lasted longer, for those who look only if somebody else does not. */
+    static Row afterOthers(Row row) {
+        return later(row, AFTER_LEAST_MICROS, AFTER_MOST_MICROS);
+    }
+
+    private static Row later(Row row, long leastMicros, long mostMicros) {
+        return row.isHeld()
+                ? row.withRemaining(
+                        row.remaining() + ThreadLocalRandom.current().nextLong(leastMicros, mostMicros))
+                : row;
+    }
+
+    private static boolean differs(Row before, Row row) {
+        return before.token() != row.token()
+                || before.isHeld() != row.isHeld()
+                || before.standDown() != row.standDown()
+                || before.ended() != row.ended()
+                || before.era() != row.era();
+    }
+
+    /** Whether a lease that they believe to run out before the next poll but one was extended. */
+    private static boolean isLongerThanThought(Known before, Row row, long pollNanos) {
+        var left = before.untilNanos - System.nanoTime();
+        return row.isHeld() && left < 2 * pollNanos && nanos(row) - left > 1_000_000;
+    }
+
+    /** Whether a lease was cut short. One that was not may seem so by as long as the answers took. */
+    private static boolean isShorterThanThought(Known before, Row row) {
+        return before.untilNanos - System.nanoTime() - nanos(row) > SHORTER_NANOS;
+    }
+
+    private static long nanos(Row row) {
+        return row.waitMicros() * 1_000;
+    }
+}

@@ -1,0 +1,263 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Lease;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The seats of a PostgreSQL: a verb is one statement, which also tells those who listen. What is rare goes the long way.
+ *
+ * <p>Immutable.
+ */
+final class PostgresSeats extends Seats {
+    /*
+     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row anew if it has changed before it
+     * could be locked. The rows that are reported as refused are those of the statement's snapshot, which may be older than a
+     * lock that somebody else holds.
+     *
+     * FOR UPDATE, taken before a token rises, waits for a guard's FOR KEY SHARE (or rather, with SKIP LOCKED, finds nothing);
+     * FOR NO KEY UPDATE, taken before a renewal, does not.
+     *
+     * A token that was handed out, or a lease that was extended, must survive a crash of the server, so we commit synchronously even
+     * where the user does not.
+     */
+    private static final String DURABLE =
+            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') = 'off'"
+                    + " THEN set_config('synchronous_commit', 'on', true) END AS done)";
+    private static final String TOP =
+            "(SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
+    private static final int PAYLOAD_METADATA = 5_000;
+
+    private final String acquire;
+    private final String renew;
+    private final String release;
+    private final String announce;
+    private final String probe;
+
+    /** Announces to a channel, in the name of one store. */
+    PostgresSeats(SqlConfig config, String channel, String announcer) {
+        super(Dialect.POSTGRESQL, config);
+        // both are made of letters, digits and underscores
+        var notify = "CAST(pg_notify('" + channel + "', concat_ws(E'\\n', '" + announcer + "', e.election, e.token,"
+                + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority,"
+                + " CASE WHEN octet_length(e.metadata) > " + PAYLOAD_METADATA
+                + " THEN '?' ELSE coalesce(e.metadata, '') END,"
+                + " e.since_at, e.expires_at - {now}, e.term, e.stand_down, e.ended, e.era, e.listed,"
+                + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "))) AS text)";
+        acquire = fill(
+                "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::integer[],"
+                        + " ?::text[], ?::bigint[], ?::boolean[]) AS a(election, candidate, nonce, priority, metadata, lease, announce)),"
+                        + " free AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
+                        + " WHERE e.ended = 0 AND (e.nonce IS NULL OR e.expires_at <= {now}) FOR UPDATE OF e SKIP LOCKED),"
+                        + " granted AS (UPDATE {e} e SET token = e.token + 1, candidate = a.candidate, nonce = a.nonce,"
+                        + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
+                        + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
+                        + " WHERE e.election = a.election AND e.election = f.election RETURNING e.*)"
+                        + " SELECT " + COLUMNS + ", true, " + notify + " FROM granted e, durable"
+                        + " UNION ALL SELECT " + COLUMNS + ", false, CASE WHEN a.announce THEN " + notify + " END"
+                        + " FROM {e} e JOIN asked a ON e.election = a.election"
+                        + " WHERE e.election NOT IN (SELECT g.election FROM granted g)");
+        renew = fill(
+                "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[])"
+                        + " AS a(election, nonce, token, term)),"
+                        + " ours AS (SELECT e.election, a.term, e.expires_at AS until FROM {e} e JOIN asked a ON e.election = a.election"
+                        + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
+                        + " renewed AS (UPDATE {e} e SET expires_at = {now} + o.term, term = o.term FROM ours o"
+                        + " WHERE e.election = o.election RETURNING e.*, o.until)"
+                        + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true,"
+                        + " CASE WHEN e.expires_at < e.until THEN " + notify + " END FROM renewed e, durable");
+        release = fill("WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])"
+                + " AS a(election, nonce, candidate)),"
+                + " struck AS (DELETE FROM {c} c USING asked a WHERE c.election = a.election AND c.candidate = a.candidate),"
+                + " ours AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
+                + " WHERE e.nonce = a.nonce AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
+                + " vacated AS (UPDATE {e} e SET candidate = NULL, nonce = NULL, stand_down = 0 FROM ours o"
+                + " WHERE e.election = o.election RETURNING e.*)"
+                + " SELECT " + COLUMNS + ", true, " + notify + " FROM vacated e, durable"
+                + " UNION ALL SELECT " + COLUMNS
+                + ", false, CAST(NULL AS text) FROM {e} e JOIN asked a ON e.election = a.election"
+                + " WHERE e.election NOT IN (SELECT v.election FROM vacated v)");
+        probe = "SELECT pg_notify('" + channel + "', '" + announcer + "')";
+        announce = fill("SELECT " + notify + " FROM {e} e WHERE e.election = ANY (?)");
+    }
+
+    @Override
+    Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
+        var judged = new HashMap<String, Judged>();
+        try (var statement = connection.prepareStatement(acquire)) {
+            texts(statement, 1, claims.stream().map(Claim::election).toList());
+            texts(statement, 2, claims.stream().map(Claim::candidate).toList());
+            texts(statement, 3, claims.stream().map(Claim::nonce).toList());
+            array(statement, 4, "integer", claims.stream().map(Claim::priority).toArray());
+            texts(
+                    statement,
+                    5,
+                    claims.stream()
+                            .map(claim -> Metadata.encode(claim.metadata()))
+                            .toList());
+            array(
+                    statement,
+                    6,
+                    "bigint",
+                    claims.stream().map(claim -> micros(claim.lease())).toArray());
+            array(
+                    statement,
+                    7,
+                    "boolean",
+                    claims.stream()
+                            .map(claim -> announced.contains(claim.election()))
+                            .toArray());
+            judge(statement, judged);
+        }
+        var rest = claims.stream()
+                .filter(claim -> wantsMore(judged.get(claim.election())))
+                .toList();
+        if (!rest.isEmpty()) {
+            judged.putAll(super.acquire(connection, rest, Set.of()).judged());
+        }
+        return new Outcome(judged, List.of());
+    }
+
+    /** A seat without a row, one that looks free though we did not get it, or one that wants mending. */
+    private static boolean wantsMore(@org.jspecify.annotations.Nullable Judged judged) {
+        return judged == null
+                || (judged.verdict() == Verdict.REFUSED
+                        && (isFree(judged.row())
+                                || !judged.row().listed()
+                                || judged.row().outlastsItsTerm()));
+    }
+
+    @Override
+    Outcome renew(Connection connection, Collection<Lease> leases) throws SQLException {
+        var judged = new HashMap<String, Judged>();
+        try (var statement = connection.prepareStatement(renew)) {
+            texts(
+                    statement,
+                    1,
+                    leases.stream().map(lease -> lease.claim().election()).toList());
+            texts(
+                    statement,
+                    2,
+                    leases.stream().map(lease -> lease.claim().nonce()).toList());
+            array(statement, 3, "bigint", leases.stream().map(Lease::token).toArray());
+            array(
+                    statement,
+                    4,
+                    "bigint",
+                    leases.stream().map(lease -> micros(lease.term())).toArray());
+            judge(statement, judged);
+        }
+        judgeMissed(connection, leases, judged);
+        return new Outcome(judged, List.of());
+    }
+
+    @Override
+    Outcome release(Connection connection, Collection<Claim> claims) throws SQLException {
+        var judged = new HashMap<String, Judged>();
+        try (var statement = connection.prepareStatement(release)) {
+            texts(statement, 1, claims.stream().map(Claim::election).toList());
+            texts(statement, 2, claims.stream().map(Claim::nonce).toList());
+            texts(statement, 3, claims.stream().map(Claim::candidate).toList());
+            judge(statement, judged);
+        }
+        for (var claim : claims) {
+            var one = judged.get(claim.election());
+            if (one == null) {
+                judged.put(claim.election(), new Judged(Verdict.REFUSED, Row.unheld(claim.election())));
+            } else if (one.verdict() == Verdict.REFUSED && one.row().isHeldUnder(claim.nonce())) {
+                judged.put(claim.election(), new Judged(Verdict.UNKNOWN, one.row())); // locked by somebody else
+            }
+        }
+        return new Outcome(judged, List.of());
+    }
+
+    @Override
+    void begin(Connection connection) throws SQLException {
+        super.begin(connection);
+        // Who vanishes without a word in the middle must not leave a locked row for hours.
+        try (var statement = connection.prepareStatement("WITH " + DURABLE + " SELECT done,"
+                + " set_config('idle_in_transaction_session_timeout', '5s', true) FROM durable")) {
+            statement.execute();
+        }
+    }
+
+    @Override
+    void announce(Connection connection, Collection<String> elections) throws SQLException {
+        try (var statement = connection.prepareStatement(announce)) {
+            texts(statement, 1, List.copyOf(elections));
+            statement.execute();
+        }
+    }
+
+    @Override
+    void probe(Connection connection) throws SQLException {
+        try (var statement = connection.prepareStatement(probe)) {
+            statement.execute();
+        }
+    }
+
+    /** Reads what was announced, and by whom. */
+    static Announcement parse(String payload) {
+        var fields = new ArrayList<String>(List.of(payload.split("\n", -1)));
+        if (fields.size() != 15) {
+            return new Announcement(payload, null, false);
+        }
+        var whole = !fields.get(6).equals("?");
+        return new Announcement(
+                fields.get(0),
+                new Row(
+                        fields.get(1),
+                        Long.parseLong(fields.get(2)),
+                        fields.get(3).isEmpty() ? null : fields.get(3),
+                        fields.get(4).isEmpty() ? null : fields.get(4),
+                        Integer.parseInt(fields.get(5)),
+                        whole ? fields.get(6) : "",
+                        Long.parseLong(fields.get(7)),
+                        Long.parseLong(fields.get(8)),
+                        Long.parseLong(fields.get(9)),
+                        !fields.get(10).equals("0"),
+                        !fields.get(11).equals("0"),
+                        Long.parseLong(fields.get(12)),
+                        !fields.get(13).equals("0"),
+                        Integer.parseInt(fields.get(14))),
+                whole);
+    }
+
+    /**
+     * What came by NOTIFY.
+     *
+     * @param row the seat as it was left; null in a probe
+     * @param whole whether the metadata found room
+     */
+    record Announcement(
+            String announcer,
+            @org.jspecify.annotations.Nullable Row row,
+            boolean whole) {}
+
+    private static void judge(PreparedStatement statement, Map<String, Judged> judged) throws SQLException {
+        try (ResultSet result = statement.executeQuery()) {
+            while (result.next()) {
+                var row = row(result);
+                judged.put(row.election(), new Judged(result.getBoolean(15) ? Verdict.GRANTED : Verdict.REFUSED, row));
+            }
+        }
+    }
+
+    private static void texts(PreparedStatement statement, int index, List<String> values) throws SQLException {
+        array(statement, index, "text", values.toArray());
+    }
+
+    private static void array(PreparedStatement statement, int index, String type, Object[] values)
+            throws SQLException {
+        statement.setArray(index, statement.getConnection().createArrayOf(type, values));
+    }
+}

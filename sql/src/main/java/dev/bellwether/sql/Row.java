@@ -1,0 +1,114 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.Candidate;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The row of an election, as the database saw it. Times are in microseconds.
+ *
+ * @param candidate who holds the seat; null if it was vacated or never held
+ * @param remaining how much of the lease is left; zero or less if it has run out
+ * @param term how long the lease was when it was granted or extended
+ * @param listed whether it was claimed since it was last deleted
+ * @param topPriority the highest priority among those who stand; the least integer if nobody does
+ */
+record Row(
+        String election,
+        long token,
+        @Nullable String candidate,
+        @Nullable String nonce,
+        int priority,
+        String metadata,
+        long since,
+        long remaining,
+        long term,
+        boolean standDown,
+        boolean ended,
+        long era,
+        boolean listed,
+        int topPriority) {
+
+    static Row unheld(String election) {
+        return new Row(election, 0, null, null, 0, "", 0, 0, 0, false, false, 0, false, Integer.MIN_VALUE);
+    }
+
+    boolean isHeld() {
+        return nonce != null && remaining > 0;
+    }
+
+    boolean isHeldUnder(String other) {
+        return isHeld() && other.equals(nonce);
+    }
+
+    /** Whether the database's clock was set back since the lease was given: it would last longer than was ever promised. */
+    boolean outlastsItsTerm() {
+        return isHeld() && remaining > term;
+    }
+
+    /**
+     * Returns how long to wait for this lease: never longer than it was given for, whatever the database's clock did meanwhile,
+     * but for the little that a standby is made to wait for the others.
+     */
+    long waitMicros() {
+        return isHeld() ? Math.min(remaining, term + Outlook.LATEST_MICROS) : 0;
+    }
+
+    Row withRemaining(long micros) {
+        return withLease(micros, term);
+    }
+
+    /** Returns the row with its lease given anew. */
+    Row extendedBy(long micros) {
+        return withLease(micros, micros);
+    }
+
+    private Row withLease(long remainingMicros, long termMicros) {
+        return new Row(
+                election,
+                token,
+                candidate,
+                nonce,
+                priority,
+                metadata,
+                since,
+                remainingMicros,
+                termMicros,
+                standDown,
+                ended,
+                era,
+                listed,
+                topPriority);
+    }
+
+    View view() {
+        return view(List.of());
+    }
+
+    View view(List<Candidate> candidates) {
+        var held = isHeld();
+        return new View(
+                election,
+                token,
+                held ? Optional.of(holder()) : Optional.empty(),
+                Duration.of(waitMicros(), ChronoUnit.MICROS),
+                held && standDown,
+                ended,
+                era,
+                topPriority,
+                candidates);
+    }
+
+    private View.Holder holder() {
+        if (candidate == null || nonce == null) {
+            throw new IllegalStateException("no holder in " + this);
+        }
+        return new View.Holder(
+                candidate, nonce, Instant.EPOCH.plus(since, ChronoUnit.MICROS), Metadata.decode(metadata));
+    }
+}

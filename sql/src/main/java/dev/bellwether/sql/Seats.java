@@ -1,0 +1,478 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.Candidate;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.Order;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLTransientException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The seats of a database: each verb is one transaction for all the elections that it is about.
+ *
+ * <p>Immutable. An exception means that the outcome is unknown, unless it is one that {@link Faults} knows.
+ */
+class Seats {
+    /*
+     * A row is locked, then judged here, then written: nobody can have changed it in between. What the database's clock says is
+     * part of the row that was read. A row that somebody else has locked is not waited for.
+     */
+    static final String COLUMNS = "e.election, e.token, e.candidate, e.nonce, e.priority, e.metadata, e.since_at,"
+            + " e.expires_at - {now}, e.term, e.stand_down, e.ended, e.era, e.listed,"
+            + " (SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
+    private static final int CHUNK = 500;
+
+    private final Dialect dialect;
+    private final SqlConfig config;
+
+    Seats(Dialect dialect, SqlConfig config) {
+        this.dialect = dialect;
+        this.config = config;
+    }
+
+    /** A claim or a lease that was judged. An unknown one met a lock of somebody else's. */
+    record Judged(Verdict verdict, Row row) {}
+
+    enum Verdict {
+        GRANTED,
+        REFUSED,
+        UNKNOWN
+    }
+
+    /** What became of several, by election, and what others should be told. */
+    record Outcome(Map<String, Judged> judged, List<Row> news) {
+        Judged of(String election) {
+            return Objects.requireNonNull(judged.get(election), election);
+        }
+    }
+
+    // ---------------------------------------------------------------- the verbs
+
+    /** Judges claims, at most one for each election. Who listens is told of the seats that are held as before, where we say so. */
+    Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
+        var elections = claims.stream().map(Claim::election).toList();
+        var rows = read(connection, elections);
+        var judged = new HashMap<String, Judged>();
+        var promising = new LinkedHashMap<String, Claim>();
+        for (var claim : claims) {
+            var row = rows.get(claim.election());
+            judged.put(claim.election(), new Judged(Verdict.REFUSED, orUnheld(row, claim.election())));
+            if (row == null || isFree(row) || !row.listed() || row.outlastsItsTerm()) {
+                promising.put(claim.election(), claim);
+            }
+        }
+        var news = new ArrayList<Row>();
+        if (!promising.isEmpty()) {
+            for (var election : promising.keySet()) {
+                if (!rows.containsKey(election)) {
+                    insertRow(connection, election);
+                }
+            }
+            transact(connection, () -> {
+                var locked =
+                        select(connection, promising.keySet(), dialect.pathOfToken("{e} e"), dialect.lockToGrant());
+                var granted = new ArrayList<String>();
+                for (var row : locked.values()) {
+                    if (isFree(row)) {
+                        grant(connection, Objects.requireNonNull(promising.get(row.election())));
+                        granted.add(row.election());
+                    } else {
+                        judged.put(row.election(), new Judged(Verdict.REFUSED, mend(connection, row)));
+                    }
+                }
+                for (var row : read(connection, granted).values()) {
+                    judged.put(row.election(), new Judged(Verdict.GRANTED, row));
+                    news.add(row);
+                }
+                announce(connection, granted);
+            });
+        }
+        return new Outcome(judged, news);
+    }
+
+    /** Extends leases, at most one for each election. */
+    Outcome renew(Connection connection, Collection<Lease> leases) throws SQLException {
+        var elections = leases.stream().map(lease -> lease.claim().election()).toList();
+        var judged = new HashMap<String, Judged>();
+        var news = new ArrayList<Row>();
+        transact(connection, () -> {
+            var locked = select(connection, elections, dialect.lockToRenew());
+            var byTerm = new HashMap<Duration, List<String>>();
+            for (var lease : leases) {
+                var row = locked.get(lease.claim().election());
+                if (row == null) {
+                    continue;
+                }
+                if (isHeldUnder(row, lease)) {
+                    byTerm.computeIfAbsent(lease.term(), term -> new ArrayList<>())
+                            .add(row.election());
+                    var extended = row.extendedBy(micros(lease.term()));
+                    judged.put(row.election(), new Judged(Verdict.GRANTED, extended));
+                    if (extended.remaining() < row.remaining()) {
+                        news.add(extended); // nobody need wait as long as he believes
+                    }
+                } else {
+                    judged.put(row.election(), new Judged(Verdict.REFUSED, row));
+                }
+            }
+            for (var entry : byTerm.entrySet()) {
+                extend(connection, entry.getKey(), entry.getValue());
+            }
+        });
+        judgeMissed(connection, leases, judged);
+        return new Outcome(judged, news);
+    }
+
+    /** Judges those leases whose rows could not be locked. */
+    final void judgeMissed(Connection connection, Collection<Lease> leases, Map<String, Judged> judged)
+            throws SQLException {
+        var missed = leases.stream()
+                .filter(lease -> !judged.containsKey(lease.claim().election()))
+                .toList();
+        if (missed.isEmpty()) {
+            return;
+        }
+        var rows = read(
+                connection,
+                missed.stream().map(lease -> lease.claim().election()).toList());
+        for (var lease : missed) {
+            var election = lease.claim().election();
+            var row = orUnheld(rows.get(election), election);
+            judged.put(election, new Judged(isHeldUnder(row, lease) ? Verdict.UNKNOWN : Verdict.REFUSED, row));
+        }
+    }
+
+    /** Vacates seats that are held under the nonces of these claims, one for each election, and strikes the claimants. */
+    Outcome release(Connection connection, Collection<Claim> claims) throws SQLException {
+        var elections = claims.stream().map(Claim::election).toList();
+        var judged = new HashMap<String, Judged>();
+        var news = new ArrayList<Row>();
+        transact(connection, () -> {
+            var locked = select(connection, elections, dialect.lockToRenew());
+            for (var claim : claims) {
+                update(
+                        connection,
+                        "DELETE FROM {c} WHERE election = ? AND candidate = ?",
+                        claim.election(),
+                        claim.candidate());
+                var row = locked.get(claim.election());
+                if (row == null) {
+                    continue;
+                }
+                if (row.isHeldUnder(claim.nonce())) {
+                    update(
+                            connection,
+                            "UPDATE {e} SET candidate = NULL, nonce = NULL, stand_down = 0 WHERE election = ?",
+                            claim.election());
+                    var vacant = row.withRemaining(0);
+                    judged.put(claim.election(), new Judged(Verdict.GRANTED, vacant));
+                    news.add(vacant);
+                } else {
+                    judged.put(claim.election(), new Judged(Verdict.REFUSED, row));
+                }
+            }
+        });
+        for (var claim : claims) {
+            if (!judged.containsKey(claim.election())) {
+                var row = orUnheld(read(connection, List.of(claim.election())).get(claim.election()), claim.election());
+                judged.put(
+                        claim.election(),
+                        new Judged(row.isHeldUnder(claim.nonce()) ? Verdict.UNKNOWN : Verdict.REFUSED, row));
+            }
+        }
+        return new Outcome(judged, news);
+    }
+
+    /** Reads rows without locking them. An election that was never claimed has none. */
+    Map<String, Row> read(Connection connection, Collection<String> elections) throws SQLException {
+        return select(connection, elections, "");
+    }
+
+    /** Reads who stands, the holder included. */
+    List<Candidate> candidates(Connection connection, Row row) throws SQLException {
+        var candidates = new ArrayList<Candidate>();
+        var holder = row.isHeld() ? Objects.requireNonNull(row.candidate()) : null;
+        if (holder != null) {
+            candidates.add(new Candidate(holder, row.priority(), Metadata.decode(row.metadata()), true));
+        }
+        var sql =
+                "SELECT candidate, priority, metadata FROM {c} WHERE election = ? AND until_at > {now} ORDER BY candidate";
+        try (var statement = prepare(connection, sql)) {
+            statement.setString(1, row.election());
+            try (var result = query(statement)) {
+                while (result.next()) {
+                    if (!result.getString(1).equals(holder)) {
+                        candidates.add(new Candidate(
+                                result.getString(1), result.getInt(2), Metadata.decode(result.getString(3)), false));
+                    }
+                }
+            }
+        }
+        return candidates;
+    }
+
+    /** Carries out an order. Returns the row if there was anybody to order. */
+    Optional<Row> order(Connection connection, String election, Order order) throws SQLException {
+        var ordered = new ArrayList<Row>();
+        if (order != Order.STAND_DOWN) {
+            insertRow(connection, election);
+        }
+        transact(connection, () -> {
+            var row =
+                    select(connection, List.of(election), dialect.lockToRenew()).get(election);
+            if (row == null && !read(connection, List.of(election)).isEmpty()) {
+                throw new SQLTransientException("somebody else has locked the row of \"" + election + "\"");
+            }
+            if (row != null && (order != Order.STAND_DOWN || row.isHeld())) {
+                update(connection, sql(order), election);
+                announce(connection, List.of(election));
+                ordered.addAll(read(connection, List.of(election)).values());
+            }
+        });
+        return ordered.stream().findFirst();
+    }
+
+    private static String sql(Order order) {
+        return switch (order) {
+            case STAND_DOWN -> "UPDATE {e} SET stand_down = 1 WHERE election = ?";
+            case END -> "UPDATE {e} SET ended = 1 WHERE election = ?";
+            case DELETE -> "UPDATE {e} SET era = era + 1, ended = 0, listed = 0 WHERE election = ?";
+        };
+    }
+
+    /** Returns the names of the elections that were claimed since they were last deleted. */
+    List<String> list(Connection connection) throws SQLException {
+        var elections = new ArrayList<String>();
+        try (var statement = prepare(connection, "SELECT election FROM {e} WHERE listed = 1 ORDER BY election");
+                var result = query(statement)) {
+            while (result.next()) {
+                elections.add(result.getString(1));
+            }
+        }
+        return elections;
+    }
+
+    /** Lists candidates for another while, and forgets those who gave no sign for theirs. */
+    void enrol(Connection connection, Collection<Claim> claims) throws SQLException {
+        transact(connection, () -> {
+            try (var statement = prepare(connection, dialect.enrol())) {
+                for (var claim : claims) {
+                    statement.setString(1, claim.election());
+                    statement.setString(2, claim.candidate());
+                    statement.setInt(3, claim.priority());
+                    statement.setString(4, Metadata.encode(claim.metadata()));
+                    statement.setLong(5, micros(presence(claim)));
+                    statement.addBatch();
+                }
+                statement.executeBatch();
+            }
+        });
+    }
+
+    /** Forgets candidates who gave no sign for their presence. */
+    void forget(Connection connection) throws SQLException {
+        update(connection, "DELETE FROM {c} WHERE until_at <= {now}");
+    }
+
+    /** Tells those who listen, when the transaction commits. */
+    void announce(Connection connection, Collection<String> elections) throws SQLException {}
+
+    /** Sends what tells the listening connection that it hears. */
+    void probe(Connection connection) throws SQLException {}
+
+    /** Returns for how long a claimant is listed. */
+    Duration presence(Claim claim) {
+        return claim.patience().compareTo(config.presence()) > 0 ? claim.patience() : config.presence();
+    }
+
+    // ---------------------------------------------------------------- what they are made of
+
+    static boolean isFree(Row row) {
+        return !row.isHeld() && !row.ended();
+    }
+
+    private static boolean isHeldUnder(Row row, Lease lease) {
+        return row.isHeldUnder(lease.claim().nonce()) && row.token() == lease.token();
+    }
+
+    private static Row orUnheld(@Nullable Row row, String election) {
+        return row == null ? Row.unheld(election) : row;
+    }
+
+    private void insertRow(Connection connection, String election) throws SQLException {
+        try {
+            update(connection, dialect.insertRow(), election);
+        } catch (SQLException e) {
+            if (e.getSQLState() == null || !e.getSQLState().startsWith("23")) {
+                throw e;
+            }
+            // somebody else made it at the same time, which not every database takes for success
+        }
+    }
+
+    private void grant(Connection connection, Claim claim) throws SQLException {
+        var sql = "UPDATE {e} SET token = token + 1, candidate = ?, nonce = ?, priority = ?, metadata = ?,"
+                + " since_at = {now}, expires_at = {now} + ?, term = ?, stand_down = 0, listed = 1 WHERE election = ?";
+        try (var statement = prepare(connection, sql)) {
+            statement.setString(1, claim.candidate());
+            statement.setString(2, claim.nonce());
+            statement.setInt(3, claim.priority());
+            statement.setString(4, Metadata.encode(claim.metadata()));
+            statement.setLong(5, micros(claim.lease()));
+            statement.setLong(6, micros(claim.lease()));
+            statement.setString(7, claim.election());
+            if (statement.executeUpdate() != 1) {
+                throw new SQLException("the locked row of \"" + claim.election() + "\" was not updated");
+            }
+        }
+    }
+
+    private void extend(Connection connection, Duration term, List<String> elections) throws SQLException {
+        for (var chunk : chunks(elections)) {
+            var sql = "UPDATE {e} SET expires_at = {now} + ?, term = ? WHERE election IN (" + marks(chunk.size()) + ")";
+            try (var statement = prepare(connection, sql)) {
+                statement.setLong(1, micros(term));
+                statement.setLong(2, micros(term));
+                for (var i = 0; i < chunk.size(); i++) {
+                    statement.setString(3 + i, chunk.get(i));
+                }
+                if (statement.executeUpdate() != chunk.size()) {
+                    throw new SQLException("of " + chunk.size() + " locked rows, not all were updated");
+                }
+            }
+        }
+    }
+
+    /** Does to a row that stays as it is what a claim does all the same. */
+    private Row mend(Connection connection, Row row) throws SQLException {
+        update(connection, "UPDATE {e} SET listed = 1 WHERE election = ? AND listed = 0", row.election());
+        if (!row.outlastsItsTerm()) {
+            return row;
+        }
+        // The clock was set back. The lease was given before now, so it ends, in truth, a term from now at the latest.
+        update(connection, "UPDATE {e} SET expires_at = {now} + term WHERE election = ?", row.election());
+        return row.withRemaining(row.term());
+    }
+
+    private Map<String, Row> select(Connection connection, Collection<String> elections, String lock)
+            throws SQLException {
+        return select(connection, elections, "{e} e", lock);
+    }
+
+    private Map<String, Row> select(Connection connection, Collection<String> elections, String table, String lock)
+            throws SQLException {
+        var rows = new LinkedHashMap<String, Row>();
+        for (var chunk : chunks(List.copyOf(elections))) {
+            var sql = "SELECT " + COLUMNS + " FROM " + table + " WHERE e.election IN (" + marks(chunk.size()) + ")"
+                    + lock;
+            try (var statement = prepare(connection, sql)) {
+                for (var i = 0; i < chunk.size(); i++) {
+                    statement.setString(i + 1, chunk.get(i));
+                }
+                try (var result = query(statement)) {
+                    while (result.next()) {
+                        var row = row(result);
+                        rows.put(row.election(), row);
+                    }
+                }
+            }
+        }
+        return rows;
+    }
+
+    private ResultSet query(PreparedStatement statement) throws SQLException {
+        return dialect.patiently(Dialect.PATIENCE, statement::executeQuery);
+    }
+
+    static Row row(ResultSet result) throws SQLException {
+        var metadata = result.getString(6);
+        var top = result.getInt(14);
+        var topKnown = !result.wasNull();
+        return new Row(
+                result.getString(1),
+                result.getLong(2),
+                result.getString(3),
+                result.getString(4),
+                result.getInt(5),
+                metadata == null ? "" : metadata,
+                result.getLong(7),
+                result.getLong(8),
+                result.getLong(9),
+                result.getInt(10) != 0,
+                result.getInt(11) != 0,
+                result.getLong(12),
+                result.getInt(13) != 0,
+                topKnown ? top : Integer.MIN_VALUE);
+    }
+
+    private int update(Connection connection, String sql, String... parameters) throws SQLException {
+        try (var statement = prepare(connection, sql)) {
+            for (var i = 0; i < parameters.length; i++) {
+                statement.setString(i + 1, parameters[i]);
+            }
+            return dialect.patiently(Dialect.PATIENCE, statement::executeUpdate);
+        }
+    }
+
+    private PreparedStatement prepare(Connection connection, String sql) throws SQLException {
+        return connection.prepareStatement(fill(sql));
+    }
+
+    final String fill(String sql) {
+        return dialect.fill(sql, config);
+    }
+
+    private void transact(Connection connection, Work work) throws SQLException {
+        begin(connection);
+        try {
+            work.run();
+            dialect.commit(connection);
+        } catch (SQLException | RuntimeException e) {
+            try {
+                dialect.rollback(connection);
+            } catch (SQLException again) {
+                e.addSuppressed(again);
+            }
+            throw e;
+        }
+    }
+
+    void begin(Connection connection) throws SQLException {
+        dialect.begin(connection);
+    }
+
+    /** What is done in a transaction. */
+    private interface Work {
+        void run() throws SQLException;
+    }
+
+    final long micros(Duration duration) {
+        return duration.toNanos() / 1_000 + dialect.stepMicros();
+    }
+
+    private static String marks(int count) {
+        return "?" + ", ?".repeat(count - 1);
+    }
+
+    private static List<List<String>> chunks(List<String> all) {
+        var chunks = new ArrayList<List<String>>();
+        for (var from = 0; from < all.size(); from += CHUNK) {
+            chunks.add(all.subList(from, Math.min(all.size(), from + CHUNK)));
+        }
+        return chunks;
+    }
+}

@@ -1,0 +1,172 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.ConnectUri;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import javax.sql.DataSource;
+
+/** Where connections come from. Thread-safe. */
+final class Source {
+    private static final String SQLITE = "jdbc:sqlite:";
+    private static final Duration START_PATIENCE = Duration.ofSeconds(5);
+    /** A file is opened by one after the other, and each may have to wait for the disk. */
+    private static final Duration FILE_START_PATIENCE = Duration.ofSeconds(30);
+    /** What a driver should do unless the URI says otherwise: give up in time, and keep what was committed. */
+    private static final Map<String, Map<String, String>> DRIVER_DEFAULTS = Map.of(
+            "jdbc:postgresql:",
+            Map.of(
+                    "connectTimeout",
+                    "3",
+                    "socketTimeout",
+                    "5",
+                    "tcpKeepAlive",
+                    "true",
+                    "ApplicationName",
+                    "bellwether"),
+            "jdbc:mariadb:",
+            Map.of(
+                    "connectTimeout", "3000",
+                    "socketTimeout", "5000",
+                    "tcpKeepAlive", "true",
+                    // who vanishes without a word in a transaction must not leave a locked row for hours
+                    "sessionVariables", "idle_transaction_timeout=5"),
+            "jdbc:mysql:",
+            Map.of("connectTimeout", "3000", "socketTimeout", "5000", "tcpKeepAlive", "true"),
+            "jdbc:h2:",
+            Map.of("WRITE_DELAY", "0"), // else what was committed is written half a second later
+            SQLITE,
+            // a token that was handed out must not be forgotten when the power fails, therefore FULL
+            Map.of("journal_mode", "WAL", "synchronous", "FULL", "busy_timeout", "20"));
+
+    private static final Map<String, String> ARTIFACTS = Map.of(
+            "jdbc:postgresql:",
+            "org.postgresql:postgresql",
+            "jdbc:mariadb:",
+            "org.mariadb.jdbc:mariadb-java-client",
+            "jdbc:mysql:",
+            "com.mysql:mysql-connector-j",
+            "jdbc:h2:",
+            "com.h2database:h2",
+            SQLITE,
+            "org.xerial:sqlite-jdbc");
+
+    private final Opener opener;
+    private final Duration startPatience;
+    private final boolean ours;
+    private final String shown;
+    private final UnaryOperator<String> redactor;
+
+    private Source(Opener opener, Duration startPatience, boolean ours, String shown, UnaryOperator<String> redactor) {
+        this.opener = opener;
+        this.startPatience = startPatience;
+        this.ours = ours;
+        this.shown = shown;
+        this.redactor = redactor;
+    }
+
+    private interface Opener {
+        Connection open(Duration patience) throws SQLException;
+    }
+
+    /** The user's own. What is borrowed is given back after use. */
+    static Source of(DataSource dataSource) {
+        return new Source(
+                patience -> dataSource.getConnection(),
+                START_PATIENCE,
+                false,
+                "the database of " + dataSource.getClass().getName(),
+                m -> m);
+    }
+
+    /** Connections that are ours to keep, to what a URI names. */
+    static Source of(ConnectUri uri) {
+        var jdbc = jdbc(uri.expanded());
+        var driver = driverOf(jdbc);
+        var properties = new Properties();
+        DRIVER_DEFAULTS.getOrDefault(driver, Map.of()).forEach((name, value) -> {
+            if (!names(jdbc, name)) {
+                properties.setProperty(name, value);
+            }
+        });
+        requireDriver(jdbc, driver, uri);
+        Opener server = patience -> DriverManager.getConnection(jdbc, properties);
+        Opener file = patience -> BusyFile.untilFree(patience, () -> server.open(patience));
+        var isFile = driver.equals(SQLITE);
+        return new Source(
+                isFile ? file : server,
+                isFile ? FILE_START_PATIENCE : START_PATIENCE,
+                true,
+                uri.toString(),
+                uri::redact);
+    }
+
+    /** Opens one, and waits so long for a file that is locked; how long for a server is the driver's business. */
+    Connection open(Duration patience) throws SQLException {
+        return opener.open(patience);
+    }
+
+    /** Returns how long to wait for an answer at the beginning. */
+    Duration startPatience() {
+        return startPatience;
+    }
+
+    /** Whether a connection may be kept between uses. */
+    boolean isOurs() {
+        return ours;
+    }
+
+    /** Returns a message without the secrets of the URI. */
+    String redact(String message) {
+        return redactor.apply(message);
+    }
+
+    /** Names the database, without secrets. */
+    @Override
+    public String toString() {
+        return shown;
+    }
+
+    /** Leaves our own parameters out. */
+    static String jdbc(String uri) {
+        var query = uri.indexOf('?');
+        if (query < 0) {
+            return uri;
+        }
+        var rest = java.util.Arrays.stream(uri.substring(query + 1).split("&", -1))
+                .filter(pair -> !pair.startsWith(SqlConfig.PREFIX))
+                .collect(Collectors.joining("&"));
+        return uri.substring(0, query) + (rest.isEmpty() ? "" : "?" + rest);
+    }
+
+    /** Whether the URI sets this itself, in any driver's way of writing. */
+    private static boolean names(String jdbc, String parameter) {
+        return jdbc.toLowerCase(Locale.ROOT).matches("(?s).*[?&;]" + parameter.toLowerCase(Locale.ROOT) + "=.*");
+    }
+
+    private static String driverOf(String jdbc) {
+        return jdbc.substring(0, jdbc.indexOf(':', "jdbc:".length()) + 1);
+    }
+
+    private static void requireDriver(String jdbc, String driver, ConnectUri uri) {
+        try {
+            DriverManager.getDriver(jdbc);
+        } catch (SQLException e) {
+            var artifact = ARTIFACTS.get(driver);
+            throw new ElectionException("no driver for " + uri + ": "
+                    + (artifact == null
+                            ? "it must begin with one of "
+                                    + String.join(
+                                            ", ",
+                                            ARTIFACTS.keySet().stream().sorted().toList())
+                            : "add " + artifact + " to the class path"));
+        }
+    }
+}

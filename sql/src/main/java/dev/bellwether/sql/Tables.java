@@ -1,0 +1,82 @@
+package dev.bellwether.sql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+
+/** Sees to it that the tables are there. */
+final class Tables {
+    private static final String PROBE =
+            "SELECT election, token, candidate, nonce, priority, metadata, since_at, expires_at,"
+                    + " term, stand_down, ended, era, listed, {now} FROM {from} WHERE 1 = 0";
+    private static final String PROBE_CANDIDATES =
+            "SELECT election, candidate, priority, metadata, until_at FROM {c} WHERE 1 = 0";
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private Tables() {}
+
+    /** Checks that the tables have what we need, having created them if they were missing and may be created. */
+    static void require(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+        try {
+            probe(connection, dialect, config);
+        } catch (SQLException e) {
+            if (Faults.kindOf(e) != Faults.Kind.NO_TABLE || !config.createTable()) {
+                throw e;
+            }
+            create(connection, dialect, config);
+        }
+        requireWritable(connection, dialect, config);
+    }
+
+    /** Returns the number that PostgreSQL gave the table. */
+    static long id(Connection connection, SqlConfig config) throws SQLException {
+        try (var statement = connection.prepareStatement("SELECT CAST(CAST(? AS regclass) AS oid)")) {
+            statement.setString(1, config.table());
+            try (var result = statement.executeQuery()) {
+                result.next();
+                return result.getLong(1);
+            }
+        }
+    }
+
+    private static void create(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+        try {
+            for (var sql : dialect.ddl()) {
+                execute(connection, dialect, dialect.fill(sql, config));
+            }
+        } catch (SQLException e) {
+            try {
+                probe(
+                        connection,
+                        dialect,
+                        config); // another process may have been quicker; not every database waits for it
+            } catch (SQLException stillMissing) {
+                e.addSuppressed(stillMissing);
+                throw e;
+            }
+        }
+    }
+
+    private static void probe(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+        execute(connection, dialect, dialect.fill(PROBE.replace("{from}", dialect.pathOfToken("{e} e")), config));
+        execute(connection, dialect, dialect.fill(PROBE_CANDIDATES, config));
+    }
+
+    /** Changes nothing, but needs the rights to. */
+    private static void requireWritable(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+        execute(connection, dialect, dialect.fill("UPDATE {e} SET token = token + 1 WHERE 1 = 0", config));
+        execute(
+                connection,
+                dialect,
+                dialect.fill("INSERT INTO {e} (election) SELECT election FROM {e} WHERE 1 = 0", config));
+        execute(connection, dialect, dialect.fill("UPDATE {c} SET priority = 0 WHERE 1 = 0", config));
+        execute(connection, dialect, dialect.fill("DELETE FROM {c} WHERE 1 = 0", config));
+    }
+
+    private static void execute(Connection connection, Dialect dialect, String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            dialect.patiently(PATIENCE, () -> statement.execute(sql));
+        }
+    }
+}

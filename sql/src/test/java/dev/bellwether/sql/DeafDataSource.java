@@ -1,0 +1,80 @@
+package dev.bellwether.sql;
+
+import java.io.PrintWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+
+/** Lends connections on which LISTEN succeeds and nothing ever arrives, as through a pooler that shares them. */
+final class DeafDataSource implements DataSource {
+    private final DataSource source;
+
+    DeafDataSource(DataSource source) {
+        this.source = source;
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+        var connection = source.getConnection();
+        return deaf(Connection.class, connection, connection);
+    }
+
+    private static <T> T deaf(Class<T> face, T real, Connection connection) {
+        return face.cast(Proxy.newProxyInstance(face.getClassLoader(), new Class<?>[] {face}, (proxy, method, args) -> {
+            if (method.getName().equals("unwrap")) {
+                return deaf(PGConnection.class, connection.unwrap(PGConnection.class), connection);
+            }
+            if (method.getName().equals("getNotifications")) {
+                Thread.sleep((Integer) args[0]);
+                return new PGNotification[0];
+            }
+            try {
+                return method.invoke(real, args);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }));
+    }
+
+    @Override
+    public Connection getConnection(String user, String password) throws SQLException {
+        throw new SQLException("not used");
+    }
+
+    @Override
+    public @Nullable PrintWriter getLogWriter() {
+        return null;
+    }
+
+    @Override
+    public void setLogWriter(PrintWriter out) {}
+
+    @Override
+    public void setLoginTimeout(int seconds) {}
+
+    @Override
+    public int getLoginTimeout() {
+        return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() {
+        return Logger.getGlobal();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> face) throws SQLException {
+        throw new SQLException("wraps nothing");
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> face) {
+        return false;
+    }
+}

@@ -1,0 +1,252 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Mandate;
+import dev.bellwether.NotLeaderException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.testkit.Eventually;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The guard on each database, against the store itself: mandates here believe for ever that they are valid. */
+class GuardTest {
+    /** How long to look that nobody is granted the seat. */
+    private static final Duration WHILE = Duration.ofMillis(600);
+
+    private static final Duration LONG = Duration.ofMinutes(2);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @TempDir
+    private static Path folder;
+
+    private final String election = "guarded-" + UUID.randomUUID();
+    private final SqlGuard guard = SqlGuard.defaults();
+
+    // set by each test, first of all
+    @SuppressWarnings("NullAway.Init")
+    private LeaseStore store;
+
+    static Stream<String> databases() {
+        return Stream.of(
+                PostgresServer.shared().uri(),
+                MariaDbServer.shared().uri(),
+                "jdbc:h2:mem:guard;DB_CLOSE_DELAY=-1",
+                "jdbc:sqlite:" + folder.resolve("guard.db"));
+    }
+
+    /** Those on which the leader's renewals go on under guard. */
+    static Stream<String> servers() {
+        return Stream.of(PostgresServer.shared().uri(), MariaDbServer.shared().uri());
+    }
+
+    private void open(String uri) {
+        store = (LeaseStore) ConnectUri.parse(uri).connect();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void noSuccessorIsGrantedTheSeatBeforeAGuardedTransactionEnds(String uri) throws Exception {
+        open(uri);
+        var first = acquireAndRunOut("first");
+        try (var connection = transaction(uri)) {
+            guard.check(connection, mandate("first", first));
+            requireNotGranted("second");
+            connection.commit();
+        }
+        Eventually.eventually(
+                "the successor is granted the seat",
+                PATIENCE,
+                () -> tried("second").filter(Answer::granted).isPresent());
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void whoHasASuccessorDoesNotPass(String uri) throws Exception {
+        open(uri);
+        var first = acquireAndRunOut("first");
+        Eventually.eventually(
+                "the successor is granted the seat",
+                PATIENCE,
+                () -> tried("second").filter(Answer::granted).isPresent());
+        try (var connection = transaction(uri)) {
+            assertThatThrownBy(() -> guard.check(connection, mandate("first", first)))
+                    .isInstanceOf(NotLeaderException.class)
+                    .hasMessageContaining(election)
+                    .hasMessageContaining("roll back");
+            connection.rollback();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aConnectionThatCommitsByItselfIsRefused(String uri) throws Exception {
+        open(uri);
+        var first = acquire("first");
+        try (var connection = DriverManager.getConnection(uri)) {
+            assertThatThrownBy(() -> guard.check(connection, mandate("first", first)))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("setAutoCommit(false)");
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("servers")
+    void theLeaderRenewsUnderItsOwnGuard(String uri) throws Exception {
+        open(uri);
+        var claim = claim("first");
+        var first = store.acquire(claim).toCompletableFuture().join().view().token();
+        try (var connection = transaction(uri)) {
+            guard.check(connection, mandate("first", first));
+            for (var i = 0; i < 3; i++) {
+                assertThat(renewed(claim, first).toCompletableFuture().join().granted())
+                        .isTrue();
+            }
+            connection.commit();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aGuardHoldsUpNoOtherElectionForLong(String uri) throws Exception {
+        open(uri);
+        var claim = claim("first");
+        var first = store.acquire(claim).toCompletableFuture().join().view().token();
+        try (var connection = transaction(uri)) {
+            guard.check(connection, mandate("first", first));
+            var own = renewed(claim, first);
+            if (!uri.startsWith("jdbc:sqlite")) { // which has one lock for all
+                var other = new Claim(election + "-other", "first", "n", LONG, LONG, 0, Map.of());
+                assertThat(store.acquire(other).toCompletableFuture().join().granted())
+                        .isTrue();
+            }
+            if (servers().noneMatch(uri::equals)) {
+                assertThatThrownBy(() -> own.toCompletableFuture().join())
+                        .isInstanceOf(CompletionException.class)
+                        .hasCauseInstanceOf(UnavailableException.class);
+            }
+            connection.commit();
+        }
+        assertThat(renewed(claim, first).toCompletableFuture().join().granted()).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void theConditionDoesWhatTheCheckDoes(String uri) throws Exception {
+        open(uri);
+        var first = acquireAndRunOut("first");
+        try (var connection = transaction(uri);
+                var ddl = connection.createStatement()) {
+            ddl.execute("CREATE TABLE IF NOT EXISTS ledger (id integer PRIMARY KEY, amount integer)");
+            ddl.execute("DELETE FROM ledger");
+            ddl.execute("INSERT INTO ledger VALUES (1, 0)");
+            connection.commit();
+            assertThat(settle(connection, mandate("first", first))).isEqualTo(1);
+            requireNotGranted("second");
+            connection.commit();
+            Eventually.eventually(
+                    "the successor is granted the seat",
+                    PATIENCE,
+                    () -> tried("second").filter(Answer::granted).isPresent());
+            assertThat(settle(connection, mandate("first", first))).isZero();
+            connection.commit();
+        }
+    }
+
+    private int settle(Connection connection, Mandate mandate) throws SQLException {
+        var sql = "UPDATE ledger SET amount = amount + 1 WHERE id = ? AND " + guard.condition(connection);
+        try (var statement = connection.prepareStatement(sql)) {
+            statement.setInt(1, 1);
+            assertThat(guard.bind(statement, 2, mandate)).isEqualTo(4);
+            return statement.executeUpdate();
+        }
+    }
+
+    private static Connection transaction(String uri) throws SQLException {
+        var connection = DriverManager.getConnection(uri);
+        connection.setAutoCommit(false);
+        return connection;
+    }
+
+    private Claim claim(String candidate) {
+        return new Claim(election, candidate, UUID.randomUUID().toString(), LONG, LONG, 0, Map.of());
+    }
+
+    private long acquire(String candidate) {
+        return acquire(claim(candidate));
+    }
+
+    private long acquire(Claim claim) {
+        var answer = store.acquire(claim).toCompletableFuture().join();
+        assertThat(answer.granted()).isTrue();
+        return answer.view().token();
+    }
+
+    /** Lets the lease run out by a renewal, since a short claim is sent only for a short while. */
+    private long acquireAndRunOut(String candidate) {
+        var claim = claim(candidate);
+        var token = acquire(claim);
+        var cut = store.renew(List.of(new Lease(claim, token, Duration.ofMillis(1))))
+                .get(0)
+                .toCompletableFuture()
+                .join();
+        assertThat(cut.granted()).isTrue();
+        Eventually.eventually(
+                "the lease runs out",
+                PATIENCE,
+                () -> store.read(election).toCompletableFuture().join().holder().isEmpty());
+        return token;
+    }
+
+    private void requireNotGranted(String candidate) {
+        var until = System.nanoTime() + WHILE.toNanos();
+        do {
+            assertThat(tried(candidate).filter(Answer::granted)).isEmpty();
+        } while (System.nanoTime() - until < 0);
+    }
+
+    /** Tries to acquire; an unknown outcome is no answer. */
+    private java.util.Optional<Answer> tried(String candidate) {
+        try {
+            return java.util.Optional.of(
+                    store.acquire(claim(candidate)).toCompletableFuture().join());
+        } catch (CompletionException e) {
+            assertThat(e).hasCauseInstanceOf(UnavailableException.class);
+            return java.util.Optional.empty();
+        }
+    }
+
+    private CompletionStage<Answer> renewed(Claim claim, long token) {
+        return store.renew(List.of(new Lease(claim, token, claim.lease()))).get(0);
+    }
+
+    private Mandate mandate(String candidate, long token) {
+        return new Trusting(election, candidate, token);
+    }
+}

@@ -1,0 +1,46 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.testkit.ElectionsContract;
+import dev.bellwether.testkit.Infrastructure;
+import java.util.Map;
+
+/** The contract on PostgreSQL. */
+class PostgresContractTest extends ElectionsContract {
+    @Override
+    protected Infrastructure infrastructure() {
+        var server = PostgresServer.shared();
+        return new SqlInfrastructure("PostgreSQL", server.uri()) {
+            @Override
+            public Linked connectLinked(ElectionsConfig config) {
+                var proxy = proxied(server.port());
+                return new Linked(Elections.connect(PostgresServer.uri(proxy.port()), config), proxy);
+            }
+
+            @Override
+            public Map<String, Long> leftovers() {
+                var counts = new java.util.TreeMap<>(super.leftovers());
+                counts.put(
+                        "connections",
+                        count("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"));
+                return counts;
+            }
+
+            @Override
+            public void restartServer() {
+                server.crashAndRestart();
+            }
+
+            @Override
+            public void pauseServer() {
+                server.pause();
+            }
+
+            @Override
+            public void resumeServer() {
+                server.resume();
+            }
+        };
+    }
+}

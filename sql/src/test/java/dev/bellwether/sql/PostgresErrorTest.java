@@ -1,0 +1,183 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.testkit.EventLog;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** Each error says what to do, and shows no secret. */
+class PostgresErrorTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final PostgresServer server = PostgresServer.shared();
+    private final String table =
+            "t" + UUID.randomUUID().toString().replace("-", "").substring(0, 12);
+    private final String role = "r" + table;
+
+    @Test
+    void aMissingTableThatMayNotBeCreatedIsNamedWithTheWayToCreateIt() {
+        assertThatThrownBy(() -> Elections.connect(uri("bellwether.createTable=false")))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("no table " + table)
+                .hasMessageContaining("bellwether schema");
+    }
+
+    @Test
+    void whatTheSchemaPrintsIsAllThatIsNeeded() throws Exception {
+        execute(SqlSchema.ddl(ConnectUri.parse(uri(""))));
+        try (var elections = Elections.connect(uri("bellwether.createTable=false"));
+                var leader = elections.stand("billing")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void aTableInASchemaOfItsOwnWorks() throws Exception {
+        execute("CREATE SCHEMA s" + table);
+        try (var elections = Elections.connect(
+                        server.uri() + "&bellwether.table=s" + table + ".election&bellwether.presence=PT1M");
+                var leader = elections.stand("billing")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void aMissingColumnIsNamedWithTheWayToMendIt() throws Exception {
+        Elections.connect(uri("")).close();
+        execute("ALTER TABLE " + table + " DROP COLUMN era");
+        assertThatThrownBy(() -> Elections.connect(uri("")))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("lacks a column")
+                .hasMessageContaining("era")
+                .hasMessageContaining("bellwether schema");
+    }
+
+    @Test
+    void aMissingRightIsNamedWithTheGrantThatGivesIt() throws Exception {
+        Elections.connect(uri("")).close();
+        execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT ON " + table + ", " + table + "_candidate TO " + role);
+        assertThatThrownBy(() -> Elections.connect(as(role)))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining(
+                        "GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " and " + table + "_candidate");
+        execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table + "_candidate TO " + role);
+        try (var elections = Elections.connect(as(role));
+                var leader = elections.stand("billing")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void aRightThatIsTakenAwayLaterEndsTheCandidacyWithTheSameWords() throws Exception {
+        Elections.connect(uri("")).close();
+        execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
+                + "_candidate TO " + role);
+        var events = new EventLog();
+        try (var elections = Elections.connect(as(role));
+                var leader = elections.stand(
+                        "billing",
+                        CandidacyConfig.ofLease(Duration.ofSeconds(1)).toBuilder()
+                                .listener(events)
+                                .build())) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            execute("REVOKE UPDATE ON " + table + " FROM " + role);
+            leader.awaitClose();
+        }
+        assertThat(events.count(LeadershipEvent.Failed.class)).isEqualTo(1);
+    }
+
+    @Test
+    void aReadOnlyDatabaseIsNamedWithTheWayToThePrimary() throws Exception {
+        Elections.connect(uri("")).close();
+        execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
+                + "_candidate TO " + role + "; ALTER ROLE " + role + " SET default_transaction_read_only = on");
+        assertThatThrownBy(() -> Elections.connect(as(role)))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("read-only")
+                .hasMessageContaining("targetServerType=primary");
+    }
+
+    @Test
+    void aDatabaseThatIsNotThereIsNoReasonToTryAgain() {
+        var uri = server.uri().replace("/postgres?", "/nowhere?") + "&password=geheim123";
+        assertThatThrownBy(() -> Elections.connect(uri))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("nowhere")
+                .hasMessageNotContaining("geheim123");
+    }
+
+    @Test
+    void aServerThatIsNotThereIsAReasonToTryAgain() throws Exception {
+        int port;
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = socket.getLocalPort();
+        }
+        assertThatThrownBy(() -> Elections.connect(PostgresServer.uri(port) + "&password=geheim123"))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining(Integer.toString(port))
+                .hasMessageNotContaining("geheim123");
+    }
+
+    @Test
+    void anUnknownDriverIsNamedWithWhatToAdd() {
+        assertThatThrownBy(() -> Elections.connect("jdbc:mysql://127.0.0.1/app?password=geheim123"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("com.mysql:mysql-connector-j")
+                .hasMessageNotContaining("geheim123");
+        assertThatThrownBy(() -> Elections.connect("jdbc:oracle:thin:@//127.0.0.1/app"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("jdbc:postgresql:");
+    }
+
+    @Test
+    void aWrongSettingIsNamedWithWhatIsRight() {
+        assertThatThrownBy(() -> Elections.connect(uri("bellwether.tabel=x")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("bellwether.tabel")
+                .hasMessageContaining("bellwether.table");
+        assertThatThrownBy(() -> Elections.connect(server.uri() + "&bellwether.table=a-b"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("\"a-b\"");
+        assertThatThrownBy(() -> Elections.connect(uri("bellwether.poll=5")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("PT0.5S");
+        assertThatThrownBy(() -> Elections.connect(uri("bellwether.poll=PT0.001S")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("PT0.01S");
+        assertThatThrownBy(() -> Elections.connect(uri("bellwether.listen=yes")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("true or false");
+    }
+
+    private String uri(String more) {
+        return server.uri() + "&bellwether.table=" + table + (more.isEmpty() ? "" : "&" + more);
+    }
+
+    private String as(String user) {
+        return uri("").replace("user=postgres", "user=" + user);
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (var connection = server.connect();
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

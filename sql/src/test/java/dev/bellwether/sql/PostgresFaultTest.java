@@ -1,0 +1,312 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.LeadershipAuditor;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** What the contract cannot ask of every backend: a killed server, an empty pool, a frozen leader, clocks that disagree. */
+class PostgresFaultTest {
+    /** Half of it is left when a renewal is due: long against a stall of a busy machine. */
+    private static final Duration LEASE = Duration.ofSeconds(5);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration LONG = Duration.ofMinutes(2);
+    private static final Duration HOUR = Duration.ofHours(1);
+
+    private final PostgresServer server = PostgresServer.shared();
+    private final String election = "fault-" + UUID.randomUUID();
+
+    @Test
+    void aServerThatIsKilledAndComesBackBeforeTheDeadlineCostsNothing() throws Exception {
+        var lease = Duration.ofSeconds(20);
+        try (var elections = Elections.connect(server.uri());
+                var leader = elections.stand(election, CandidacyConfig.ofLease(lease));
+                var standbys = Elections.connect(server.uri())) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            try (var standby = standbys.stand(election, CandidacyConfig.ofLease(lease))) {
+                server.crashAndRestart();
+                var restarted = System.nanoTime();
+                Eventually.eventually(
+                        "the lease is extended",
+                        PATIENCE,
+                        () -> leader.status()
+                                .sinceProof()
+                                .filter(age -> age.toNanos() < System.nanoTime() - restarted)
+                                .isPresent());
+                assertThat(leader.mandate()).contains(mandate);
+                assertThat(standby.isLeader()).isFalse();
+                leader.resign(); // and what is announced arrives again
+                assertThat(standby.await(lease.dividedBy(2)).orElseThrow().token())
+                        .isGreaterThan(mandate.token());
+            }
+        }
+    }
+
+    @Test
+    void anEmptyPoolCostsTheMandateOnlyIfItStaysEmptyUntilTheDeadline() throws Exception {
+        try (var pool = pool(3);
+                var elections = SqlElections.using(pool);
+                var auditor = new LeadershipAuditor();
+                var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+            auditor.audit(leader);
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            // one connection listens for good
+            try (var one = pool.getConnection();
+                    var two = pool.getConnection()) {
+                Eventually.eventually(
+                        "half of the time is used up",
+                        PATIENCE,
+                        () -> mandate.remaining().compareTo(LEASE.dividedBy(2)) < 0);
+                assertThat(one).isNotSameAs(two);
+            }
+            Eventually.eventually(
+                    "the lease is extended", PATIENCE, () -> mandate.remaining().compareTo(LEASE.dividedBy(2)) > 0);
+            assertThat(mandate.isValid()).isTrue();
+            try (var one = pool.getConnection();
+                    var two = pool.getConnection()) {
+                Eventually.eventually("the mandate runs out", PATIENCE, () -> !mandate.isValid());
+                assertThat(one).isNotSameAs(two);
+            }
+            assertThat(leader.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+            assertThat(leader.status().lastCause()).contains(Cause.UNREACHABLE);
+        }
+    }
+
+    @Test
+    void aPoolOfTheUsersGetsItsConnectionsBackAsTheyWere() throws Exception {
+        try (var pool = pool(2)) {
+            for (var i = 0; i < 3; i++) {
+                try (var elections = SqlElections.using(pool);
+                        var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+                    assertThat(leader.await(PATIENCE)).isPresent();
+                }
+                Eventually.eventually(
+                        "both are idle again",
+                        PATIENCE,
+                        () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+            }
+            try (var one = pool.getConnection();
+                    var two = pool.getConnection()) {
+                for (var connection : new Connection[] {one, two}) {
+                    assertThat(connection.getAutoCommit()).isTrue();
+                    assertThat(connection.getNetworkTimeout()).isZero();
+                    try (var statement = connection.createStatement();
+                            var listening = statement.executeQuery("SELECT pg_listening_channels()")) {
+                        assertThat(listening.next()).isFalse();
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void whatAPoolLendsWithoutCommittingByItselfIsCommittedAllTheSame() throws Exception {
+        var config = new HikariConfig();
+        config.setJdbcUrl(server.uri());
+        config.setMaximumPoolSize(2);
+        config.setAutoCommit(false);
+        try (var pool = new HikariDataSource(config)) {
+            try (var elections = SqlElections.using(pool);
+                    var others = Elections.connect(server.uri());
+                    var leader = elections.stand(election, CandidacyConfig.ofLease(LONG))) {
+                var mandate = leader.await(PATIENCE).orElseThrow();
+                try (var standby = others.stand(election, CandidacyConfig.ofLease(LONG))) {
+                    Eventually.eventually(
+                            "the others see it",
+                            PATIENCE,
+                            () -> standby.status().following().equals(Optional.of(leader.candidate())));
+                    leader.resign(); // of which they would hear after a lease only, were it not committed
+                    assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+                }
+            }
+            try (var connection = pool.getConnection()) {
+                assertThat(connection.getAutoCommit()).isFalse();
+            }
+        }
+    }
+
+    @Test
+    void aLeaseCountsFromTheRequestNotFromTheBeginningOfATransaction() throws Exception {
+        var term = Duration.ofMinutes(5);
+        var seats = new PostgresSeats(SqlConfig.defaults(), "bellwether_0", "nobody");
+        Elections.connect(server.uri()).close(); // the tables
+        try (var connection = server.connect()) {
+            var claim = new Claim(election, "c", UUID.randomUUID().toString(), term, term, 0, Map.of());
+            assertThat(seats.acquire(connection, List.of(claim), Set.of())
+                            .of(election)
+                            .row()
+                            .token())
+                    .isEqualTo(1);
+            connection.setAutoCommit(false);
+            number(connection, "SELECT 1 FROM pg_sleep(0.01)"); // the transaction has begun
+            var requested =
+                    number(connection, "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)");
+            assertThat(seats.renew(connection, List.of(new Lease(claim, 1, term)))
+                            .of(election)
+                            .verdict())
+                    .isEqualTo(Seats.Verdict.GRANTED);
+            assertThat(number(
+                            connection,
+                            "SELECT expires_at FROM bellwether_election WHERE election = '" + election + "'"))
+                    .isGreaterThanOrEqualTo(requested + term.toMillis() * 1_000);
+            connection.rollback();
+        }
+    }
+
+    @Test
+    void aLeaderFrozenForThreeLeasesHasLostAndItsGuardedTransactionFails() throws Exception {
+        try (var child = Child.stand(server.uri(), election, LEASE);
+                var elections = Elections.connect(server.uri())) {
+            var before = Long.parseLong(child.await("leads "));
+            try (var standby = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+                child.freeze();
+                var frozen = System.nanoTime();
+                var mandate = standby.await(PATIENCE).orElseThrow();
+                assertThat(mandate.token()).isGreaterThan(before);
+                Eventually.eventually(
+                        "three leases have passed",
+                        PATIENCE,
+                        () -> System.nanoTime() - frozen > LEASE.multipliedBy(3).toNanos());
+                child.thaw();
+                assertThat(child.await("frozen, then leads ")).isEqualTo("false, guard refused");
+            }
+        }
+    }
+
+    @Test
+    void aLeaderWhoseClockIsAnHourAheadLeadsLikeAnyOther() throws Exception {
+        try (var child = Child.stand(server.uri(), election, LEASE, clockAheadBy(HOUR));
+                var elections = Elections.connect(server.uri())) {
+            assertThat(Long.parseLong(child.await("clock ")) - System.currentTimeMillis())
+                    .isGreaterThan(HOUR.minusMinutes(5).toMillis());
+            child.await("leads ");
+            try (var standby = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+                Eventually.throughout("the standby waits", LEASE.plusSeconds(2), () -> !standby.isLeader());
+                child.kill();
+                assertThat(standby.await(PATIENCE)).isPresent(); // not after an hour
+            }
+        }
+    }
+
+    @Test
+    void aStandbyWhoseClockIsAnHourAheadWaitsLikeAnyOther() throws Exception {
+        try (var elections = Elections.connect(server.uri());
+                var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            try (var child = Child.stand(server.uri(), election, LEASE, clockAheadBy(HOUR))) {
+                child.await("stands");
+                Eventually.throughout("it waits", LEASE.plusSeconds(2), mandate::isValid);
+                assertThat(child.heard("leads ")).isEmpty();
+                leader.resign();
+                assertThat(Long.parseLong(child.await("leads "))).isGreaterThan(mandate.token());
+            }
+        }
+    }
+
+    @Test
+    void aClockOfTheDatabaseThatWasSetBackDelaysTheSuccessorByALeaseAtMost() throws Exception {
+        try (var child = Child.stand(server.uri(), election, LEASE);
+                var elections = Elections.connect(server.uri())) {
+            var before = Long.parseLong(child.await("leads "));
+            child.kill();
+            execute("UPDATE bellwether_election SET expires_at = expires_at + 3600000000 WHERE election = '" + election
+                    + "'"); // what a clock that was set back by an hour looks like
+            try (var standby = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+                assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(before);
+            }
+        }
+    }
+
+    @Test
+    void aDatabaseThatDoesNotDeliverWhatIsAnnouncedIsPolled() throws Exception {
+        try (var pool = pool(4);
+                var elections = SqlElections.using(new DeafDataSource(pool));
+                var others = Elections.connect(server.uri());
+                var leader = others.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(60)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            try (Candidacy standby = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(60)))) {
+                Eventually.eventually(
+                        "it follows",
+                        PATIENCE,
+                        () -> standby.status().following().isPresent());
+                leader.resign();
+                assertThat(standby.await(Duration.ofSeconds(20)).orElseThrow().token())
+                        .isGreaterThan(mandate.token());
+            }
+        }
+    }
+
+    @Test
+    void withoutListeningTheSeatPassesOnAtTheNextPoll() throws Exception {
+        var config =
+                SqlConfig.builder().listen(false).poll(Duration.ofMillis(100)).build();
+        try (var pool = pool(2);
+                var elections = SqlElections.using(pool, config, ElectionsConfig.defaults());
+                var others = Elections.connect(server.uri());
+                var leader = others.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(60)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            var standby = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(60)));
+            assertThat(standby.await(Duration.ofMillis(300))).isEmpty();
+            assertThat(pool.getHikariPoolMXBean().getTotalConnections()).isLessThanOrEqualTo(2);
+            leader.resign();
+            assertThat(standby.await(Duration.ofSeconds(20)).orElseThrow().token())
+                    .isGreaterThan(mandate.token());
+            standby.close();
+        }
+    }
+
+    private HikariDataSource pool(int size) {
+        var config = new HikariConfig();
+        config.setJdbcUrl(server.uri());
+        config.setMaximumPoolSize(size);
+        config.setMinimumIdle(0);
+        return new HikariDataSource(config);
+    }
+
+    private static long number(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            return result.getLong(1);
+        }
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (var connection = server.connect();
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** What fakes the wall clock of a JVM and nothing else. */
+    private static Map<String, String> clockAheadBy(Duration offset) {
+        return Map.of(
+                "LD_PRELOAD",
+                Scripts.where("libfaketime"),
+                "FAKETIME",
+                "+" + offset.toSeconds(),
+                "DONT_FAKE_MONOTONIC",
+                "1",
+                "FAKETIME_FORCE_MONOTONIC_FIX",
+                "0");
+    }
+}

@@ -1,0 +1,516 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.View;
+import dev.bellwether.testkit.Eventually;
+import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What the store answers on each database, without a campaign over it.
+ *
+ * <p>A request is sent for as long as its asker waits, a third of the lease. So leases here are long, and one that is to run out is cut
+ * short by a renewal: nothing depends on how fast this machine is.
+ */
+class StoreTest {
+    private static final Duration LEASE = Duration.ofMinutes(5);
+    private static final Duration INSTANT = Duration.ofMillis(1);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @TempDir
+    private static Path folder;
+
+    private final String election = "store-" + UUID.randomUUID();
+
+    // set by each test, first of all
+    @SuppressWarnings("NullAway.Init")
+    private LeaseStore store;
+
+    @SuppressWarnings("NullAway.Init")
+    private String uri;
+
+    static Stream<String> databases() {
+        return Stream.of(
+                PostgresServer.shared().uri(),
+                MariaDbServer.shared().uri(),
+                "jdbc:h2:mem:store;DB_CLOSE_DELAY=-1",
+                "jdbc:sqlite:" + folder.resolve("store.db"));
+    }
+
+    private void open(String database) {
+        uri = database;
+        store = (LeaseStore) ConnectUri.parse(database).connect();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    // ---------------------------------------------------------------- claims
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aSeatThatWasNeverHeldIsVacantWithTokenZeroAndIsGrantedWithTokenOne(String database) {
+        open(database);
+        assertThat(read()).isEqualTo(View.unheld(election));
+        var claim = claim("first");
+        var answer = acquire(claim);
+        assertThat(answer.granted()).isTrue();
+        var view = answer.view();
+        assertThat(view.token()).isEqualTo(1);
+        assertThat(view.heldUnder(claim.nonce())).isTrue();
+        var holder = view.holder().orElseThrow();
+        assertThat(holder.candidate()).isEqualTo("first");
+        assertThat(holder.metadata()).isEqualTo(claim.metadata());
+        assertThat(view.remaining()).isBetween(LEASE.minus(PATIENCE), LEASE.plusMillis(3));
+        assertThat(view.standDown() || view.ended()).isFalse();
+        assertThat(read().holder()).contains(holder);
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aHeldSeatIsRefusedToAllTheHolderUnderAnotherNonceIncluded(String database) {
+        open(database);
+        var first = claim("first");
+        acquire(first);
+        for (var other : List.of("second", "first")) {
+            var answer = acquire(claim(other));
+            assertThat(answer.granted()).isFalse();
+            assertThat(answer.view().token()).isEqualTo(1);
+            assertThat(answer.view().heldUnder(first.nonce())).isTrue();
+            assertThat(answer.view().remaining()).isPositive();
+        }
+        assertThat(read().heldUnder(first.nonce())).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aSeatWhoseLeaseRanOutIsVacantAndGrantedUnderAHigherToken(String database) {
+        open(database);
+        runOut(claim("first"));
+        var vacant = read();
+        assertThat(vacant.token()).isEqualTo(1);
+        assertThat(vacant.remaining()).isZero();
+        var second = claim("second");
+        var answer = acquire(second);
+        assertThat(answer.granted()).isTrue();
+        assertThat(answer.view().token()).isEqualTo(2);
+        assertThat(answer.view().heldUnder(second.nonce())).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aClaimWhoseAnswerWasLostIsKnownByItsNonce(String database) {
+        open(database);
+        var claim = claim("first");
+        acquire(claim); // the answer to which is lost
+        assertThat(read().heldUnder(claim.nonce())).isTrue();
+        var again = acquire(claim); // which arrives a second time
+        assertThat(again.granted()).isFalse();
+        assertThat(again.view().heldUnder(claim.nonce())).isTrue();
+        assertThat(again.view().token()).isEqualTo(1);
+        assertThat(renew(new Lease(claim, again.view().token(), LEASE)).granted())
+                .isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void whoeverWasAnsweredIsListed(String database) {
+        open(database);
+        acquire(claim("first"));
+        assertThat(listed()).containsExactly("first");
+        acquire(claim("second"));
+        assertThat(read().candidates()).hasSize(2);
+        assertThat(listed()).containsExactly("first", "second");
+        join(store.release(claim("second")));
+        assertThat(listed()).containsExactly("first");
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void ofManyClaimsByTwoProcessesEachSeatIsGrantedOnce(String database) {
+        open(database);
+        try (var other = (LeaseStore) ConnectUri.parse(database).connect()) {
+            var seats = 200;
+            var answers = new ArrayList<List<CompletionStage<Answer>>>();
+            for (var i = 0; i < seats; i++) {
+                answers.add(List.of(
+                        store.acquire(claim(election + i, "first", LEASE)),
+                        other.acquire(claim(election + i, "second", LEASE))));
+            }
+            var granted = answers.stream()
+                    .mapToLong(both -> both.stream().filter(StoreTest::granted).count())
+                    .toArray();
+            assertThat(granted).hasSize(seats).doesNotContain(2);
+            for (var i = 0; i < seats; i++) {
+                if (granted[i] == 0) { // neither had a definite answer: each met a lock of the other's
+                    acquire(claim(election + i, "first", LEASE));
+                }
+                assertThat(join(store.read(election + i)).token()).isEqualTo(1);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- renewals
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aRenewalLetsTheTermRunAnewAndMayShortenIt(String database) {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        var shorter = LEASE.dividedBy(2);
+        assertThat(renew(new Lease(claim, 1, shorter)).view().remaining())
+                .isBetween(shorter.minus(PATIENCE), shorter.plusMillis(3));
+        assertThat(read().remaining()).isBetween(shorter.minus(PATIENCE), shorter.plusMillis(3));
+        assertThat(renew(new Lease(claim, 1, LEASE)).view().remaining())
+                .isBetween(LEASE.minus(PATIENCE), LEASE.plusMillis(3));
+        assertThat(read().remaining()).isBetween(LEASE.minus(PATIENCE), LEASE.plusMillis(3));
+        assertThat(read().token()).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aLeaseLastsAsLongAsAskedFromTheRequestAtLeast(String database) throws Exception {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        for (var i = 0; i < 100; i++) { // a clock of coarse steps is not always caught
+            var requested = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+            assertThat(renew(new Lease(claim, 1, LEASE)).granted()).isTrue();
+            assertThat(number("SELECT expires_at FROM bellwether_election WHERE election = ?"))
+                    .isGreaterThanOrEqualTo(requested + LEASE.toMillis() * 1_000);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aRenewalUnderAnotherTokenIsRefused(String database) {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        for (var token : List.of(0L, 2L)) {
+            var answer = renew(new Lease(claim, token, INSTANT)); // which would be seen
+            assertThat(answer.granted()).isFalse();
+            assertThat(answer.view().heldUnder(claim.nonce())).isTrue();
+        }
+        assertThat(read().remaining()).isGreaterThan(LEASE.minus(PATIENCE));
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aRenewalUnderAnotherNonceIsRefused(String database) {
+        open(database);
+        acquire(claim("first"));
+        assertThat(renew(new Lease(claim("first"), 1, INSTANT)).granted()).isFalse();
+        assertThat(read().remaining()).isGreaterThan(LEASE.minus(PATIENCE));
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aRenewalAfterTheLeaseRanOutIsRefusedThoughNobodyTookTheSeat(String database) {
+        open(database);
+        var claim = claim("first");
+        runOut(claim);
+        var answer = renew(new Lease(claim, 1, LEASE));
+        assertThat(answer.granted()).isFalse();
+        assertThat(answer.view().holder()).isEmpty();
+        assertThat(read().holder()).isEmpty();
+        assertThat(acquire(claim("second")).granted()).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void ofManyRenewalsInOneBatchEachGetsItsOwnAnswer(String database) {
+        open(database);
+        var seats = 700; // more than go into one statement
+        var claims = IntStream.range(0, seats)
+                .mapToObj(i -> claim(election + "-" + i, "first", LEASE))
+                .toList();
+        claims.stream()
+                .map(store::acquire)
+                .toList()
+                .forEach(answer -> assertThat(join(answer).granted()).isTrue());
+        var gone = claims.get(5);
+        runOutHeld(gone);
+        var taken = claims.get(6);
+        runOutHeld(taken);
+        assertThat(acquire(claim(taken.election(), "second", LEASE)).granted()).isTrue();
+        var leases = claims.stream()
+                .map(claim -> new Lease(
+                        claim, number(claim) % 7 == 0 ? 2 : 1, number(claim) % 2 == 0 ? LEASE.dividedBy(2) : LEASE))
+                .toList();
+        var answers = store.renew(leases);
+        assertThat(answers).hasSize(seats);
+        for (var i = 0; i < seats; i++) {
+            var answer = join(answers.get(i));
+            var claim = claims.get(i);
+            var kept = i % 7 != 0 && i != 5 && i != 6;
+            assertThat(answer.granted()).as(claim.election()).isEqualTo(kept);
+            assertThat(answer.view().election()).isEqualTo(claim.election());
+            var seen = join(store.read(claim.election()));
+            assertThat(seen.heldUnder(claim.nonce())).as(claim.election()).isEqualTo(i != 5 && i != 6);
+            if (kept) {
+                var term = leases.get(i).term();
+                assertThat(seen.remaining()).as(claim.election()).isBetween(term.minus(PATIENCE), term.plusMillis(3));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aSeatThatOccursTwiceInABatchIsDealtWithInThatOrder(String database) {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        var shorter = LEASE.dividedBy(2);
+        var answers = store.renew(List.of(new Lease(claim, 1, shorter), new Lease(claim, 7, LEASE)));
+        assertThat(join(answers.get(0)).granted()).isTrue();
+        assertThat(join(answers.get(1)).granted()).isFalse();
+        answers = store.renew(List.of(new Lease(claim, 1, shorter), new Lease(claim, 1, LEASE)));
+        answers.forEach(answer -> assertThat(join(answer).granted()).isTrue());
+        assertThat(read().remaining()).isGreaterThan(shorter);
+    }
+
+    // ---------------------------------------------------------------- release, orders, watching
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void onlyTheHoldersOwnClaimReleases(String database) {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        assertThat(join(store.release(claim("first"))).granted()).isFalse();
+        assertThat(read().heldUnder(claim.nonce())).isTrue();
+        assertThat(join(store.release(claim)).granted()).isTrue();
+        assertThat(read().holder()).isEmpty();
+        assertThat(read().token()).isEqualTo(1);
+        assertThat(join(store.release(claim)).granted()).isFalse();
+        assertThat(renew(new Lease(claim, 1, LEASE)).granted()).isFalse();
+        assertThat(acquire(claim("second")).view().token()).isEqualTo(2);
+        assertThat(join(store.release(claim)).granted()).isFalse(); // which comes late
+        assertThat(read().leader().orElseThrow().candidate()).isEqualTo("second");
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void deletingKeepsTheRowTheHolderAndTheToken(String database) throws Exception {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        assertThat(join(store.list())).contains(election);
+        assertThat(join(store.order(election, Order.DELETE))).isTrue();
+        assertThat(join(store.list())).doesNotContain(election);
+        assertThat(number("SELECT count(*) FROM bellwether_election WHERE election = ?"))
+                .isEqualTo(1);
+        var view = read();
+        assertThat(view.era()).isEqualTo(1);
+        assertThat(view.token()).isEqualTo(1);
+        assertThat(view.heldUnder(claim.nonce())).isTrue();
+        assertThat(renew(new Lease(claim, 1, LEASE)).granted()).isTrue();
+        assertThat(join(store.release(claim)).granted()).isTrue();
+        assertThat(acquire(claim("second")).view().token()).isEqualTo(2);
+        assertThat(join(store.list())).contains(election);
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void anEndedElectionIsGrantedToNobodyUntilItIsDeleted(String database) {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        assertThat(join(store.order(election, Order.END))).isTrue();
+        assertThat(read().ended()).isTrue();
+        assertThat(read().heldUnder(claim.nonce())).isTrue();
+        assertThat(join(store.release(claim)).granted()).isTrue();
+        var answer = acquire(claim("second"));
+        assertThat(answer.granted()).isFalse();
+        assertThat(answer.view().ended()).isTrue();
+        assertThat(join(store.order(election, Order.DELETE))).isTrue();
+        var reborn = acquire(claim("second"));
+        assertThat(reborn.granted()).isTrue();
+        assertThat(reborn.view().token()).isEqualTo(2);
+        assertThat(reborn.view().era()).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void anOrderToStandDownIsForThePresentHolderOnly(String database) {
+        open(database);
+        assertThat(join(store.order(election, Order.STAND_DOWN))).isFalse();
+        var first = claim("first");
+        acquire(first);
+        assertThat(join(store.order(election, Order.STAND_DOWN))).isTrue();
+        assertThat(read().standDown()).isTrue();
+        assertThat(renew(new Lease(first, 1, LEASE)).view().standDown()).isTrue();
+        runOutHeld(first);
+        assertThat(read().standDown()).isFalse();
+        assertThat(join(store.order(election, Order.STAND_DOWN))).isFalse();
+        var second = claim("second");
+        assertThat(acquire(second).view().standDown()).isFalse();
+        assertThat(join(store.order(election, Order.STAND_DOWN))).isTrue();
+        assertThat(join(store.release(second)).granted()).isTrue();
+        assertThat(acquire(claim("third")).view().standDown()).isFalse();
+        assertThat(read().standDown()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void whoWatchesIsToldOfAGrantAShortenedLeaseAnOrderAReleaseAndAnEnd(String database) throws Exception {
+        open(database);
+        try (var other = (LeaseStore) ConnectUri.parse(database).connect()) {
+            var told = new LinkedBlockingQueue<View>();
+            try (var watch = other.watch(election, told::add)) {
+                assertThat(watch).isNotSameAs(LeaseStore.Watch.NONE);
+                var claim = claim("first");
+                acquire(claim);
+                awaitTold(told, view -> view.heldUnder(claim.nonce()));
+                renew(new Lease(claim, 1, LEASE.dividedBy(2)));
+                awaitTold(
+                        told,
+                        view -> view.heldUnder(claim.nonce())
+                                && view.remaining().compareTo(LEASE.dividedBy(4).multipliedBy(3)) < 0);
+                join(store.order(election, Order.STAND_DOWN));
+                awaitTold(told, View::standDown);
+                join(store.release(claim));
+                awaitTold(told, view -> view.token() == 1 && view.holder().isEmpty());
+                join(store.order(election, Order.END));
+                awaitTold(told, View::ended);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void anElectionOfAnyNameIsItself(String database) {
+        open(database);
+        var names = Stream.of("a", "A", "a ", "ä", "it's", "a%", "a_", "a\\", "a\nb", "\uD83D\uDC11")
+                .map(name -> name + election)
+                .toList();
+        for (var name : names) {
+            assertThat(acquire(claim(name, "first", LEASE)).view().token())
+                    .as(name)
+                    .isEqualTo(1);
+        }
+        assertThat(join(store.list())).containsAll(names);
+    }
+
+    // ---------------------------------------------------------------- small things
+
+    private Claim claim(String candidate) {
+        return claim(election, candidate, LEASE);
+    }
+
+    private static Claim claim(String election, String candidate, Duration lease) {
+        return new Claim(
+                election,
+                candidate,
+                UUID.randomUUID().toString(),
+                lease,
+                Duration.ofMinutes(20),
+                0,
+                Map.of("host", "a&b=c\nd é"));
+    }
+
+    private static int number(Claim claim) {
+        return Integer.parseInt(claim.election().substring(claim.election().lastIndexOf('-') + 1));
+    }
+
+    private Answer acquire(Claim claim) {
+        return join(store.acquire(claim));
+    }
+
+    private Answer renew(Lease lease) {
+        return join(store.renew(List.of(lease)).get(0));
+    }
+
+    private View read() {
+        return join(store.read(election));
+    }
+
+    private List<String> listed() {
+        return read().candidates().stream()
+                .map(dev.bellwether.Candidate::id)
+                .sorted()
+                .toList();
+    }
+
+    /** Takes the seat and lets it run out. */
+    private void runOut(Claim claim) {
+        assertThat(acquire(claim).granted()).isTrue();
+        runOutHeld(claim);
+    }
+
+    private void runOutHeld(Claim claim) {
+        var token = join(store.read(claim.election())).token();
+        assertThat(renew(new Lease(claim, token, INSTANT)).granted()).isTrue();
+        Eventually.eventually(
+                "the lease runs out",
+                PATIENCE,
+                () -> join(store.read(claim.election())).holder().isEmpty());
+    }
+
+    private static void awaitTold(LinkedBlockingQueue<View> told, java.util.function.Predicate<View> what)
+            throws InterruptedException {
+        var seen = new ArrayList<View>();
+        for (var view = told.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                view == null || !what.test(view);
+                view = told.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+            assertThat(view).as("told after " + seen).isNotNull();
+            seen.add(view);
+        }
+    }
+
+    private static boolean granted(CompletionStage<Answer> answer) {
+        return Optional.ofNullable(answer.toCompletableFuture()
+                        .exceptionally(unknown -> null)
+                        .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                        .join())
+                .filter(Answer::granted)
+                .isPresent();
+    }
+
+    private static <T> T join(CompletionStage<T> stage) {
+        return ((CompletableFuture<T>) stage)
+                .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                .join();
+    }
+
+    private long number(String sql) throws SQLException {
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.prepareStatement(sql)) {
+            statement.setString(1, election);
+            try (var result = statement.executeQuery()) {
+                result.next();
+                return result.getLong(1);
+            }
+        }
+    }
+}

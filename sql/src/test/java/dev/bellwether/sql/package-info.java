@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.sql;
+
+import org.jspecify.annotations.NullMarked;
