@@ -1,0 +1,30 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.ElectionException;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The journal as a candidate has it: to read in and to write to. Thread-safe. */
+interface Book {
+
+    /** Returns what it says of an election, as far as it has been read. */
+    Page page(String election);
+
+    /** Returns the offset up to which it has been read. */
+    long nextOffset();
+
+    /** Writes a record, come what may: whoever must know whether it was written reads the book. */
+    default void write(Entry entry) {
+        write(entry, error -> {});
+    }
+
+    /**
+     * Writes a record; then, on any thread, tells the error, or null. May block for as long as the client does not know where to send
+     * it.
+     */
+    void write(Entry entry, Consumer<@Nullable Exception> done);
+
+    /** Returns what to tell if this error is here to stay; empty if it may pass. */
+    Optional<ElectionException> refusal(Throwable error);
+}

@@ -1,0 +1,65 @@
+package dev.bellwether.kafka;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** One record of the journal. Immutable. */
+record Entry(What what, String election, Fields fields) {
+
+    /**
+     * What a record says. Those of one family share a key, so that compaction keeps the last of them: each of them must say by itself
+     * what somebody who comes late has to know.
+     */
+    enum What {
+        /** The partition is mine: from here on I may lead, and whoever claimed before me may not. */
+        CLAIM("seat"),
+        /** I lead still. */
+        BEAT("seat"),
+        /** I lead no more, and my work will have ended in so many milliseconds. */
+        CONCEDE("seat"),
+        /** My work has ended. */
+        RELEASE("seat"),
+        /** Who stands, as the owner of the partition learnt it from the group. */
+        CANDIDATES("candidates"),
+        /** An operator orders the leader of that token to stand down. */
+        STAND_DOWN("order"),
+        /** An operator ends the election. */
+        END("state"),
+        /** An operator deletes the election. */
+        DELETE("state");
+
+        private final String family;
+
+        What(String family) {
+            this.family = family;
+        }
+    }
+
+    private static final String WHAT = "what";
+
+    byte[] key() {
+        return (what.family + ':' + election).getBytes(StandardCharsets.UTF_8);
+    }
+
+    byte[] value() {
+        var said = new Fields.Builder();
+        fields.values().forEach(said::and);
+        return said.and(WHAT, what).build().bytes();
+    }
+
+    /** Returns what a record says; empty if it is none of ours. */
+    static Optional<Entry> parse(byte @Nullable [] key, byte @Nullable [] value) {
+        if (key == null || value == null) {
+            return Optional.empty();
+        }
+        var name = new String(key, StandardCharsets.UTF_8);
+        var fields = Fields.parse(value);
+        for (var what : What.values()) {
+            if (what.name().equals(fields.text(WHAT)) && name.startsWith(what.family + ':')) {
+                return Optional.of(new Entry(what, name.substring(what.family.length() + 1), fields));
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,114 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import java.util.Optional;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.GroupAuthorizationException;
+import org.apache.kafka.common.errors.GroupMaxSizeReachedException;
+import org.apache.kafka.common.errors.InconsistentGroupProtocolException;
+import org.apache.kafka.common.errors.InvalidGroupIdException;
+import org.apache.kafka.common.errors.InvalidSessionTimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
+
+/** Says which errors of Kafka's clients no retry will mend, and what would. */
+final class Failures {
+    private Failures() {}
+
+    /** Returns the error as our callers know it. */
+    static ElectionException translated(Throwable error, Settings settings, String where) {
+        return fatal(error, settings, where)
+                .orElseGet(
+                        () -> new UnavailableException("no answer from " + where + ": " + error.getMessage(), error));
+    }
+
+    /** Returns what to tell if this error is here to stay; empty if it may pass. */
+    static Optional<ElectionException> fatal(Throwable error, Settings settings, String where) {
+        return right(error)
+                .map(right -> "it takes " + right + ", which an administrator grants by\n  " + command(right, settings))
+                .or(() -> advice(error))
+                .map(advice -> new ElectionException(
+                        "refused by " + where + ": " + error.getMessage() + "; " + advice, error));
+    }
+
+    /** Returns the right that is missing. */
+    private static Optional<Right> right(Throwable error) {
+        if (error instanceof TopicAuthorizationException) {
+            return Optional.of(Right.TOPIC);
+        }
+        if (error instanceof GroupAuthorizationException) {
+            return Optional.of(Right.GROUP);
+        }
+        if (error instanceof TransactionalIdAuthorizationException) {
+            return Optional.of(Right.TRANSACTIONS);
+        }
+        if (error instanceof ClusterAuthorizationException) {
+            return Optional.of(Right.TOPIC); // a producer that may write to no topic at all is told so of the cluster
+        }
+        return Optional.empty();
+    }
+
+    /** What candidates must be allowed to do. */
+    private enum Right {
+        TOPIC("READ, WRITE and DESCRIBE on the topic (an observer: READ and DESCRIBE)"),
+        GROUP("READ on the groups with the prefix"),
+        TRANSACTIONS("WRITE and DESCRIBE on the transactional ids with the prefix");
+
+        private final String words;
+
+        Right(String words) {
+            this.words = words;
+        }
+
+        @Override
+        public String toString() {
+            return words;
+        }
+    }
+
+    private static String command(Right right, Settings settings) {
+        var prefix = settings.groupPrefix() + " --resource-pattern-type prefixed";
+        return "kafka-acls.sh --bootstrap-server " + settings.bootstrap() + " --add --allow-principal User:NAME "
+                + switch (right) {
+                    case TOPIC -> "--operation Read --operation Write --operation Describe --topic " + settings.topic();
+                    case GROUP -> "--operation Read --group " + prefix;
+                    case TRANSACTIONS -> "--operation Write --operation Describe --transactional-id " + prefix;
+                };
+    }
+
+    private static Optional<String> advice(Throwable error) {
+        if (error instanceof AuthorizationException) {
+            return Optional.of("grant what is missing: docs/kafka.md lists the rights");
+        }
+        if (error instanceof AuthenticationException) {
+            return Optional.of("correct the credentials");
+        }
+        if (error instanceof InvalidSessionTimeoutException) {
+            return Optional.of("the lease must lie between the broker's group.min.session.timeout.ms and"
+                    + " group.max.session.timeout.ms");
+        }
+        if (error instanceof InconsistentGroupProtocolException) {
+            return Optional.of(
+                    "the group has members that do not know our assignor: give these and those one in common," + " by "
+                            + Settings.ASSIGNORS + " here and partition.assignment.strategy there");
+        }
+        if (error instanceof InvalidGroupIdException) {
+            return Optional.of("choose another name, or another " + Settings.GROUP_PREFIX);
+        }
+        if (error instanceof GroupMaxSizeReachedException) {
+            return Optional.of("raise the broker's group.max.size, or let fewer candidates stand");
+        }
+        if (error instanceof UnsupportedVersionException) {
+            return Optional.of("brokers must be of version 2.5 or newer");
+        }
+        if (error instanceof ConfigException) {
+            return Optional.of("correct the property");
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,239 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InterruptException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One candidacy's hold on a seat: the thread on which its {@link Incumbency} lives, and the mail to it.
+ *
+ * <p>The methods of {@link Seat} and {@link Journal.Reader} only leave word; the thread polls the group's consumer, and in between
+ * heeds what it finds.
+ */
+final class GroupSeat implements Seat, Journal.Reader, Turns {
+    private static final Logger log = LoggerFactory.getLogger(GroupSeat.class);
+    private static final Duration IDLE = Duration.ofSeconds(10);
+    private static final Duration CATCHING_UP = Duration.ofMillis(500);
+
+    private final Standing standing;
+    private final Claimant claimant;
+    private final Loop loop;
+    private final KafkaArbiter arbiter;
+    private final GroupMember member;
+    private final Incumbency incumbency;
+    private final LinkedBlockingQueue<Runnable> inbox = new LinkedBlockingQueue<>();
+    private final Thread thread;
+
+    /** Confined to the loop: what was asked in this turn. Carried over as one, so that «release, claim» never lets go in between. */
+    private final List<Runnable> asked = new ArrayList<>();
+
+    private boolean started;
+    private boolean over;
+    private volatile boolean abandoned;
+
+    GroupSeat(Standing standing, Claimant claimant, Loop loop, KafkaArbiter arbiter) {
+        this.standing = standing;
+        this.claimant = claimant;
+        this.loop = loop;
+        this.arbiter = arbiter;
+        member = new GroupMember(standing, arbiter.partition(), arbiter, this::consumer, this::owner);
+        incumbency = new Incumbency(standing, claimant, loop.clock(), arbiter, member, this);
+        thread = new Thread(this::run, "bellwether-kafka-" + standing.election());
+        thread.setDaemon(true);
+    }
+
+    private Group.Owner owner() {
+        return incumbency;
+    }
+
+    private Consumer<byte[], byte[]> consumer(SeatAssignor.Desk desk) {
+        var config = standing.config();
+        var settings = arbiter.settings();
+        return new KafkaConsumer<>(settings.member(
+                arbiter.clientId(standing),
+                settings.group(standing.election()),
+                config.lease(),
+                config.standDownBudget(),
+                desk));
+    }
+
+    // ---------------------------------------------------------------- asked by the tenure, on the loop
+
+    @Override
+    public void claim() {
+        ask(incumbency::wanted);
+    }
+
+    @Override
+    public void concede(Duration within) {
+        ask(() -> incumbency.conceded(within));
+    }
+
+    @Override
+    public void release() {
+        ask(incumbency::released);
+    }
+
+    @Override
+    public void leave() {
+        if (!started && asked.isEmpty()) {
+            claimant.left();
+            return;
+        }
+        ask(() -> {
+            incumbency.released();
+            over = true;
+        });
+    }
+
+    private void ask(Runnable wish) {
+        asked.add(wish);
+        if (asked.size() > 1) {
+            return;
+        }
+        loop.execute(
+                () -> { // behind all that is asked in this turn
+                    var batch = List.copyOf(asked);
+                    asked.clear();
+                    if (!started) {
+                        started = true;
+                        arbiter.opened(this);
+                        arbiter.journal().join(standing.election(), this);
+                        thread.start();
+                    }
+                    post(() -> batch.forEach(Runnable::run));
+                });
+    }
+
+    // ---------------------------------------------------------------- told by the journal, on its thread
+
+    @Override
+    public void read(@Nullable Entry entry, Page now) {
+        post(() -> incumbency.noticed(entry, now));
+    }
+
+    @Override
+    public void failed(ElectionException error) {
+        post(() -> claimant.failed(error));
+    }
+
+    /** Ends the thread, whatever it is about: the connection is being closed. */
+    void abandon() {
+        abandoned = true;
+        post(() -> {});
+        try {
+            thread.join(TimeUnit.SECONDS.toMillis(2));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void post(Runnable message) {
+        inbox.add(message);
+        member.wake();
+    }
+
+    // ---------------------------------------------------------------- our thread
+
+    private void run() {
+        try {
+            while (!over && !abandoned) {
+                drain();
+                if (over) {
+                    break;
+                }
+                try {
+                    turn();
+                } catch (InterruptException e) {
+                    abandoned = true;
+                } catch (KafkaException | IllegalStateException e) {
+                    failedOver(e);
+                }
+            }
+        } finally {
+            arbiter.journal().leave(standing.election(), this);
+            member.leave();
+            arbiter.closed(this);
+            claimant.left();
+        }
+    }
+
+    private void turn() {
+        if (incumbency.idle()) {
+            member.leave();
+            await(IDLE);
+        } else if (incumbency.asideNanos() > 0) {
+            await(Duration.ofNanos(incumbency.asideNanos()));
+        } else if (!incumbency.ready()) {
+            catchUp();
+            await(CATCHING_UP);
+        } else {
+            member.poll(incumbency.untilNextTurn());
+            drain();
+            incumbency.act();
+        }
+    }
+
+    /** A claim is made, and the end of an election seen, only by one who has read all there was when he began to stand. */
+    private void catchUp() {
+        arbiter.upToDate().whenComplete((read, error) -> {
+            if (error == null) {
+                post(() -> incumbency.caughtUp(arbiter.journal().page(standing.election())));
+            }
+        });
+    }
+
+    /** An error of the client that it does not recover from: go on with a new one. */
+    private void failedOver(RuntimeException error) {
+        var fatal = arbiter.refusal(error);
+        if (fatal.isPresent()) {
+            incumbency.resigned(Cause.FAILED);
+            claimant.failed(fatal.get());
+        } else {
+            log.warn("the client of {} failed; standing again with a new one", standing, error);
+            incumbency.lose(Cause.EXPIRED);
+        }
+        member.discard();
+        await(standing.config().retryInterval());
+    }
+
+    private void drain() {
+        for (var message = inbox.poll(); message != null; message = inbox.poll()) {
+            message.run();
+        }
+    }
+
+    @Override
+    public void await(Duration longest) {
+        try {
+            var message = inbox.poll(longest.toNanos(), TimeUnit.NANOSECONDS);
+            if (message != null) {
+                message.run();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            abandoned = true;
+        }
+    }
+
+    @Override
+    public boolean abandoned() {
+        return abandoned;
+    }
+}

@@ -1,0 +1,257 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RosterCarrier;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The elections of one Kafka cluster and leader topic. What all candidacies share is here: one journal, one writer, one admin client;
+ * each candidacy adds a consumer and its thread.
+ *
+ * <p>Thread-safe.
+ */
+final class KafkaArbiter implements Arbiter, Book {
+    private static final Duration START_PATIENCE = Duration.ofSeconds(10);
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(2);
+
+    private final Settings settings;
+    private final TopicPartition partition;
+    private final String id =
+            "bellwether-" + Long.toHexString(ThreadLocalRandom.current().nextLong());
+    private final Admin admin;
+    private final LeaderTopic topic;
+    private final BrokerLimits limits;
+    private final Writer writer;
+    private final Journal journal;
+    private final KafkaRosters rosters;
+    private final SharedQuestion<Long> end = new SharedQuestion<>(this::askForTheEnd);
+    private final Set<GroupSeat> seats = ConcurrentHashMap.newKeySet();
+
+    KafkaArbiter(Settings settings) {
+        this.settings = settings;
+        partition = new TopicPartition(settings.topic(), 0);
+        admin = Admin.create(settings.admin(id + "-admin"));
+        try {
+            topic = new LeaderTopic(settings, admin);
+            topic.require(START_PATIENCE);
+            limits = BrokerLimits.read(admin, START_PATIENCE);
+            writer = new Writer(() -> settings.writer(id + "-writer"), partition, topic::missed);
+        } catch (RuntimeException e) {
+            admin.close(Duration.ZERO);
+            throw e;
+        }
+        rosters = new KafkaRosters(settings, admin, limits, writer, id);
+        journal = new Journal(
+                partition,
+                () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
+                error -> Failures.translated(error, settings, describe()),
+                Clock.system());
+    }
+
+    @Override
+    public Optional<RosterCarrier> rosters() {
+        return Optional.of(rosters);
+    }
+
+    @Override
+    public String describe() {
+        return "topic " + settings.topic() + " of the Kafka cluster at " + settings.bootstrap();
+    }
+
+    @Override
+    public void check(String election, CandidacyConfig config) {
+        limits.check(config);
+        topic.check(config);
+    }
+
+    @Override
+    public Seat seat(Standing standing, Claimant claimant, Loop loop) {
+        return new GroupSeat(standing, claimant, loop, this);
+    }
+
+    // ---------------------------------------------------------------- for seats
+
+    Settings settings() {
+        return settings;
+    }
+
+    TopicPartition partition() {
+        return partition;
+    }
+
+    Journal journal() {
+        return journal;
+    }
+
+    String clientId(Standing standing) {
+        return id + '-' + standing.instance();
+    }
+
+    void opened(GroupSeat seat) {
+        seats.add(seat);
+    }
+
+    void closed(GroupSeat seat) {
+        seats.remove(seat);
+    }
+
+    @Override
+    public Page page(String election) {
+        return journal.page(election);
+    }
+
+    @Override
+    public long nextOffset() {
+        return journal.nextOffset();
+    }
+
+    @Override
+    public void write(Entry entry, Consumer<@Nullable Exception> done) {
+        writer.write(entry, done);
+    }
+
+    @Override
+    public Optional<ElectionException> refusal(Throwable error) {
+        return Failures.fatal(error, settings, describe());
+    }
+
+    // ---------------------------------------------------------------- for observers and operators
+
+    @Override
+    public CompletionStage<View> read(String election, Loop loop) {
+        return upToDate(() -> journal.page(election).viewAt(loop.clock().nanos()));
+    }
+
+    @Override
+    public CompletionStage<List<String>> list() {
+        return upToDate(journal::elections);
+    }
+
+    @Override
+    public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+        var reader = new Journal.Reader() {
+            @Override
+            public void read(@Nullable Entry entry, Page page) {
+                watcher.accept(page.viewAt(loop.clock().nanos()));
+            }
+
+            @Override
+            public void failed(ElectionException error) {} // whoever asks will be told
+        };
+        journal.join(election, reader);
+        read(election, loop).whenComplete((view, error) -> {
+            if (view != null) {
+                watcher.accept(view);
+            }
+        });
+        return () -> journal.leave(election, reader);
+    }
+
+    @Override
+    public CompletionStage<Boolean> order(String election, Order order) {
+        return upToDate(() -> journal.page(election)).thenCompose(page -> {
+            var era = page.era() + (order == Order.DELETE ? 1 : 0);
+            return switch (order) {
+                case STAND_DOWN -> {
+                    var holder = page.holderAt(Clock.system().nanos());
+                    yield holder.isEmpty()
+                            ? CompletableFuture.completedFuture(false)
+                            : ordered(new Entry(
+                                    Entry.What.STAND_DOWN,
+                                    election,
+                                    Fields.with("token", holder.get().token()).build()));
+                }
+                case END ->
+                    ordered(new Entry(
+                            Entry.What.END, election, Fields.with("era", era).build()));
+                case DELETE ->
+                    ordered(new Entry(
+                            Entry.What.DELETE, election, Fields.with("era", era).build()));
+            };
+        });
+    }
+
+    private CompletionStage<Boolean> ordered(Entry entry) {
+        var written = new CompletableFuture<Boolean>();
+        write(entry, error -> {
+            if (error == null) {
+                written.complete(true);
+            } else {
+                written.completeExceptionally(error);
+            }
+        });
+        return translated(written);
+    }
+
+    /** Completes when all that the journal held when we asked has been read. */
+    CompletionStage<Boolean> upToDate() {
+        return upToDate(() -> true);
+    }
+
+    private <T> CompletionStage<T> upToDate(Supplier<T> answer) {
+        return translated(end.ask().thenCompose(journal::reach).thenApply(done -> answer.get()));
+    }
+
+    private CompletionStage<Long> askForTheEnd() {
+        return admin.listOffsets(Map.of(partition, OffsetSpec.latest()))
+                .partitionResult(partition)
+                .toCompletionStage()
+                .thenApply(latest -> latest.offset());
+    }
+
+    private <T> CompletionStage<T> translated(CompletionStage<T> stage) {
+        return stage.handle((value, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(value);
+                    }
+                    var cause =
+                            error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+                    return CompletableFuture.<T>failedFuture(
+                            cause instanceof ElectionException
+                                    ? cause
+                                    : Failures.translated(cause, settings, describe()));
+                })
+                .thenCompose(Function.identity());
+    }
+
+    @Override
+    public void close() {
+        seats.forEach(GroupSeat::abandon);
+        rosters.close();
+        journal.close();
+        writer.close(CLOSE_PATIENCE);
+        admin.close(CLOSE_PATIENCE);
+    }
+
+    static UnavailableException unavailable(String message, Throwable cause) {
+        return new UnavailableException(message, cause);
+    }
+}

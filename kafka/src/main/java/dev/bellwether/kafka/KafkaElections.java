@@ -1,0 +1,85 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Mandate;
+import java.time.Duration;
+import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.serialization.Serializer;
+
+/**
+ * Elections on Apache Kafka: one election is one consumer group on a leader topic, and the owner of its partition 0 leads.
+ *
+ * <p>{@code Elections.connect("kafka://host:9092,host:9092?topic=leaders")} is the same by URI. All properties but these go to
+ * Kafka's clients as they are, those for security included; the few that leadership hangs on are refused by name.
+ *
+ * <ul>
+ *   <li>{@code topic}: the leader topic; {@code bellwether} by default. It is created if it does not exist.
+ *   <li>{@code topic.create}: {@code false} leaves that to an administrator.
+ *   <li>{@code group.prefix}: precedes the name of an election in the id of its group; the topic and a dot by default.
+ *   <li>{@code assignors}: Kafka's own assignors beside ours, such as {@code range}, for rolling out in a group that has other
+ *       members.
+ * </ul>
+ */
+public final class KafkaElections {
+    private KafkaElections() {}
+
+    /**
+     * Connects with these properties, of which {@code bootstrap.servers} is the one that must be there.
+     *
+     * @throws dev.bellwether.ElectionException if a property is wrong or not ours to give away, or a right is missing
+     * @throws dev.bellwether.UnavailableException if the brokers do not answer
+     */
+    public static Elections using(Map<String, ?> properties) {
+        return using(properties, ElectionsConfig.defaults());
+    }
+
+    /** Connects with these properties and settings. */
+    public static Elections using(Map<String, ?> properties, ElectionsConfig config) {
+        return Elections.over(new KafkaArbiter(Settings.of(properties)), config);
+    }
+
+    /**
+     * Makes a producer for what the holder of this mandate writes to Kafka: a transactional one, whose transactions cannot be
+     * committed any more once a later leader of the same election has made his.
+     *
+     * <p>Call it after the mandate was acquired, once per mandate; it takes some hundred milliseconds. The producer is ready for
+     * {@code beginTransaction}, and yours to close. It throws {@code ProducerFencedException} or {@code
+     * InvalidProducerEpochException} when a later leader has fenced it: close it then. Should that happen under a mandate that is
+     * valid, a former leader has come back from a long pause and called this too late; it was refused, and you make another.
+     *
+     * <p>The one condition: a leader must make his own, and so fence his predecessor's, before he reads what that one has written
+     * (with {@code isolation.level=read_committed}) or writes himself. Until then a predecessor who was paused may still commit.
+     *
+     * @param properties as for {@link #using(Map)}, and any property of a producer but {@code transactional.id}, {@code
+     *     enable.idempotence} and {@code acks}
+     * @throws dev.bellwether.NotLeaderException if the mandate has ended, even while the producer was being made
+     * @throws dev.bellwether.UnavailableException if the brokers do not answer
+     */
+    public static <K, V> Producer<K, V> fencedProducer(
+            Mandate mandate, Map<String, ?> properties, Serializer<K> keys, Serializer<V> values) {
+        mandate.ensure();
+        var producer = new KafkaProducer<>(Settings.fenced(properties, mandate.election()), keys, values);
+        try {
+            producer.initTransactions();
+            /*
+             * Now, not before: whoever finds himself leading after his initTransactions had no successor yet while that ran, so each
+             * successor's comes later, and fences this one.
+             */
+            mandate.ensure();
+            return producer;
+        } catch (KafkaException e) {
+            producer.close(Duration.ZERO);
+            throw Failures.translated(
+                    e,
+                    Settings.names(properties),
+                    "the Kafka brokers, asked to fence the producers of earlier leaders");
+        } catch (RuntimeException e) {
+            producer.close(Duration.ZERO);
+            throw e;
+        }
+    }
+}

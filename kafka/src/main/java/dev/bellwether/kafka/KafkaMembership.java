@@ -1,0 +1,328 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.RosterMode;
+import dev.bellwether.spi.GroupMembership;
+import dev.bellwether.spi.GroupObserver;
+import dev.bellwether.spi.GroupObserver.Commit;
+import dev.bellwether.spi.RosterStanding;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.CommitFailedException;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One member of a roster's group: one consumer and one thread for all of its roles. What core asks is left as word for the thread, which
+ * polls, and in between heeds what it finds.
+ */
+final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener {
+    private static final Logger log = LoggerFactory.getLogger(KafkaMembership.class);
+    private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
+    private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
+    private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final RosterStanding standing;
+    private final GroupObserver observer;
+    private final KafkaRosters rosters;
+    private final String topic;
+    private final boolean journal;
+    private final @Nullable LogReader reader;
+    private final LinkedBlockingQueue<Runnable> inbox = new LinkedBlockingQueue<>();
+    private final Thread thread;
+    private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
+    private volatile boolean polling;
+    private volatile boolean over;
+
+    // confined to the thread
+    private final Set<Integer> owned = new TreeSet<>();
+    private final Set<Integer> moving = new HashSet<>();
+    private boolean leaving;
+    private long asideUntilNanos = System.nanoTime();
+    private long lookedNanos = System.nanoTime();
+
+    KafkaMembership(RosterStanding standing, GroupObserver observer, KafkaRosters rosters) {
+        this.standing = standing;
+        this.observer = observer;
+        this.rosters = rosters;
+        topic = rosters.topic(standing);
+        journal = standing.config().mode() == RosterMode.EXCLUSIVE;
+        reader = journal ? new LogReader(topic, () -> rosters.reader(standing), observer) : null;
+        thread = new Thread(this::run, "bellwether-kafka-roster-" + standing.roster());
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+        if (reader != null) {
+            reader.start();
+        }
+    }
+
+    // ---------------------------------------------------------------- asked by core, on the loop
+
+    @Override
+    public void commit(long number) {
+        post(() -> observer.committed(number, commitNow()));
+    }
+
+    @Override
+    public void write(int partition, byte[] record) {
+        post(() -> {
+            try {
+                rosters.write(topic, partition, record);
+            } catch (KafkaException | IllegalStateException e) {
+                log.debug("a record for partition {} of {} was not written", partition, topic, e);
+            }
+        });
+    }
+
+    @Override
+    public void revoked(int partition) {
+        post(() -> moving.remove(partition));
+    }
+
+    @Override
+    public void standAside(Duration time) {
+        post(() -> {
+            asideUntilNanos = System.nanoTime() + time.toNanos();
+            discard(CLOSE_PATIENCE);
+        });
+    }
+
+    @Override
+    public void leave() {
+        post(() -> {
+            leaving = true;
+            discard(CLOSE_PATIENCE);
+            observer.left();
+        });
+    }
+
+    @Override
+    public void close() {
+        over = true;
+        post(() -> {});
+        if (reader != null) {
+            reader.close();
+        }
+    }
+
+    /** Ends the thread, whatever it is about: the connection is being closed. */
+    void abandon() {
+        close();
+        try {
+            thread.join(TimeUnit.SECONDS.toMillis(2));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void post(Runnable message) {
+        inbox.add(message);
+        var polled = consumer;
+        if (polling && polled != null) {
+            polled.wakeup();
+        }
+    }
+
+    // ---------------------------------------------------------------- our thread
+
+    private void run() {
+        try {
+            while (!over) {
+                try {
+                    drain();
+                    turn();
+                } catch (InterruptException e) {
+                    over = true;
+                } catch (KafkaException | IllegalStateException e) {
+                    failedOver(e);
+                }
+            }
+        } finally {
+            discard(CLOSE_PATIENCE);
+            rosters.closed(this);
+        }
+    }
+
+    private void turn() {
+        var aside = asideUntilNanos - System.nanoTime();
+        if (over) {
+            return;
+        }
+        if (leaving || aside > 0) {
+            await(leaving ? LONGEST_POLL : Duration.ofNanos(aside));
+            return;
+        }
+        var polled = consumer;
+        if (polled == null) {
+            polled = rosters.member(standing);
+            consumer = polled;
+            polled.subscribe(List.of(topic), this);
+        }
+        polling = true;
+        try {
+            for (var each : polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO)) {
+                observer.read(
+                        each.partition(),
+                        each.offset(),
+                        each.timestamp(),
+                        each.value() == null ? new byte[0] : each.value());
+            }
+        } catch (WakeupException e) {
+            // somebody left us word
+        } finally {
+            polling = false;
+        }
+        look(polled);
+    }
+
+    /** The number of partitions must not change: roles would have other owners here and there. */
+    private void look(KafkaConsumer<byte[], byte[]> polled) {
+        if (System.nanoTime() - lookedNanos > LOOK_NANOS) {
+            lookedNanos = System.nanoTime();
+            var partitions =
+                    polled.partitionsFor(topic, standing.config().lease()).size();
+            if (partitions > 0 && partitions != standing.config().partitions()) {
+                observer.failed(RosterTopic.changed(topic, partitions, standing.config()));
+            }
+        }
+    }
+
+    private Commit commitNow() {
+        var committing = consumer;
+        if (committing == null || owned.isEmpty()) {
+            return Commit.REFUSED;
+        }
+        var partition = new TopicPartition(topic, owned.iterator().next());
+        try {
+            committing.commitSync(
+                    Map.of(partition, new OffsetAndMetadata(0)),
+                    standing.config().tenure().renewInterval().dividedBy(2));
+            return Commit.ACCEPTED;
+        } catch (RebalanceInProgressException e) {
+            return Commit.REBALANCING;
+        } catch (CommitFailedException e) {
+            return Commit.REFUSED; // the next poll will tell
+        } catch (KafkaException e) {
+            return Commit.UNANSWERED;
+        }
+    }
+
+    /** An error of the client that it does not recover from: go on with a new one. */
+    private void failedOver(RuntimeException error) {
+        var fatal = Failures.fatal(error, rosters.settings(), rosters.describe(standing));
+        if (fatal.isPresent()) {
+            observer.failed(fatal.get());
+            leaving = true;
+        } else {
+            log.warn("the client of {} failed; going on with a new one", standing, error);
+        }
+        discard(Duration.ZERO);
+        await(standing.config().tenure().retryInterval());
+    }
+
+    // KafkaConsumer.close(CloseOptions) is younger than the oldest client we run with
+    @SuppressWarnings("deprecation")
+    private void discard(Duration patience) {
+        var closing = consumer;
+        consumer = null;
+        var had = List.copyOf(owned);
+        owned.clear();
+        moving.clear();
+        if (!had.isEmpty() && !leaving) {
+            observer.lost(had);
+        }
+        if (closing != null) {
+            try {
+                closing.close(patience);
+            } catch (RuntimeException e) {
+                log.debug("a client could not be closed; its session runs out", e);
+            }
+        }
+    }
+
+    private void drain() {
+        for (var message = inbox.poll(); message != null; message = inbox.poll()) {
+            message.run();
+        }
+    }
+
+    /** Waits for a message, at most for so long, and heeds it. */
+    private void await(Duration longest) {
+        try {
+            var message = inbox.poll(longest.toNanos(), TimeUnit.NANOSECONDS);
+            if (message != null) {
+                message.run();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            over = true;
+        }
+    }
+
+    // ---------------------------------------------------------------- called by the consumer, within a poll
+
+    @Override
+    public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+        var assigned = consumer;
+        if (assigned == null || partitions.isEmpty()) {
+            return;
+        }
+        if (journal) {
+            assigned.pause(partitions); // nothing is fetched: the journal is read by one for all
+            partitions.forEach(partition -> assigned.seek(partition, 0));
+        } else {
+            assigned.seekToEnd(partitions);
+        }
+        var numbers = numbers(partitions);
+        owned.addAll(numbers);
+        observer.assigned(numbers);
+    }
+
+    /** Others wait until this returns; what else is asked meanwhile is done, so that nobody else's roles suffer. */
+    @Override
+    public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+        if (leaving || consumer == null || partitions.isEmpty()) {
+            return;
+        }
+        var numbers = numbers(partitions);
+        moving.addAll(numbers);
+        observer.revoking(numbers);
+        var until = System.nanoTime() + standing.config().standDownBudget().toNanos();
+        while (!moving.isEmpty() && System.nanoTime() - until < 0 && !over) {
+            await(Duration.ofNanos(until - System.nanoTime()));
+        }
+        moving.clear();
+        owned.removeAll(numbers);
+    }
+
+    @Override
+    public void onPartitionsLost(Collection<TopicPartition> partitions) {
+        if (!partitions.isEmpty() && consumer != null) {
+            var numbers = numbers(partitions);
+            owned.removeAll(numbers);
+            observer.lost(numbers);
+        }
+    }
+
+    private static List<Integer> numbers(Collection<TopicPartition> partitions) {
+        return partitions.stream().map(TopicPartition::partition).toList();
+    }
+}

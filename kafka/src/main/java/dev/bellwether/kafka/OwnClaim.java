@@ -1,0 +1,118 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.kafka.Entry.What;
+import dev.bellwether.kafka.Page.Taken;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/** A claim of ours: what it is called in the journal, and what was written and read of it. Confined to the thread of its seat. */
+final class OwnClaim {
+    private final Standing standing;
+    private final String nonce;
+    private final long base;
+    private final Moment sent;
+    private final TreeMap<Long, Moment> unread = new TreeMap<>();
+    private long token;
+    private long sinceMillis;
+    private long beats;
+    private Moment provenAt;
+
+    /** Begins a claim; the number tells it from the others of the candidacy. */
+    OwnClaim(Standing standing, int number, long base, Moment sent) {
+        this.standing = standing;
+        this.base = base;
+        this.sent = sent;
+        nonce = standing.instance() + '-' + number;
+        provenAt = sent;
+    }
+
+    String nonce() {
+        return nonce;
+    }
+
+    /** Returns the token; 0 as long as the claim has not been read. */
+    long token() {
+        return token;
+    }
+
+    /** Returns when we had not yet begun to write it. */
+    Moment sent() {
+        return sent;
+    }
+
+    Moment provenAt() {
+        return provenAt;
+    }
+
+    /** It was read, and it is the last one. */
+    void stands(Taken seat) {
+        token = seat.token();
+        sinceMillis = seat.since().toEpochMilli();
+    }
+
+    void proven(Moment since) {
+        provenAt = since;
+    }
+
+    /** Returns when the commit was sent that went before this beat, and forgets that and all earlier ones; empty if it did. */
+    Optional<Moment> read(long beat) {
+        var since = Optional.ofNullable(unread.get(beat));
+        since.ifPresent(moment -> unread.headMap(beat, true).clear());
+        return since;
+    }
+
+    /** Returns the first beat that was written and not yet read. */
+    Optional<Moment> oldestUnread() {
+        return unread.isEmpty()
+                ? Optional.empty()
+                : Optional.of(unread.firstEntry().getValue());
+    }
+
+    // ---------------------------------------------------------------- its records
+
+    Entry claim() {
+        return entry(What.CLAIM, standing.config().lease());
+    }
+
+    Entry beat(Moment since) {
+        unread.put(++beats, since);
+        return entry(What.BEAT, standing.config().lease());
+    }
+
+    Entry concession(Duration within) {
+        return entry(What.CONCEDE, within);
+    }
+
+    Entry release() {
+        return entry(What.RELEASE, standing.config().lease());
+    }
+
+    /** The release of a claim of ours that came through after we had given up on it. */
+    static Entry release(Standing standing, Taken stray) {
+        return entry(What.RELEASE, standing, stray.lease(), stray.nonce()).apply(Fields.with("token", stray.token()));
+    }
+
+    private Entry entry(What what, Duration lease) {
+        return entry(what, standing, lease, nonce)
+                .apply(Fields.with("token", token)
+                        .and("beat", beats)
+                        .and("since", sinceMillis)
+                        .and("base", base));
+    }
+
+    private static Function<Fields.Builder, Entry> entry(What what, Standing standing, Duration lease, String nonce) {
+        return fields -> new Entry(
+                what,
+                standing.election(),
+                fields.and("candidate", standing.candidate())
+                        .and("instance", standing.instance())
+                        .and("nonce", nonce)
+                        .and("lease", lease.toNanos())
+                        .andMetadata(standing.config().metadata())
+                        .build());
+    }
+}

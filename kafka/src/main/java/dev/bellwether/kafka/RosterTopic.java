@@ -1,0 +1,148 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterMode;
+import dev.bellwether.UnavailableException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/** The topic of one roster: creates it, or looks whether it will do. */
+final class RosterTopic {
+    /** Nothing in it is worth more than a few leases: what is older goes soon, since a new member reads what is left. */
+    private static final Map<String, String> CONFIG = new TreeMap<>(Map.of(
+            "cleanup.policy",
+            "delete",
+            "retention.ms",
+            Long.toString(TimeUnit.MINUTES.toMillis(30)),
+            "segment.ms",
+            Long.toString(TimeUnit.MINUTES.toMillis(10)),
+            "segment.bytes",
+            Integer.toString(16 << 20),
+            "message.timestamp.type",
+            "LogAppendTime",
+            "unclean.leader.election.enable",
+            "false"));
+
+    private RosterTopic() {}
+
+    static String name(Settings settings, String roster) {
+        var name = settings.topic() + ".roster." + roster;
+        if (!name.matches("[a-zA-Z0-9._-]{1,249}")) {
+            throw new ElectionException(
+                    "roster \"" + roster + "\" cannot have a topic of its own, which would be called \"" + name
+                            + "\": use letters, digits, dots, dashes and underscores");
+        }
+        return name;
+    }
+
+    /** Returns when the topic exists, has this number of partitions, and keeps and stamps what it is sent. */
+    static void require(Settings settings, Admin admin, String roster, RosterConfig config, Duration patience) {
+        var name = name(settings, roster);
+        try {
+            var found = describe(settings, admin, name, patience);
+            if (found.isEmpty()) {
+                create(settings, admin, name, config, patience);
+            } else if (found.get().partitions().size() != config.partitions()) {
+                throw changed(name, found.get().partitions().size(), config);
+            }
+            check(admin, name, config, patience);
+        } catch (TimeoutException e) {
+            throw new UnavailableException(
+                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within " + patience, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while looking for topic \"" + name + '"', e);
+        }
+    }
+
+    static ElectionException changed(String topic, int partitions, RosterConfig config) {
+        return new ElectionException(
+                "topic \"" + topic + "\" has " + partitions + " partitions, and the roster was asked"
+                        + " for " + config.partitions()
+                        + ": the number cannot change, since roles would change their owners; use another roster, with"
+                        + " a topic of its own");
+    }
+
+    private static Optional<TopicDescription> describe(Settings settings, Admin admin, String name, Duration patience)
+            throws TimeoutException, InterruptedException {
+        try {
+            return Optional.ofNullable(await(admin.describeTopics(List.of(name)).allTopicNames(), patience)
+                    .get(name));
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof UnknownTopicOrPartitionException) {
+                return Optional.empty();
+            }
+            throw Failures.translated(
+                    Objects.requireNonNull(e.getCause()), settings, "the Kafka brokers at " + settings.bootstrap());
+        }
+    }
+
+    private static void create(Settings settings, Admin admin, String name, RosterConfig config, Duration patience)
+            throws TimeoutException, InterruptedException {
+        var command = "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + name
+                + " --partitions " + config.partitions() + " --replication-factor 3 "
+                + CONFIG.entrySet().stream()
+                        .map(entry -> "--config " + entry.getKey() + '=' + entry.getValue())
+                        .collect(Collectors.joining(" "));
+        if (!settings.createTopic()) {
+            throw new ElectionException("topic \"" + name + "\" does not exist, and " + Settings.CREATE_TOPIC
+                    + " is false: have it created by\n  " + command);
+        }
+        try {
+            var topic = new NewTopic(name, Optional.of(config.partitions()), Optional.empty()).configs(CONFIG);
+            await(admin.createTopics(List.of(topic)).all(), patience);
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof TopicExistsException)) { // else another member was faster
+                throw new ElectionException(
+                        "topic \"" + name + "\" does not exist, and could not be created (" + e.getCause()
+                                + "): have it created by\n  " + command,
+                        e.getCause());
+            }
+        }
+    }
+
+    private static void check(Admin admin, String name, RosterConfig config, Duration patience)
+            throws TimeoutException, InterruptedException {
+        var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+        try {
+            var present = Objects.requireNonNull(
+                    await(admin.describeConfigs(List.of(resource)).all(), patience)
+                            .get(resource));
+            var stamps = present.get("message.timestamp.type");
+            if (config.mode() == RosterMode.TIMED && stamps != null && !"LogAppendTime".equals(stamps.value())) {
+                throw new ElectionException("topic \"" + name + "\" has the time-stamps of its writers, and mode "
+                        + config.mode() + " counts by those of the broker: set message.timestamp.type=LogAppendTime");
+            }
+            var keeps = present.get("retention.ms");
+            var millis = keeps == null || keeps.value() == null ? -1 : Long.parseLong(keeps.value());
+            if (millis >= 0 && millis < 3 * config.lease().toMillis()) {
+                throw new ElectionException("topic \"" + name + "\" may forget its records after "
+                        + Duration.ofMillis(millis) + ", and lease is " + config.lease()
+                        + ": raise retention.ms to three leases at least");
+            }
+        } catch (ExecutionException e) {
+            // without the right to ask, only the operator can know
+        }
+    }
+
+    private static <T> T await(KafkaFuture<T> future, Duration patience)
+            throws ExecutionException, TimeoutException, InterruptedException {
+        return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+    }
+}

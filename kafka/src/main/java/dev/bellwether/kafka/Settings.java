@@ -1,0 +1,258 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.RosterConfig;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * The settings of a connection: some of ours, all others Kafka's. Immutable.
+ *
+ * @param topic the leader topic
+ * @param createTopic whether to create it if it does not exist
+ * @param groupPrefix what precedes the name of an election in the id of its group
+ * @param assignors names of further assignors, beside ours: for rolling out and away
+ * @param client what every client gets
+ */
+record Settings(
+        String topic, boolean createTopic, String groupPrefix, List<String> assignors, Map<String, Object> client) {
+    static final String TOPIC = "topic";
+    static final String CREATE_TOPIC = "topic.create";
+    static final String GROUP_PREFIX = "group.prefix";
+    static final String ASSIGNORS = "assignors";
+    private static final String BOOTSTRAP = "bootstrap.servers";
+    private static final String DEFAULT_TOPIC = "bellwether";
+
+    /** What leadership hangs on is not for the user to set, but follows from the settings of each candidacy. */
+    private static final Map<String, String> OURS = Map.ofEntries(
+            Map.entry("group.id", "set " + GROUP_PREFIX + " instead"),
+            Map.entry("group.instance.id", "candidates are dynamic members, told apart by their ids"),
+            Map.entry(
+                    "group.protocol",
+                    "an incumbent is kept by an assignor on the client's side, for which there is the"
+                            + " classic protocol only"),
+            Map.entry("group.remote.assignor", "an incumbent is kept by an assignor on the client's side"),
+            Map.entry("partition.assignment.strategy", "set " + ASSIGNORS + " to add to ours"),
+            Map.entry("session.timeout.ms", "it is the lease of the CandidacyConfig"),
+            Map.entry("heartbeat.interval.ms", "it follows the lease of the CandidacyConfig"),
+            Map.entry("max.poll.interval.ms", "it follows the lease of the CandidacyConfig"),
+            Map.entry("max.poll.records", "only our journal reads the topic"),
+            Map.entry("enable.auto.commit", "an offset commit is a proof of leadership"),
+            Map.entry("auto.offset.reset", "the journal is read from its beginning"),
+            Map.entry("isolation.level", "the journal has no transactions"),
+            Map.entry("key.serializer", "records are ours"),
+            Map.entry("value.serializer", "records are ours"),
+            Map.entry("key.deserializer", "records are ours"),
+            Map.entry("value.deserializer", "records are ours"),
+            Map.entry("acks", "a claim counts when all replicas have it"),
+            Map.entry("enable.idempotence", "claims must stay in order"),
+            Map.entry("max.in.flight.requests.per.connection", "claims must stay in order"),
+            Map.entry("transactional.id", "it is for fencedProducer to set"),
+            Map.entry("delivery.timeout.ms", "a claim that comes late does harm"),
+            Map.entry("linger.ms", "a claim does not wait"),
+            Map.entry("client.id", "clients are told apart by the candidacy they serve"));
+
+    static Settings of(Map<String, ?> properties) {
+        var client = new TreeMap<String, Object>();
+        properties.forEach((name, value) -> {
+            if (OURS.containsKey(name)) {
+                throw new ElectionException(
+                        "cannot override configuration \"" + name + "\": " + OURS.get(name) + "; take it away");
+            }
+            client.put(name, value);
+        });
+        if (!client.containsKey(BOOTSTRAP) || text(client, BOOTSTRAP, "").isBlank()) {
+            throw new ElectionException(
+                    "no brokers are named: write kafka://host:9092, or set " + BOOTSTRAP + " in the properties");
+        }
+        var topic = text(client, TOPIC, DEFAULT_TOPIC);
+        if (!topic.matches("[a-zA-Z0-9._-]{1,249}") || Set.of(".", "..").contains(topic)) {
+            throw new ElectionException("topic \"" + topic
+                    + "\" is no name for a Kafka topic: use up to 249 letters, digits, dots, dashes and underscores");
+        }
+        var create = text(client, CREATE_TOPIC, "true");
+        if (!Set.of("true", "false").contains(create)) {
+            throw new ElectionException(CREATE_TOPIC + " is \"" + create + "\": it must be true or false");
+        }
+        var prefix = text(client, GROUP_PREFIX, topic + '.');
+        var assignors = List.of(text(client, ASSIGNORS, "").split(",")).stream()
+                .map(String::strip)
+                .filter(name -> !name.isEmpty())
+                .map(Settings::assignor)
+                .toList();
+        List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ASSIGNORS).forEach(client::remove);
+        return new Settings(topic, create.equals("true"), prefix, assignors, Map.copyOf(client));
+    }
+
+    /** Returns the class of one of Kafka's own by its short name, and any other name as it is. */
+    private static String assignor(String name) {
+        var own = Map.of(
+                "range", "RangeAssignor",
+                "roundrobin", "RoundRobinAssignor",
+                "sticky", "StickyAssignor",
+                "cooperative-sticky", "CooperativeStickyAssignor");
+        return own.containsKey(name) ? "org.apache.kafka.clients.consumer." + own.get(name) : name;
+    }
+
+    private static String text(Map<String, Object> properties, String name, String otherwise) {
+        return properties.getOrDefault(name, otherwise).toString();
+    }
+
+    /** For the holder of a mandate: what a later holder's initTransactions will fence. */
+    static Map<String, Object> fenced(Map<String, ?> properties, String election) {
+        var ours = new TreeMap<String, Object>(properties);
+        for (var name : List.of("transactional.id", "enable.idempotence", "acks")) {
+            if (ours.containsKey(name)) {
+                throw new ElectionException(
+                        "cannot override configuration \"" + name + "\" of a fenced producer; take it away");
+            }
+        }
+        ours.keySet().removeAll(List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ASSIGNORS));
+        ours.put("transactional.id", names(properties).group(election));
+        return ours;
+    }
+
+    /** Of the properties of a fenced producer, what tells which topic and groups it goes with. */
+    static Settings names(Map<String, ?> properties) {
+        var names = new TreeMap<String, Object>(properties);
+        names.keySet().retainAll(List.of(BOOTSTRAP, TOPIC, GROUP_PREFIX));
+        return of(names);
+    }
+
+    String group(String election) {
+        return groupPrefix + election;
+    }
+
+    String bootstrap() {
+        return text(client, BOOTSTRAP, "");
+    }
+
+    /** For the reader of the journal. */
+    Map<String, Object> reader(String id) {
+        var properties = patient(id, Duration.ofSeconds(2));
+        properties.put("key.deserializer", ByteArrayDeserializer.class);
+        properties.put("value.deserializer", ByteArrayDeserializer.class);
+        properties.put("enable.auto.commit", false);
+        properties.put("auto.offset.reset", "none");
+        properties.put("allow.auto.create.topics", false);
+        properties.putIfAbsent("fetch.min.bytes", 1);
+        return properties;
+    }
+
+    /** For a member of an election's group. */
+    Map<String, Object> member(String id, String group, Duration lease, Duration budget, SeatAssignor.Desk desk) {
+        var properties = member(id, group, lease, budget);
+        properties.put("partition.assignment.strategy", assignorNames());
+        properties.put(SeatAssignor.DESK, desk);
+        return properties;
+    }
+
+    /** For a member of a roster's group. */
+    Map<String, Object> rosterMember(String id, String group, RosterConfig config) {
+        var properties = member(id, group, config.lease(), config.standDownBudget());
+        properties.put("auto.offset.reset", "latest"); // what was missed is of no interest
+        properties.put("partition.assignment.strategy", RosterAssignor.class.getName());
+        properties.put(RosterAssignor.WEIGHT, config.weight());
+        return properties;
+    }
+
+    private Map<String, Object> member(String id, String group, Duration lease, Duration budget) {
+        var session = lease.toMillis();
+        var request = Duration.ofMillis(Math.max(250, Math.min(2_000, lease.toMillis() / 3)));
+        var properties = patient(id, request, frugal(lease));
+        properties.put("key.deserializer", ByteArrayDeserializer.class);
+        properties.put("value.deserializer", ByteArrayDeserializer.class);
+        properties.put("group.id", group);
+        properties.put("group.protocol", "classic");
+        properties.put("enable.auto.commit", false);
+        properties.put("auto.offset.reset", "earliest"); // never asked: the partition is paused, and its position set
+        properties.put("allow.auto.create.topics", false);
+        properties.put("session.timeout.ms", (int) session);
+        properties.put("heartbeat.interval.ms", (int) heartbeatMillis(lease));
+        properties.put("max.poll.interval.ms", (int) rebalanceMillis(lease, budget));
+        return properties;
+    }
+
+    /**
+     * Members are many, and mostly idle. Kafka's heartbeat thread looks around once in each back-off, whether or not anything has
+     * failed: often enough to be on time, and no more often than that.
+     */
+    private static Map<String, Object> frugal(Duration lease) {
+        var backoff = Math.max(5, Math.min(500, heartbeatMillis(lease) / 4));
+        var properties = new HashMap<String, Object>();
+        properties.put("retry.backoff.ms", backoff);
+        properties.put("retry.backoff.max.ms", Math.max(200, backoff));
+        properties.put("metadata.max.age.ms", 60_000);
+        properties.put("metric.reporters", "");
+        properties.put("enable.metrics.push", false);
+        return properties;
+    }
+
+    /** Six a session: a member that is told of a rebalance by the answer should not keep the others waiting for long. */
+    static long heartbeatMillis(Duration lease) {
+        return Math.max(1, Math.min(3_000, lease.toMillis() / 6));
+    }
+
+    /**
+     * How long the coordinator waits for a member to join again: longer than the session, so that an accepted commit is worth a whole
+     * one, and longer than a stand-down may take.
+     */
+    static long rebalanceMillis(Duration lease, Duration budget) {
+        return Math.max(10_000, 3 * lease.toMillis() + 2 * budget.toMillis());
+    }
+
+    private String assignorNames() {
+        var names = new java.util.ArrayList<String>();
+        names.add(SeatAssignor.class.getName());
+        names.addAll(assignors);
+        return String.join(",", names);
+    }
+
+    /** For whoever writes to the journal. */
+    KafkaProducer<byte[], byte[]> writer(String id) {
+        var properties = patient(id, Duration.ofSeconds(1));
+        properties.put("acks", "all");
+        properties.put("enable.idempotence", true);
+        properties.put("linger.ms", 0);
+        properties.put("delivery.timeout.ms", requestMillis(properties) + 2_000);
+        properties.putIfAbsent("max.block.ms", 1_000);
+        return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    Map<String, Object> admin(String id) {
+        return patient(id, Duration.ofSeconds(4));
+    }
+
+    private static int requestMillis(Map<String, Object> properties) {
+        return Integer.parseInt(properties.getOrDefault("request.timeout.ms", 0).toString());
+    }
+
+    /** Defaults for clients that must notice soon when a broker is gone, and when one is back. */
+    private Map<String, Object> patient(String id, Duration request) {
+        return patient(id, request, Map.of());
+    }
+
+    /** The same; some go before our common defaults, and what the user gave before all. */
+    private Map<String, Object> patient(String id, Duration request, Map<String, Object> rather) {
+        var properties = new HashMap<>(rather);
+        properties.putAll(client);
+        properties.put("client.id", id);
+        properties.putIfAbsent("request.timeout.ms", (int) request.toMillis());
+        properties.putIfAbsent("default.api.timeout.ms", Math.max(8_000, requestMillis(properties)));
+        properties.putIfAbsent("reconnect.backoff.ms", 20);
+        properties.putIfAbsent("reconnect.backoff.max.ms", 200);
+        properties.putIfAbsent("retry.backoff.ms", 20);
+        properties.putIfAbsent("retry.backoff.max.ms", 200);
+        properties.putIfAbsent("metadata.max.age.ms", 10_000);
+        properties.putIfAbsent("socket.connection.setup.timeout.ms", 1_000);
+        properties.putIfAbsent("socket.connection.setup.timeout.max.ms", 2_000);
+        return properties;
+    }
+}

@@ -1,0 +1,70 @@
+package dev.bellwether.kafka;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One question of many askers. While it is under way, those who come wait together for the next one, so that each gets an answer that
+ * is not older than his asking, and no more than one is under way.
+ *
+ * <p>Thread-safe.
+ */
+final class SharedQuestion<T> {
+    private final Supplier<CompletionStage<T>> question;
+    private boolean underWay;
+    private @Nullable CompletableFuture<T> next;
+
+    SharedQuestion(Supplier<CompletionStage<T>> question) {
+        this.question = question;
+    }
+
+    CompletionStage<T> ask() {
+        CompletableFuture<T> mine;
+        synchronized (this) {
+            if (next == null) {
+                next = new CompletableFuture<>();
+            }
+            mine = next;
+            if (underWay) {
+                return mine;
+            }
+            underWay = true;
+            next = null;
+        }
+        put(mine);
+        return mine;
+    }
+
+    private void put(CompletableFuture<T> askers) {
+        asked().whenComplete((answer, error) -> {
+            putNext();
+            if (error == null) {
+                askers.complete(answer);
+            } else {
+                askers.completeExceptionally(error);
+            }
+        });
+    }
+
+    private CompletionStage<T> asked() {
+        try {
+            return question.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private void putNext() {
+        CompletableFuture<T> waiting;
+        synchronized (this) {
+            waiting = next;
+            next = null;
+            underWay = waiting != null;
+        }
+        if (waiting != null) {
+            put(waiting);
+        }
+    }
+}

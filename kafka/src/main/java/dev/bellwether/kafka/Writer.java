@@ -1,0 +1,91 @@
+package dev.bellwether.kafka;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes to the journal, for all candidacies of a connection. Some errors leave a producer unusable for ever; a new one takes its place,
+ * at most once a second.
+ *
+ * <p>Thread-safe.
+ */
+final class Writer {
+    private static final Logger log = LoggerFactory.getLogger(Writer.class);
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Supplier<Producer<byte[], byte[]>> connector;
+    private final TopicPartition partition;
+    private final Consumer<Throwable> missed;
+    private volatile Producer<byte[], byte[]> producer;
+    private long replacedNanos = System.nanoTime() - PAUSE_NANOS;
+    private boolean closed;
+
+    /** Makes a writer that tells of each record that was missed. */
+    Writer(Supplier<Producer<byte[], byte[]>> connector, TopicPartition partition, Consumer<Throwable> missed) {
+        this.connector = connector;
+        this.partition = partition;
+        this.missed = missed;
+        producer = connector.get();
+    }
+
+    void write(Entry entry, Consumer<@Nullable Exception> done) {
+        write(new ProducerRecord<>(partition.topic(), partition.partition(), entry.key(), entry.value()), done);
+    }
+
+    // the callback says what the future would
+    @SuppressWarnings("FutureReturnValueIgnored")
+    void write(ProducerRecord<byte[], byte[]> record, Consumer<@Nullable Exception> done) {
+        var writing = producer;
+        try {
+            writing.send(record, (metadata, error) -> {
+                if (error != null) {
+                    failed(writing, error);
+                }
+                done.accept(error);
+            });
+        } catch (RuntimeException e) {
+            failed(writing, e);
+            done.accept(e);
+        }
+    }
+
+    private void failed(Producer<byte[], byte[]> writing, Exception error) {
+        missed.accept(error);
+        if (!(error instanceof RetriableException)) {
+            replace(writing, error);
+        }
+    }
+
+    private synchronized void replace(Producer<byte[], byte[]> failed, Exception error) {
+        var now = System.nanoTime();
+        if (closed || failed != producer || now - replacedNanos < PAUSE_NANOS) {
+            return;
+        }
+        replacedNanos = now;
+        if (error instanceof AuthorizationException) {
+            log.debug(
+                    "{} cannot be written to; making a new producer, should that be allowed one day", partition, error);
+        } else {
+            log.warn("{} cannot be written to; making a new producer", partition, error);
+        }
+        producer = connector.get();
+        failed.close(Duration.ZERO);
+    }
+
+    void close(Duration patience) {
+        synchronized (this) {
+            closed = true;
+        }
+        producer.close(patience);
+    }
+}

@@ -1,0 +1,358 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Metrics;
+import dev.bellwether.kafka.Entry.What;
+import dev.bellwether.kafka.Group.Commit;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The machine step by step, on a clock in milliseconds that is wound by hand. */
+class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
+    private static final String ELECTION = "billing";
+    private static final CandidacyConfig CONFIG = CandidacyConfig.builder()
+            .lease(Duration.ofMillis(1_000))
+            .renewInterval(Duration.ofMillis(300))
+            .retryInterval(Duration.ofMillis(50))
+            .standDownBudget(Duration.ofMillis(200))
+            .build();
+
+    private final Ledger ledger = new Ledger(ELECTION, 0);
+    private final Deque<Entry> written = new ArrayDeque<>();
+    private final List<String> told = new ArrayList<>();
+    private long millis = 10_000;
+    private long offset;
+    private boolean owns = true;
+    private Commit answer = Commit.ACCEPTED;
+    private long commitTakesMillis;
+    private int commits;
+    private final Incumbency incumbency =
+            new Incumbency(new Standing(ELECTION, "me", "me-1", CONFIG), this, this, this, this, this);
+
+    @BeforeEach
+    void wanted() {
+        incumbency.caughtUp(ledger.page());
+        incumbency.wanted();
+    }
+
+    /** The journal has come to the record that we wrote first, of those not yet read. */
+    private Entry readNext() {
+        var entry = written.removeFirst();
+        read(entry);
+        return entry;
+    }
+
+    private void read(Entry entry) {
+        ledger.read(entry, offset++, Instant.EPOCH, nanos());
+        incumbency.noticed(entry, ledger.page());
+    }
+
+    private Entry foreign(What what, long token) {
+        return new Entry(
+                what,
+                ELECTION,
+                Fields.with("candidate", "other")
+                        .and("instance", "other-1")
+                        .and("nonce", "other-1-1")
+                        .and("lease", CONFIG.lease().toNanos())
+                        .and("token", token)
+                        .and("base", 0)
+                        .build());
+    }
+
+    private void lead() {
+        incumbency.act();
+        readNext();
+        assertThat(told).last().asString().startsWith("granted");
+        told.clear();
+    }
+
+    @Test
+    void aMandateCountsFromBeforeTheCommitWasSent() {
+        commitTakesMillis = 70;
+        incumbency.act();
+        millis += 20;
+        assertThat(readNext().what()).isEqualTo(What.CLAIM);
+        assertThat(told).containsExactly("granted 1 since 10000");
+    }
+
+    @Test
+    void soDoesEachOfItsProofs() {
+        lead();
+        millis = 11_000;
+        commitTakesMillis = 70;
+        incumbency.act();
+        millis += 20;
+        assertThat(readNext().what()).isEqualTo(What.BEAT);
+        assertThat(told).containsExactly("proven 1 since 11000");
+    }
+
+    @Test
+    void aCommitAloneExtendsNothing() {
+        lead();
+        millis += 300;
+        incumbency.act();
+        assertThat(commits).isEqualTo(2);
+        assertThat(told).isEmpty();
+    }
+
+    @Test
+    void aBeatIsNotEvenWrittenUnlessTheCoordinatorHasAcceptedTheCommit() {
+        lead();
+        for (var refused : List.of(Commit.REFUSED, Commit.UNANSWERED)) {
+            answer = refused;
+            millis += 300;
+            incumbency.act();
+            assertThat(written).as(refused.toString()).isEmpty();
+        }
+        assertThat(told).isEmpty();
+    }
+
+    @Test
+    void whileTheGroupRebalancesTheBeatAloneProves() {
+        lead();
+        answer = Commit.REBALANCING;
+        millis += 300;
+        incumbency.act();
+        readNext();
+        assertThat(told).containsExactly("proven 1 since " + millis);
+    }
+
+    @Test
+    void aBeatThatIsNotReadBackIsFollowedByAnotherBeforeTheNextRenewalIsDue() {
+        lead();
+        millis += 300;
+        incumbency.act();
+        millis += 149;
+        incumbency.act();
+        assertThat(written).hasSize(1);
+        millis += 1;
+        incumbency.act();
+        assertThat(written).hasSize(2);
+        millis += 50;
+        incumbency.act();
+        assertThat(written).hasSize(3);
+    }
+
+    @Test
+    void aBeatBehindAForeignClaimProvesNothingAndTheMandateIsLost() {
+        lead();
+        millis += 300;
+        incumbency.act();
+        read(foreign(What.CLAIM, 0));
+        assertThat(told).containsExactly("lost 1 REPLACED");
+        readNext();
+        assertThat(told).hasSize(1);
+    }
+
+    @Test
+    void aForeignBeatOrOneOfAnEarlierClaimProvesNothing() {
+        lead();
+        millis += 300;
+        incumbency.act();
+        read(foreign(What.BEAT, 1));
+        assertThat(told).isEmpty();
+        var own = written.removeFirst();
+        read(own);
+        read(own);
+        assertThat(told).as("once for each beat").containsExactly("proven 1 since " + millis);
+    }
+
+    @Test
+    void whoeverClaimsAfterAnotherWaitsUntilThatOnesLeaseIsOver() {
+        read(foreign(What.CLAIM, 0));
+        incumbency.act();
+        readNext();
+        assertThat(told).noneMatch(line -> line.startsWith("granted"));
+        millis += 999;
+        incumbency.act();
+        assertThat(written).isEmpty();
+        millis += 1;
+        incumbency.act();
+        readNext();
+        assertThat(told).contains("granted 2 since " + millis);
+    }
+
+    @Test
+    void aPartitionThatIsLostIsAMandateThatIsLostAndNotAskedBack() {
+        lead();
+        owns = false;
+        incumbency.lost();
+        assertThat(told).containsExactly("lost 1 EXPIRED");
+    }
+
+    @Test
+    void aPartitionThatIsRevokedIsAskedBackAndTheRebalanceWaitsForTheRelease() {
+        lead();
+        mail.add(() -> {
+            millis += 150;
+            incumbency.released();
+        });
+        incumbency.revoked();
+        assertThat(told).containsExactly("asked 1 REPLACED");
+        assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
+        assertThat(millis).isEqualTo(10_000 + 150);
+    }
+
+    @Test
+    void butNoLongerThanTheBudget() {
+        lead();
+        incumbency.revoked();
+        assertThat(millis).isEqualTo(10_000 + 200);
+        assertThat(written).isEmpty();
+    }
+
+    @Test
+    void aClaimThatCameThroughAfterItWasGivenUpIsGivenBack() {
+        incumbency.act();
+        millis += 501;
+        incumbency.act(); // no longer waits for it
+        assertThat(told).noneMatch(line -> line.startsWith("granted"));
+        readNext();
+        assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
+        assertThat(told).noneMatch(line -> line.startsWith("granted"));
+    }
+
+    // ---------------------------------------------------------------- claimant
+
+    @Override
+    public void granted(long token, Proof proof) {
+        told.add("granted " + token + " since " + proof.since().nanos() / 1_000_000);
+    }
+
+    @Override
+    public void proven(long token, Proof proof) {
+        told.add("proven " + token + " since " + proof.since().nanos() / 1_000_000);
+    }
+
+    @Override
+    public void asked(long token, Cause cause, Duration within) {
+        told.add("asked " + token + ' ' + cause);
+    }
+
+    @Override
+    public void lost(long token, Cause cause) {
+        told.add("lost " + token + ' ' + cause);
+    }
+
+    @Override
+    public void following(Optional<String> leader) {}
+
+    @Override
+    public void ended() {
+        told.add("ended");
+    }
+
+    @Override
+    public void failed(ElectionException error) {
+        told.add("failed");
+    }
+
+    @Override
+    public void left() {
+        told.add("left");
+    }
+
+    @Override
+    public void attempted(Metrics.Attempt attempt, Duration latency) {}
+
+    // ---------------------------------------------------------------- clock, group, book, turns
+
+    @Override
+    public long nanos() {
+        return millis * 1_000_000;
+    }
+
+    @Override
+    public long wallMillis() {
+        return millis;
+    }
+
+    @Override
+    public boolean owns() {
+        return owns;
+    }
+
+    @Override
+    public boolean joined() {
+        return true;
+    }
+
+    @Override
+    public long highestToken() {
+        return 0;
+    }
+
+    @Override
+    public Commit commit() {
+        commits++;
+        millis += commitTakesMillis;
+        return answer;
+    }
+
+    @Override
+    public void askToRebalance() {}
+
+    @Override
+    public void leave() {
+        owns = false;
+    }
+
+    @Override
+    public Page page(String election) {
+        return ledger.page();
+    }
+
+    @Override
+    public long nextOffset() {
+        return offset;
+    }
+
+    @Override
+    public void write(Entry entry, Consumer<@Nullable Exception> done) {
+        written.add(entry);
+    }
+
+    @Override
+    public Optional<ElectionException> refusal(Throwable error) {
+        return Optional.empty();
+    }
+
+    private final Deque<Runnable> mail = new ArrayDeque<>();
+
+    @Override
+    public void post(Runnable message) {
+        mail.add(message);
+    }
+
+    @Override
+    public void await(Duration longest) {
+        if (mail.isEmpty()) {
+            millis += longest.toMillis();
+        } else {
+            mail.removeFirst().run();
+        }
+    }
+
+    @Override
+    public boolean abandoned() {
+        return false;
+    }
+}

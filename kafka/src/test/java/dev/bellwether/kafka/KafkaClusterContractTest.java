@@ -1,0 +1,53 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.testkit.ElectionsContract;
+import dev.bellwether.testkit.Infrastructure;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+
+/** The contract on three brokers, where a restart of the server is the death of the coordinator. */
+class KafkaClusterContractTest extends ElectionsContract {
+    private final KafkaBrokers brokers = SharedCluster.get();
+
+    @Override
+    protected Infrastructure infrastructure() {
+        return new KafkaInfrastructure(brokers) {
+            @Override
+            public void restartServer() {
+                var coordinator = brokers.broker(coordinator());
+                coordinator.kill();
+                coordinator.start();
+            }
+
+            @Override
+            public Duration patience() {
+                return Duration.ofSeconds(
+                        60); // a dead broker is noticed after two seconds, and its partitions then move
+            }
+
+            @Override
+            public int cycles() {
+                return 50;
+            }
+        };
+    }
+
+    private int coordinator() {
+        try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
+            var topic = "__consumer_offsets";
+            var described = admin.describeTopics(List.of(topic)).allTopicNames().get();
+            return Objects.requireNonNull(described.get(topic))
+                    .partitions()
+                    .get(0)
+                    .leader()
+                    .id();
+        } catch (InterruptedException | ExecutionException e) {
+            throw new IllegalStateException("the brokers do not tell who coordinates", e);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.testkit.EventLog;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A stock broker with an authorizer, where nobody may do anything that is not granted by name. */
+class KafkaRightsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final List<String> USERS =
+            List.of("candidate", "observer", "operator", "stranger", "creator", "mute", "deaf", "loner", "plain");
+    private static final String ELECTION = "billing";
+
+    // JUnit calls start before anything else can look
+    @SuppressWarnings("NullAway.Init")
+    private static KafkaBrokers brokers;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Admin admin;
+
+    @BeforeAll
+    static void start() throws Exception {
+        var settings = new TreeMap<String, String>();
+        settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SASL_PLAINTEXT");
+        settings.put("listener.name.link0.sasl.enabled.mechanisms", "PLAIN");
+        settings.put("listener.name.link0.plain.sasl.jaas.config", accounts());
+        settings.put("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
+        settings.put("super.users", "User:ANONYMOUS"); // who comes in by the other listeners
+        settings.put("group.min.session.timeout.ms", "6000");
+        brokers = KafkaInfrastructure.warm(KafkaBrokers.start(1, 1, settings));
+        admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()));
+        grant(List.of(
+                topic("candidate", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                group("candidate"),
+                transactions("candidate"),
+                topic("observer", AclOperation.READ, AclOperation.DESCRIBE),
+                topic("operator", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                topic("mute", AclOperation.READ, AclOperation.DESCRIBE),
+                group("mute"),
+                topic("deaf", AclOperation.WRITE, AclOperation.DESCRIBE),
+                group("deaf"),
+                topic("loner", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                topic("plain", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                group("plain")));
+    }
+
+    @AfterAll
+    static void stop() {
+        admin.close();
+        brokers.close();
+    }
+
+    private static String accounts() {
+        return "org.apache.kafka.common.security.plain.PlainLoginModule required "
+                + USERS.stream()
+                        .map(user -> "user_" + user + "=\"" + user + "\"")
+                        .collect(Collectors.joining(" "))
+                + ";";
+    }
+
+    private static void grant(List<Stream<AclBinding>> rules) throws Exception {
+        admin.createAcls(rules.stream().flatMap(some -> some).toList()).all().get();
+    }
+
+    private static Stream<AclBinding> topic(String user, AclOperation... operations) {
+        return Stream.of(operations)
+                .map(operation -> rule(user, ResourceType.TOPIC, "bellwether", PatternType.LITERAL, operation));
+    }
+
+    private static Stream<AclBinding> group(String user) {
+        return Stream.of(rule(user, ResourceType.GROUP, "bellwether.", PatternType.PREFIXED, AclOperation.READ));
+    }
+
+    private static Stream<AclBinding> transactions(String user) {
+        return Stream.of(AclOperation.WRITE, AclOperation.DESCRIBE)
+                .map(operation ->
+                        rule(user, ResourceType.TRANSACTIONAL_ID, "bellwether.", PatternType.PREFIXED, operation));
+    }
+
+    private static AclBinding rule(
+            String user, ResourceType type, String name, PatternType pattern, AclOperation operation) {
+        return new AclBinding(
+                new ResourcePattern(type, name, pattern),
+                new AccessControlEntry("User:" + user, "*", operation, AclPermissionType.ALLOW));
+    }
+
+    private static Map<String, Object> as(String user) {
+        return as(user, user);
+    }
+
+    private static Map<String, Object> as(String user, String password) {
+        return Map.of(
+                "bootstrap.servers",
+                brokers.bootstrap(0),
+                "security.protocol",
+                "SASL_PLAINTEXT",
+                "sasl.mechanism",
+                "PLAIN",
+                "sasl.jaas.config",
+                "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"" + user + "\" password=\""
+                        + password + "\";");
+    }
+
+    private static CandidacyConfig config(EventLog log) {
+        return CandidacyConfig.builder()
+                .lease(Duration.ofSeconds(20))
+                .listener(log)
+                .build();
+    }
+
+    /** Stands, and returns with what error that ended. */
+    private static ElectionException failure(String user) {
+        var log = new EventLog();
+        try (var elections = KafkaElections.using(as(user));
+                var candidacy = elections.stand(ELECTION + '-' + user, config(log))) {
+            return Eventually.eventually(
+                    candidacy + " fails",
+                    PATIENCE,
+                    () -> log.last(LeadershipEvent.Failed.class)
+                            .map(entry -> ((LeadershipEvent.Failed) entry.event()).error()));
+        }
+    }
+
+    @Test
+    void theDocumentedRightsAreEnoughToLeadObserveAndGiveOrders() throws Exception {
+        var log = new EventLog();
+        try (var candidates = KafkaElections.using(as("candidate"));
+                var observers = KafkaElections.using(as("observer"));
+                var operators = KafkaElections.using(as("operator"))) {
+            var candidacy = candidates.stand(ELECTION, config(log));
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            var strings = new StringSerializer();
+            KafkaElections.fencedProducer(mandate, as("candidate"), strings, strings)
+                    .close();
+            assertThat(observers.election(ELECTION).leader().orElseThrow().candidate())
+                    .isEqualTo(candidacy.candidate());
+            assertThat(operators.election(ELECTION).standDown()).isTrue();
+            Eventually.eventually("it stands down", PATIENCE, () -> log.last(LeadershipEvent.Revoked.class));
+        }
+    }
+
+    @Test
+    void whoMayNotSeeTheTopicIsToldWhatItTakes() {
+        assertThatThrownBy(() -> KafkaElections.using(as("stranger")).close())
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
+                .hasMessageContaining(
+                        "--add --allow-principal User:NAME --operation Read --operation Write --operation Describe"
+                                + " --topic bellwether");
+    }
+
+    @Test
+    void whoMayNotWriteToTheTopicIsToldWhatItTakes() {
+        assertThat(failure("mute"))
+                .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
+                .hasMessageContaining("kafka-acls.sh --bootstrap-server " + brokers.bootstrap(0));
+    }
+
+    @Test
+    void whoMayNotReadTheTopicIsToldWhatItTakes() {
+        assertThat(failure("deaf"))
+                .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
+                .hasMessageContaining("--topic bellwether");
+        try (var elections = KafkaElections.using(as("deaf"))) {
+            assertThatThrownBy(() -> elections.election(ELECTION).leader())
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("READ and DESCRIBE");
+        }
+    }
+
+    @Test
+    void whoMayNotJoinTheGroupIsToldWhatItTakes() {
+        assertThat(failure("loner"))
+                .hasMessageContaining("READ on the groups with the prefix")
+                .hasMessageContaining("--operation Read --group bellwether. --resource-pattern-type prefixed");
+    }
+
+    @Test
+    void whoMayNotWriteTransactionsIsToldWhatItTakes() throws Exception {
+        try (var elections = KafkaElections.using(as("plain"))) {
+            var mandate = elections
+                    .stand(ELECTION + "-plain", config(new EventLog()))
+                    .await(PATIENCE)
+                    .orElseThrow();
+            var strings = new StringSerializer();
+            assertThatThrownBy(() -> KafkaElections.fencedProducer(mandate, as("plain"), strings, strings))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("WRITE and DESCRIBE on the transactional ids")
+                    .hasMessageContaining("--transactional-id bellwether. --resource-pattern-type prefixed");
+        }
+    }
+
+    @Test
+    void whoMayNotCreateTheTopicIsToldTheCommandAndWhoMayCreatesIt() throws Exception {
+        var properties = new TreeMap<String, Object>(as("creator"));
+        properties.put("topic", "leaders");
+        grant(List.of(on("leaders", AclOperation.DESCRIBE)));
+        assertThatThrownBy(() -> KafkaElections.using(properties).close())
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("kafka-topics.sh --bootstrap-server " + brokers.bootstrap(0))
+                .hasMessageContaining("--create --topic leaders --partitions 1");
+        grant(List.of(on("leaders", AclOperation.CREATE)));
+        Eventually.eventually("the right has reached the broker", PATIENCE, () -> {
+            try {
+                KafkaElections.using(properties).close();
+                return true;
+            } catch (ElectionException e) {
+                return false;
+            }
+        });
+    }
+
+    private static Stream<AclBinding> on(String topic, AclOperation operation) {
+        return Stream.of(rule("creator", ResourceType.TOPIC, topic, PatternType.LITERAL, operation));
+    }
+
+    @Test
+    void wrongCredentialsAreToldAtOnce() {
+        assertThatThrownBy(() -> KafkaElections.using(as("candidate", "wrong")).close())
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("correct the credentials");
+    }
+
+    @Test
+    void aLeaseThatStockBrokersDoNotAllowIsRefusedWithTheSettingThatWould() throws Exception {
+        try (var elections = Elections.connect("kafka://" + brokers.bootstrap())) {
+            assertThatThrownBy(() -> elections.stand("short", CandidacyConfig.ofLease(Duration.ofSeconds(5))))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("group.min.session.timeout.ms=5000");
+            assertThat(elections
+                            .stand("short", CandidacyConfig.ofLease(Duration.ofSeconds(6)))
+                            .await(PATIENCE))
+                    .isPresent();
+        }
+        // who may not ask for the limits learns it when he stands
+        var log = new EventLog();
+        try (var elections = KafkaElections.using(as("candidate"));
+                var candidacy = elections.stand(
+                        "short",
+                        CandidacyConfig.builder()
+                                .lease(Duration.ofSeconds(5))
+                                .listener(log)
+                                .build())) {
+            var failed =
+                    Eventually.eventually(candidacy + " fails", PATIENCE, () -> log.last(LeadershipEvent.Failed.class));
+            assertThat(Optional.of(failed.event()).map(event -> ((LeadershipEvent.Failed) event).error()))
+                    .get()
+                    .asString()
+                    .contains("group.min.session.timeout.ms");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.config.ConfigResource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KafkaSettingsTest {
+    private static Settings with(String name, String value) {
+        return Settings.of(Map.of("bootstrap.servers", "localhost:9092", name, value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "group.id",
+                "group.protocol",
+                "session.timeout.ms",
+                "enable.auto.commit",
+                "partition.assignment.strategy",
+                "acks",
+                "delivery.timeout.ms",
+                "transactional.id"
+            })
+    void whatLeadershipHangsOnCannotBeOverridden(String name) {
+        assertThatThrownBy(() -> with(name, "1"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("cannot override configuration \"" + name + '"');
+    }
+
+    @Test
+    void whatIsNotOursGoesToEveryClient() {
+        var settings = with("sasl.mechanism", "PLAIN");
+        assertThat(settings.admin("a")).containsEntry("sasl.mechanism", "PLAIN");
+        assertThat(settings.reader("a")).containsEntry("sasl.mechanism", "PLAIN");
+        assertThat(settings.client()).doesNotContainKeys("topic", "group.prefix", "assignors", "topic.create");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "a b", ".", "..", "x/y"})
+    void aTopicThatKafkaWouldRefuseIsRefusedAtOnce(String topic) {
+        assertThatThrownBy(() -> with("topic", topic))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("topic \"" + topic + '"');
+    }
+
+    @Test
+    void groupsAreNamedByTopicAndElectionUnlessAPrefixIsGiven() {
+        assertThat(with("topic", "leaders").group("billing")).isEqualTo("leaders.billing");
+        assertThat(with("group.prefix", "x-").group("billing")).isEqualTo("x-billing");
+    }
+
+    @Test
+    void aUriWithAPathOrWithoutBrokersIsRefused() {
+        assertThatThrownBy(() -> Elections.connect("kafka://localhost:9092/billing"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("topic=");
+        assertThatThrownBy(() -> Elections.connect("kafka:billing"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("kafka://host:9092");
+    }
+
+    @Test
+    void brokersThatDoNotAnswerAreUnavailable() {
+        assertThatThrownBy(() ->
+                        Elections.connect("kafka://127.0.0.1:1?default.api.timeout.ms=700&request.timeout.ms=500"))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("127.0.0.1:1");
+    }
+
+    @Test
+    void aMissingTopicThatWeMayNotCreateIsAnErrorWithTheCommand() {
+        assertThatThrownBy(() -> Elections.connect(SharedBroker.uri() + "?topic=absent&topic.create=false"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("kafka-topics.sh")
+                .hasMessageContaining("--create --topic absent --partitions 1")
+                .hasMessageContaining("message.timestamp.type=LogAppendTime");
+    }
+
+    @Test
+    void theTopicIsCreatedCompactedWithOnePartitionAndTheBrokersTime() throws Exception {
+        var topic = "leaders-" + UUID.randomUUID();
+        try (var elections = Elections.connect(SharedBroker.uri() + "?topic=" + topic);
+                var admin = Admin.create(
+                        Map.of("bootstrap.servers", SharedBroker.get().bootstrap()))) {
+            var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+            var config = Objects.requireNonNull(
+                    admin.describeConfigs(List.of(resource)).all().get().get(resource));
+            assertThat(config.get("cleanup.policy").value()).isEqualTo("compact");
+            assertThat(config.get("message.timestamp.type").value()).isEqualTo("LogAppendTime");
+            assertThat(elections.list()).isEmpty();
+            assertThatThrownBy(() -> elections.stand(
+                            "billing",
+                            CandidacyConfig.ofLease(Duration.ofHours(1).plusMillis(1))))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageMatching("(?s).*(min.compaction.lag.ms|group.max.session.timeout.ms).*");
+        }
+    }
+
+    @Test
+    void aLeaseInFractionsOfAMillisecondIsRefused() {
+        try (var elections = Elections.connect(SharedBroker.uri())) {
+            assertThatThrownBy(
+                            () -> elections.stand("billing", CandidacyConfig.ofLease(Duration.ofNanos(1_000_000_001))))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("whole number of milliseconds");
+        }
+    }
+}

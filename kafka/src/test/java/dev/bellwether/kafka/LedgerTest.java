@@ -1,0 +1,191 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.kafka.Entry.What;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+/** The rules of the journal, record by record, on a clock in milliseconds that is wound by hand. */
+class LedgerTest {
+    private static final Duration LEASE = Duration.ofSeconds(1);
+    private final Ledger ledger = new Ledger("billing", 0);
+    private long offset;
+    private long millis;
+
+    private Page page() {
+        return ledger.page();
+    }
+
+    private long at(long now) {
+        return Duration.ofMillis(now).toNanos();
+    }
+
+    private Fields.Builder by(String who) {
+        return Fields.with("candidate", who)
+                .and("instance", who)
+                .and("nonce", who + "-1")
+                .and("lease", LEASE.toNanos())
+                .and("base", 0);
+    }
+
+    /** The record is read at the present time, whatever its time-stamp says. */
+    private void read(What what, Fields fields) {
+        ledger.read(new Entry(what, "billing", fields), offset++, Instant.EPOCH, at(millis));
+    }
+
+    private long claim(String who) {
+        read(What.CLAIM, by(who).build());
+        return page().highest();
+    }
+
+    private void beat(String who, long token) {
+        read(What.BEAT, by(who).and("token", token).build());
+    }
+
+    private long barredNanos(String who) {
+        return page().barredNanosAt(at(millis), who);
+    }
+
+    @Test
+    void theTokenOfAClaimIsItsPlaceInTheLog() {
+        assertThat(claim("a")).isEqualTo(1);
+        beat("a", 1);
+        assertThat(claim("b")).isEqualTo(3);
+        assertThat(page().isTakenUnder("b-1")).isTrue();
+    }
+
+    @Test
+    void aClaimBarsItsSuccessorForAFullLeaseFromTheReadingOfItsLastBeat() {
+        var token = claim("a");
+        millis = 900;
+        beat("a", token);
+        millis = 1_000;
+        claim("b");
+        assertThat(barredNanos("b")).isEqualTo(at(900));
+        millis = 1_900;
+        assertThat(barredNanos("b")).isLessThanOrEqualTo(0);
+    }
+
+    @Test
+    void aBeatBehindAForeignClaimCountsForNothing() {
+        var token = claim("a");
+        millis = 100;
+        claim("b");
+        millis = 500;
+        beat("a", token);
+        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(barredNanos("b"))
+                .as("the lease of the claim, not of the late beat")
+                .isEqualTo(at(500));
+    }
+
+    @Test
+    void anybodyElsesMessageExtendsNoLease() {
+        var token = claim("a");
+        millis = 500;
+        beat("b", token); // the right token under a wrong nonce
+        read(What.CANDIDATES, by("b").build());
+        read(What.STAND_DOWN, by("b").and("token", 99).build());
+        assertThat(page().holderAt(at(1_001))).isEmpty();
+    }
+
+    @Test
+    void aTimeStampDecidesNothing() {
+        ledger.read(
+                new Entry(What.CLAIM, "billing", by("a").build()),
+                0,
+                Instant.now().minusSeconds(3_600),
+                at(0));
+        assertThat(page().holderAt(at(999))).isPresent();
+        assertThat(page().holderAt(at(1_000))).isEmpty();
+    }
+
+    @Test
+    void aReleaseLiftsTheBarEvenIfItComesAfterTheSuccessorsClaim() {
+        var token = claim("a");
+        claim("b");
+        assertThat(barredNanos("b")).isPositive();
+        read(What.RELEASE, by("a").and("token", token).build());
+        assertThat(barredNanos("b")).isZero();
+        assertThat(page().isTakenUnder("b-1")).isTrue();
+    }
+
+    @Test
+    void whoConcedesBarsOthersNoLongerThanHeSays() {
+        var token = claim("a");
+        millis = 100;
+        read(What.CONCEDE, by("a").and("token", token).and("lease", at(200)).build());
+        claim("b");
+        assertThat(barredNanos("b")).isEqualTo(at(200));
+    }
+
+    @Test
+    void allEarlierClaimsBarNotTheLastOneOnly() {
+        var token = claim("a");
+        millis = 900;
+        beat("a", token);
+        claim("b");
+        millis = 950;
+        read(What.RELEASE, by("b").and("token", page().highest()).build());
+        claim("c");
+        assertThat(barredNanos("c")).as("a led, and may lead still").isEqualTo(at(950));
+    }
+
+    @Test
+    void nobodyIsBarredByHisOwnEarlierClaim() {
+        claim("a");
+        millis = 10;
+        read(What.CLAIM, by("a").and("nonce", "a-2").build());
+        assertThat(barredNanos("a")).isZero();
+        assertThat(barredNanos("b")).isPositive();
+    }
+
+    @Test
+    void aLogThatBeginsAnewDoesNotLowerATokenNorForgetWhoMayLead() {
+        offset = 40;
+        var token = claim("a");
+        offset = 0;
+        ledger.beginAnew(at(millis));
+        claim("b");
+        assertThat(page().isTakenUnder("b-1")).as("its token would not rise").isFalse();
+        read(What.CLAIM, by("b").and("base", token).build());
+        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(page().highest()).isGreaterThan(token);
+        assertThat(barredNanos("b")).isEqualTo(at(1_000));
+    }
+
+    @Test
+    void whoComesLateLearnsTheHolderFromABeatWhoseClaimIsNoLongerThere() {
+        beat("a", 7);
+        assertThat(page().highest()).isEqualTo(7);
+        assertThat(page().holderAt(at(999))).map(Page.Taken::candidate).contains("a");
+        beat("b", 5);
+        assertThat(page().highest()).as("an older one changes nothing").isEqualTo(7);
+    }
+
+    @Test
+    void anEndLastsUntilTheElectionIsDeleted() {
+        claim("a");
+        read(What.END, Fields.with("era", 0).build());
+        assertThat(page().ended()).isTrue();
+        read(What.DELETE, Fields.with("era", 1).build());
+        assertThat(page().ended()).isFalse();
+        assertThat(page().listed()).isFalse();
+        assertThat(page().era()).isEqualTo(1);
+        claim("b");
+        assertThat(page().listed()).isTrue();
+    }
+
+    @Test
+    void whatIsNoneOfOursIsNoEntry() {
+        assertThat(Entry.parse(null, new byte[] {1})).isEmpty();
+        assertThat(Entry.parse(new byte[] {1}, null)).isEmpty();
+        assertThat(Entry.parse("seat:x".getBytes(java.nio.charset.StandardCharsets.UTF_8), new byte[] {'%', '='}))
+                .isEmpty();
+        var said = new Entry(What.CLAIM, "a=b&c Ζ", by("κριός & 100%").build());
+        assertThat(Entry.parse(said.key(), said.value()).orElseThrow().fields().text("candidate"))
+                .isEqualTo("κριός & 100%");
+    }
+}
