@@ -1,0 +1,27 @@
+package dev.bellwether.zookeeper;
+
+import java.time.Duration;
+
+/** The one session of a client that somebody lent us, for leases of every length that it can hold. Thread-safe. */
+final class LentSession implements Sessions {
+    private final Session session;
+
+    LentSession(Session session) {
+        this.session = session;
+    }
+
+    @Override
+    public Session main() {
+        return session;
+    }
+
+    @Override
+    public Session holding(Duration lease) {
+        return session;
+    }
+
+    @Override
+    public void close() {
+        session.close();
+    }
+}

@@ -1,0 +1,122 @@
+package dev.bellwether.zookeeper;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Order;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+
+/** Carries out an operator's orders, by nodes that the candidates watch. Stateless. */
+final class Orders {
+    private static final String END = "end";
+    private static final String DELETION = "delete";
+
+    private Orders() {}
+
+    /** Returns whether this is what stands in {@code DONE} while an election is being deleted. */
+    static boolean isDeletion(String text) {
+        return text.equals(DELETION);
+    }
+
+    static CompletableFuture<Boolean> carryOut(
+            ZooKeeperArbiter arbiter, Session session, String election, Order order) {
+        return switch (order) {
+            case STAND_DOWN -> standDown(session, election);
+            case END ->
+                write(session, election + '/' + Paths.DONE, END, false)
+                        .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                                ? arbiter.make(session, election)
+                                        .thenCompose(made -> write(session, election + '/' + Paths.DONE, END, false))
+                                : CompletableFuture.failedFuture(error));
+            case DELETE -> delete(session, election);
+        };
+    }
+
+    private static CompletableFuture<Boolean> standDown(Session session, String election) {
+        return children(session, election).thenCompose(children -> {
+            var queue = Paths.queue(children);
+            return queue.isEmpty()
+                    ? CompletableFuture.completedFuture(false)
+                    : write(session, election + '/' + Paths.STAND_DOWN, queue.get(0), true);
+        });
+    }
+
+    /** Tells all who stand, by {@code DONE}; the last who leaves deletes what is left, or we do if nobody stands. */
+    private static CompletableFuture<Boolean> delete(Session session, String election) {
+        return children(session, election).thenCompose(children -> {
+            var foreign = Paths.foreign(children);
+            if (!foreign.isEmpty()) {
+                return CompletableFuture.failedFuture(new ElectionException(election
+                        + " cannot be deleted, since it holds nodes that are none of an election: " + foreign
+                        + "; delete those, or name another election"));
+            }
+            return write(session, election + '/' + Paths.DONE, DELETION, true)
+                    .thenCompose(written -> tidy(session, election))
+                    .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                            ? CompletableFuture.completedFuture(false) // there is no such election
+                            : CompletableFuture.failedFuture(error));
+        });
+    }
+
+    /** Deletes an election that is to be deleted and that nobody stands in any more. Returns whether it did. */
+    static CompletableFuture<Boolean> tidy(Session session, String election) {
+        var done = election + '/' + Paths.DONE;
+        return session.requests()
+                .data(done, null)
+                .thenCompose(read -> session.requests().children(election, null).thenCompose(children -> {
+                    var names = children.names();
+                    if (!isDeletion(read.text()) || !Paths.queue(names).isEmpty()) {
+                        return CompletableFuture.completedFuture(false);
+                    }
+                    var deletions = new ArrayList<Op>();
+                    if (names.contains(Paths.STAND_DOWN)) {
+                        deletions.add(Op.delete(election + '/' + Paths.STAND_DOWN, -1));
+                    }
+                    deletions.add(Op.delete(done, read.stat().getVersion()));
+                    deletions.add(Op.delete(election, -1)); // refused if somebody has come meanwhile: all or nothing
+                    return session.requests().all(deletions).thenApply(deleted -> true);
+                }))
+                .exceptionally(error -> false); // others do the same, and the next who stands
+    }
+
+    /** Takes an order away that was carried out, unless there is a newer one. */
+    static void obeyed(Session session, String election, String node) {
+        var path = election + '/' + Paths.STAND_DOWN;
+        Requests.whenDone(session.requests().data(path, null), (read, error) -> {
+            if (read != null && read.text().equals(node)) {
+                Requests.whenDone(session.requests().delete(path, read.stat().getVersion()), (deleted, failure) -> {});
+            }
+        });
+    }
+
+    private static CompletableFuture<List<String>> children(Session session, String election) {
+        return session.requests()
+                .sync(election)
+                .thenCompose(synced -> session.requests().children(election, null))
+                .thenApply(Requests.Children::names)
+                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                        ? CompletableFuture.completedFuture(List.of())
+                        : CompletableFuture.failedFuture(error));
+    }
+
+    /** Makes the node, or if there is one, gives it this content if so wanted. */
+    private static CompletableFuture<Boolean> write(Session session, String path, String text, boolean replace) {
+        return session.requests()
+                .all(List.of(session.creation(CreateMode.PERSISTENT, path, text)))
+                .thenApply(made -> true)
+                .exceptionallyCompose(error -> {
+                    if (Failures.code(error) != Code.NODEEXISTS) {
+                        return CompletableFuture.failedFuture(error);
+                    }
+                    return replace
+                            ? session.requests()
+                                    .all(List.of(Op.setData(path, text.getBytes(StandardCharsets.UTF_8), -1)))
+                                    .thenApply(set -> true)
+                            : CompletableFuture.completedFuture(true);
+                });
+    }
+}

@@ -1,0 +1,70 @@
+package dev.bellwether.zookeeper;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher;
+
+/**
+ * The watches of one session: one watcher per path, however many listen and however often they look again, so that neither client
+ * nor server gathers watches; and none once nobody listens.
+ *
+ * <p>Thread-safe. A listener is told on the client's event thread that something about the path has changed, looks again with
+ * {@link #watcher}, and is told of the next change.
+ */
+final class Watches {
+    private final Requests requests;
+    private final Map<String, Set<Runnable>> listeners = new ConcurrentHashMap<>();
+
+    Watches(Requests requests) {
+        this.requests = requests;
+    }
+
+    /** Tells this of changes, beginning with whoever next reads the path with the {@link #watcher} of it. */
+    void listen(String path, Runnable listener) {
+        listeners.compute(path, (p, present) -> {
+            var all = present == null ? ConcurrentHashMap.<Runnable>newKeySet() : present;
+            all.add(listener);
+            return all;
+        });
+    }
+
+    /** Tells it no more. */
+    void unlisten(String path, Runnable listener) {
+        listeners.computeIfPresent(path, (p, present) -> {
+            if (present.remove(listener) && present.isEmpty()) {
+                requests.unwatch(path);
+            }
+            return present.isEmpty() ? null : present;
+        });
+    }
+
+    /** Tells it no more of a node that is gone for good, and its watch with it. */
+    void gone(String path, Runnable listener) {
+        listeners.computeIfPresent(path, (p, present) -> {
+            present.remove(listener);
+            return present.isEmpty() ? null : present;
+        });
+    }
+
+    /** Returns the watcher of a path. */
+    Watcher watcher(String path) {
+        return new PathWatcher(this, path);
+    }
+
+    private void tell(String path) {
+        List.copyOf(listeners.getOrDefault(path, Set.of())).forEach(Runnable::run);
+    }
+
+    /** Equal to any other of the same path, so that the client keeps one. */
+    private record PathWatcher(Watches watches, String path) implements Watcher {
+        @Override
+        public void process(WatchedEvent event) {
+            if (event.getType() != Event.EventType.None) { // connections come and go; the client renews its watches
+                watches.tell(path);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package dev.bellwether.zookeeper;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.ElectionsProvider;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.List;
+import java.util.Set;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
+import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
+
+/**
+ * Knows {@code zk://user:password@host:2181,host:2181/path?name=value}. User and password are digest credentials; with {@code
+ * acl=creator} only they may touch what was created with them. The other names are those of {@link ZooKeeperConfig}.
+ */
+public final class ZooKeeperProvider implements ElectionsProvider {
+    private static final List<String> PARAMETERS = List.of("createElections", "tickTime", "acl");
+    private static final Duration CONNECTION_TIMEOUT = Duration.ofSeconds(10);
+
+    /** For {@link java.util.ServiceLoader}. */
+    public ZooKeeperProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("zk");
+    }
+
+    @Override
+    public Backend connect(ConnectUri uri) {
+        uri.requireKnown(PARAMETERS);
+        if (uri.authority().isEmpty()) {
+            throw new ElectionException(uri + " names no servers: write zk://host:2181,host:2181/path");
+        }
+        var config = config(uri);
+        var acl = acl(uri);
+        var where = "ZooKeeper at " + uri.authority();
+        return new ZooKeeperArbiter(
+                new OwnSessions(lease -> client(uri, lease, acl), config.tickTime(), where), config);
+    }
+
+    static ZooKeeperConfig config(ConnectUri uri) {
+        var builder = ZooKeeperConfig.builder();
+        if (!uri.path().isEmpty()) {
+            builder.root(uri.path());
+        }
+        uri.parameter("createElections").ifPresent(value -> builder.createElections(flag("createElections", value)));
+        uri.parameter("tickTime").ifPresent(value -> builder.tickTime(duration("tickTime", value)));
+        return builder.build();
+    }
+
+    private static CuratorFramework client(ConnectUri uri, Duration lease, List<ACL> acl) {
+        var builder = CuratorFrameworkFactory.builder()
+                .connectString(uri.authority())
+                .sessionTimeoutMs((int) Math.min(lease.toMillis(), Integer.MAX_VALUE))
+                .connectionTimeoutMs((int) Math.min(lease.toMillis(), CONNECTION_TIMEOUT.toMillis()))
+                .retryPolicy(new RetryOneTime(100)) // we send each request once
+                .aclProvider(new ACLProvider() {
+                    @Override
+                    public List<ACL> getDefaultAcl() {
+                        return acl;
+                    }
+
+                    @Override
+                    public List<ACL> getAclForPath(String path) {
+                        return acl;
+                    }
+                });
+        uri.userInfo().ifPresent(user -> builder.authorization("digest", user.getBytes(StandardCharsets.UTF_8)));
+        return builder.build();
+    }
+
+    private static List<ACL> acl(ConnectUri uri) {
+        var name = uri.parameter("acl").orElse("open");
+        return switch (name) {
+            case "open" -> ZooDefs.Ids.OPEN_ACL_UNSAFE;
+            case "creator" -> ZooDefs.Ids.CREATOR_ALL_ACL;
+            default ->
+                throw new ElectionException("acl is \"" + name + "\": it must be open or creator; for any other, use"
+                        + " ZooKeeperElections.using with an ACLProvider");
+        };
+    }
+
+    private static boolean flag(String name, String value) {
+        return switch (value) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new ElectionException(name + " is \"" + value + "\": it must be true or false");
+        };
+    }
+
+    private static Duration duration(String name, String value) {
+        try {
+            return Duration.parse(value);
+        } catch (DateTimeParseException e) {
+            throw new ElectionException(name + " is \"" + value + "\": it must be a duration such as PT0.5S", e);
+        }
+    }
+}

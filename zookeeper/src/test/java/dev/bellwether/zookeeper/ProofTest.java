@@ -1,0 +1,85 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What counts as a proof, and from when. */
+class ProofTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @Test
+    void aProofIsAsOldAsItsFirstRequest() {
+        var each = Duration.ofMillis(60); // each way, of each of five requests, one after another
+        try (var proxy = FaultProxy.to(
+                        "127.0.0.1",
+                        Integer.parseInt(SharedServer.get().addresses().replaceAll(".*:", "")));
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri("127.0.0.1:" + proxy.port()))) {
+            proxy.delay(each);
+            var candidacy = elections.stand("old-proof", CandidacyConfig.ofLease(Duration.ofSeconds(6)));
+            Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
+            Eventually.throughout(
+                    "each proof is old when it comes",
+                    Duration.ofSeconds(6),
+                    () -> candidacy
+                            .status()
+                            .sinceProof()
+                            .filter(age -> age.compareTo(each.multipliedBy(9)) < 0)
+                            .isEmpty());
+            assertThat(candidacy.isLeader()).isTrue();
+        }
+    }
+
+    /** A follower that has lost its leader answers reads, and pings, as if nothing had happened. */
+    @Test
+    void whatAFollowerAnswersByItselfProvesNothing() {
+        var lease = Duration.ofSeconds(2);
+        try (var servers = ZooKeeperServers.start(3, 0);
+                var elections = Elections.connect(
+                        ZooKeeperInfrastructure.uri(servers.follower().address()))) {
+            var candidacy = elections.stand("follower", CandidacyConfig.ofLease(lease));
+            Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
+            var leader = servers.leader();
+            leader.pause(); // its followers notice after three seconds
+            var latest = System.nanoTime() + lease.toNanos();
+            Eventually.eventually("the deadline passes", PATIENCE, () -> {
+                var overdue = System.nanoTime() - latest >= 0; // read before isLeader() reads its clock
+                assertThat(overdue && candidacy.isLeader())
+                        .as("leads after the deadline")
+                        .isFalse();
+                return overdue;
+            });
+            leader.resume();
+            Eventually.eventually("it leads again", PATIENCE, candidacy::isLeader);
+        }
+    }
+
+    @Test
+    void aThousandElectionsAreProvenTogether() {
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()))) {
+            var all = java.util.stream.IntStream.range(0, 1_000)
+                    .mapToObj(i -> elections.stand("together-" + i, CandidacyConfig.ofLease(Duration.ofSeconds(6))))
+                    .toList();
+            Eventually.eventually("all lead", PATIENCE, () -> all.stream().allMatch(c -> c.isLeader()));
+            var server = servers.servers().get(0);
+            Eventually.throughout(
+                    "and lead on", Duration.ofSeconds(2), () -> all.stream().allMatch(c -> c.isLeader()));
+            var before = server.figure("zk_packets_received");
+            Eventually.throughout(
+                    "all lead on", Duration.ofSeconds(6), () -> all.stream().allMatch(c -> c.isLeader()));
+            assertThat(server.figure("zk_packets_received") - before)
+                    .as("requests in a lease, pings included")
+                    .isLessThan(60);
+            assertThat(server.figure("zk_num_alive_connections"))
+                    .as("one each, and this question")
+                    .isLessThan(4);
+        }
+    }
+}
