@@ -1,0 +1,241 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import io.nats.client.JetStreamApiException;
+import io.nats.client.JetStreamManagement;
+import io.nats.client.api.DiscardPolicy;
+import io.nats.client.api.StorageType;
+import io.nats.client.api.StreamConfiguration;
+import io.nats.client.api.StreamInfo;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The bucket: makes it if it does not exist, and tells what is wrong with it. It waits for answers, and so is for the beginning and
+ * for operators.
+ *
+ * @param ttl after how long the server drops a key; zero for never
+ * @param messageTtl whether a message may have a time of its own
+ * @param created when it was made, by which another of the same name is told from it
+ */
+record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
+    private static final Logger log = LoggerFactory.getLogger(Bucket.class);
+    private static final int STREAM_NOT_FOUND = 10059;
+    private static final int NAME_IN_USE = 10058;
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long LARGEST_LAG = 100;
+    /** The oldest on which we have seen no two of racing compare-and-sets accepted. On 2.9.10 every second race has two winners. */
+    private static final String REPLICAS_SAFE_FROM = "2.10.27";
+
+    private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
+    private static final Duration SHORTEST_CHORIA_TTL = Duration.ofSeconds(4);
+    private static final Duration LONGEST_CHORIA_TTL = Duration.ofHours(1);
+    /** So long a replicated bucket was without a leader at most, when its leader was killed: see docs/nats.md. */
+    static final Duration FAIL_OVER = Duration.ofSeconds(9);
+
+    /** Finds or makes the bucket, and refuses one that cannot hold elections. */
+    static Bucket open(Wire wire, NatsConfig config) {
+        var end = System.nanoTime() + PATIENCE_NANOS;
+        while (true) {
+            try {
+                var management = wire.connection().jetStreamManagement(wire.options());
+                var info = findOrMake(management, wire, config);
+                var wrong = wrong(info, wire, config);
+                if (!wrong.isEmpty()) {
+                    throw new ElectionException(wire + " cannot hold elections: " + String.join("; ", wrong));
+                }
+                warnings(info, wire).forEach(warning -> log.warn("{}: {}", wire, warning));
+                var found = info.getConfiguration();
+                return new Bucket(found.getMaxAge(), found.getReplicas(), found.getAllowMessageTtl(), created(info));
+            } catch (JetStreamApiException e) {
+                if (System.nanoTime() - end > 0 || e.getErrorCode() < 500) {
+                    throw refused(wire, e);
+                }
+            } catch (IOException e) {
+                if (System.nanoTime() - end > 0) {
+                    throw new UnavailableException(
+                            wire
+                                    + ": JetStream does not answer; is it switched on, and has the cluster a leader? (it said: "
+                                    + e.getMessage() + ")",
+                            e);
+                }
+            }
+            LockSupport.parkNanos(PAUSE_NANOS); // a cluster that has just been started has no leader yet
+            if (Thread.currentThread().isInterrupted()) {
+                throw new UnavailableException("interrupted while looking for " + wire);
+            }
+        }
+    }
+
+    /** Returns what an operator should know of the bucket as it is now. */
+    static List<String> warnings(Wire wire, NatsConfig config) {
+        try {
+            var info = wire.connection().jetStreamManagement(wire.options()).getStreamInfo(wire.stream());
+            var all = new ArrayList<>(wrong(info, wire, config));
+            all.addAll(warnings(info, wire));
+            return all;
+        } catch (IOException | JetStreamApiException e) {
+            throw new UnavailableException(wire + " does not tell of its bucket: " + e.getMessage(), e);
+        }
+    }
+
+    private static StreamInfo findOrMake(JetStreamManagement management, Wire wire, NatsConfig config)
+            throws IOException, JetStreamApiException {
+        try {
+            return management.getStreamInfo(wire.stream());
+        } catch (JetStreamApiException e) {
+            if (e.getApiErrorCode() != STREAM_NOT_FOUND) {
+                throw e;
+            }
+            if (!config.create()) {
+                throw new ElectionException(
+                        wire + " has no bucket " + config.bucket() + ": make it (nats kv add " + config.bucket()
+                                + " --history 1 --storage file --replicas 3), or allow it to be made (create)",
+                        e);
+            }
+        }
+        var wanted = config.replicas().orElseGet(() -> likelyReplicas(wire));
+        while (true) {
+            try {
+                return management.addStream(configuration(wire, config, wanted));
+            } catch (JetStreamApiException e) {
+                if (e.getApiErrorCode() == NAME_IN_USE) {
+                    return management.getStreamInfo(wire.stream()); // somebody was quicker
+                }
+                if (wanted == 1 || config.replicas().isPresent() || e.getErrorCode() >= 500) {
+                    throw e;
+                }
+                wanted -= 2;
+            }
+        }
+    }
+
+    private static int likelyReplicas(Wire wire) {
+        if (!wire.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
+            return 1;
+        }
+        var info = wire.connection().getServerInfo();
+        var servers = info.getCluster() == null
+                ? 1
+                : Math.max(1, info.getConnectURLs().size());
+        return servers >= 5 ? 5 : servers >= 3 ? 3 : 1;
+    }
+
+    private static StreamConfiguration configuration(Wire wire, NatsConfig config, int replicas) {
+        var builder = StreamConfiguration.builder()
+                .name(wire.stream())
+                .description(config.choria() ? "Choria Leader Election Bucket" : "Bellwether elections")
+                .subjects(wire.storedSubject(">"))
+                .maxMessagesPerSubject(1)
+                .storageType(StorageType.File)
+                .replicas(replicas)
+                .discardPolicy(DiscardPolicy.New)
+                .allowRollup(true)
+                .denyDelete(true)
+                .allowDirect(true);
+        if (config.choria()) {
+            return builder.maxAge(config.ttl().orElse(NatsConfig.CHORIA_TTL))
+                    .maximumMessageSize(1024)
+                    .build();
+        }
+        config.ttl().ifPresent(builder::maxAge);
+        if (wire.serverIsAtLeast("2.10.0")) {
+            // so that revisions rise from one bucket of this name to the next
+            builder.firstSequence(System.currentTimeMillis());
+        }
+        if (wire.serverIsAtLeast("2.11.0")) {
+            builder.allowMessageTtl();
+        }
+        return builder.build();
+    }
+
+    /** What we cannot work with. */
+    static List<String> wrong(StreamInfo info, Wire wire, NatsConfig config) {
+        var found = info.getConfiguration();
+        var wrong = new ArrayList<String>();
+        if (found.getReplicas() > 1 && !wire.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
+            wrong.add("it has " + found.getReplicas() + " replicas on a server older than " + REPLICAS_SAFE_FROM
+                    + ", which may accept two writes where only one can be right (2.9.10 does), so that two would lead: use a"
+                    + " newer server, or a bucket with one replica");
+        }
+        if (found.getMaxMsgsPerSubject() != 1) {
+            wrong.add("its history is " + found.getMaxMsgsPerSubject() + ", and must be 1");
+        }
+        if (found.getMirror() != null) {
+            wrong.add("it is a mirror, which takes no claims: use the bucket that it mirrors");
+        }
+        if (found.getSealed()) {
+            wrong.add("it is sealed");
+        }
+        var ttl = found.getMaxAge();
+        if (config.choria()) {
+            if (ttl.compareTo(SHORTEST_CHORIA_TTL) < 0 || ttl.compareTo(LONGEST_CHORIA_TTL) > 0) {
+                wrong.add("its TTL is " + (ttl.isZero() ? "not set" : ttl) + ", and Choria takes 4 seconds to an hour");
+            }
+        } else if (!ttl.isZero() && ttl.compareTo(SHORTEST_TTL) < 0) {
+            wrong.add("its TTL is " + ttl + ": make it longer than every lease, or none");
+        }
+        return wrong;
+    }
+
+    /** What is a danger to elections, or to their being held at all. */
+    static List<String> warnings(StreamInfo info, Wire wire) {
+        var found = info.getConfiguration();
+        var warnings = new ArrayList<String>();
+        if (found.getStorageType() == StorageType.Memory) {
+            warnings.add(
+                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin anew");
+        }
+        if (found.getReplicas() == 1 && wire.connection().getServerInfo().getCluster() != null) {
+            warnings.add(
+                    "it is kept on one server of a cluster: while that is down nobody can lead; give it 3 replicas");
+        }
+        if (found.getReplicas() % 2 == 0) {
+            warnings.add("it has " + found.getReplicas() + " replicas, which bear no more failures than one less");
+        }
+        if (found.getReplicas() > 1) {
+            warnings.addAll(ofCluster(info, found.getReplicas()));
+        }
+        return warnings;
+    }
+
+    private static List<String> ofCluster(StreamInfo info, int replicas) {
+        var warnings = new ArrayList<String>();
+        var cluster = info.getClusterInfo();
+        if (cluster == null
+                || cluster.getLeader() == null
+                || cluster.getLeader().isEmpty()) {
+            warnings.add("it has no leader: nobody can claim or renew until the servers have chosen one");
+            return warnings;
+        }
+        var others = cluster.getReplicas() == null ? List.<io.nats.client.api.Replica>of() : cluster.getReplicas();
+        for (var replica : others) {
+            if (replica.isOffline()) {
+                warnings.add("its replica " + replica.getName() + " is offline");
+            } else if (!replica.isCurrent() || replica.getLag() > LARGEST_LAG) {
+                warnings.add("its replica " + replica.getName() + " is " + replica.getLag() + " operations behind");
+            }
+        }
+        if (others.size() < replicas - 1) {
+            warnings.add("it has " + (others.size() + 1) + " of its " + replicas + " replicas");
+        }
+        return warnings;
+    }
+
+    private static String created(StreamInfo info) {
+        return info.getCreateTime().toInstant().toString();
+    }
+
+    private static RuntimeException refused(Wire wire, JetStreamApiException e) {
+        var said = wire + " refused: " + e.getMessage();
+        return e.getErrorCode() >= 500 ? new UnavailableException(said, e) : new ElectionException(said, e);
+    }
+}

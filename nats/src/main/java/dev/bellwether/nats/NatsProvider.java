@@ -1,0 +1,178 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.ElectionsProvider;
+import io.nats.client.AuthenticationException;
+import io.nats.client.Connection;
+import io.nats.client.ConnectionListener;
+import io.nats.client.Consumer;
+import io.nats.client.ErrorListener;
+import io.nats.client.Nats;
+import io.nats.client.Options;
+import java.io.IOException;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Knows {@code nats:} and {@code tls:} URIs. */
+public final class NatsProvider implements ElectionsProvider {
+    private static final Logger log = LoggerFactory.getLogger(NatsProvider.class);
+
+    /** For {@link java.util.ServiceLoader}. */
+    public NatsProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("nats", "tls");
+    }
+
+    @Override
+    public Backend connect(ConnectUri uri) {
+        uri.requireKnown(NatsConfig.PARAMETERS);
+        var config = config(uri);
+        var wire = Wire.owning(open(uri), uri.toString(), config);
+        try {
+            return NatsLeaseStore.open(wire, config);
+        } catch (RuntimeException e) {
+            wire.close();
+            throw e;
+        }
+    }
+
+    static NatsConfig config(ConnectUri uri) {
+        var builder = NatsConfig.builder();
+        uri.parameter("bucket").ifPresent(builder::bucket);
+        uri.parameter("create").ifPresent(value -> builder.create(flag("create", value)));
+        uri.parameter("replicas").ifPresent(value -> builder.replicas(number("replicas", value)));
+        uri.parameter("ttl").ifPresent(value -> builder.ttl(duration("ttl", value)));
+        uri.parameter("presence").ifPresent(value -> builder.presence(duration("presence", value)));
+        uri.parameter("choria").ifPresent(value -> builder.choria(flag("choria", value)));
+        uri.parameter("domain").ifPresent(builder::domain);
+        uri.parameter("prefix").ifPresent(builder::prefix);
+        return builder.build();
+    }
+
+    private static Connection open(ConnectUri uri) {
+        if (uri.authority().isBlank() || !(uri.path().isEmpty() || uri.path().equals("/"))) {
+            throw new ElectionException(
+                    uri + " must be of the form nats://host:4222?bucket=NAME, or with several hosts,"
+                            + " separated by commas");
+        }
+        try {
+            return Nats.connect(options(uri));
+        } catch (AuthenticationException e) {
+            throw new ElectionException(
+                    uri + " does not let us in: check user, password, token or credentials (it said: "
+                            + uri.redact(String.valueOf(e.getMessage())) + ")",
+                    e);
+        } catch (IOException e) {
+            throw new UnavailableException(uri + " does not answer: " + uri.redact(String.valueOf(e.getMessage())), e);
+        } catch (IllegalArgumentException e) {
+            throw new ElectionException(uri + ": " + uri.redact(String.valueOf(e.getMessage())), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while connecting to " + uri, e);
+        }
+    }
+
+    static Options options(ConnectUri uri) {
+        var secure =
+                uri.scheme().equals("tls") || flag("tls", uri.parameter("tls").orElse("false"));
+        var servers = Arrays.stream(uri.authority().split(",", -1))
+                .map(host -> (secure ? "tls://" : "nats://") + host.strip())
+                .toArray(String[]::new);
+        var listener = new Listener(uri);
+        var builder = Wire.ourOptions()
+                .servers(servers)
+                .connectionName("bellwether")
+                .connectionListener(listener)
+                .errorListener(listener);
+        uri.userInfo().ifPresent(info -> {
+            var colon = info.indexOf(':');
+            if (colon < 0) {
+                builder.token(info.toCharArray());
+            } else {
+                builder.userInfo(
+                        info.substring(0, colon).toCharArray(),
+                        info.substring(colon + 1).toCharArray());
+            }
+        });
+        uri.parameter("credentials").ifPresent(builder::credentialPath);
+        uri.parameter("truststore").ifPresent(builder::truststorePath);
+        uri.parameter("truststorePassword").map(String::toCharArray).ifPresent(builder::truststorePassword);
+        uri.parameter("keystore").ifPresent(builder::keystorePath);
+        uri.parameter("keystorePassword").map(String::toCharArray).ifPresent(builder::keystorePassword);
+        if (secure
+                && uri.parameter("truststore").isEmpty()
+                && uri.parameter("keystore").isEmpty()) {
+            try {
+                builder.secure();
+            } catch (NoSuchAlgorithmException e) {
+                throw new ElectionException("this JDK has no TLS: " + e.getMessage(), e);
+            }
+        }
+        return builder.build();
+    }
+
+    private static boolean flag(String name, String value) {
+        return switch (value) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new ElectionException(name + " is \"" + value + "\": it must be true or false");
+        };
+    }
+
+    private static int number(String name, String value) {
+        try {
+            return Integer.parseInt(value);
+        } catch (NumberFormatException e) {
+            throw new ElectionException(name + " is \"" + value + "\": it must be a number");
+        }
+    }
+
+    private static Duration duration(String name, String value) {
+        try {
+            return Duration.parse(value);
+        } catch (DateTimeParseException e) {
+            throw new ElectionException(name + " is \"" + value + "\": it must be a duration such as PT10S");
+        }
+    }
+
+    /** Logs what the connection tells of itself. Thread-safe. */
+    private static final class Listener implements ConnectionListener, ErrorListener {
+        private final ConnectUri uri;
+
+        private Listener(ConnectUri uri) {
+            this.uri = uri;
+        }
+
+        @Override
+        @SuppressWarnings("deprecation") // the other method has a default, this one has not
+        public void connectionEvent(Connection connection, Events type) {
+            log.debug("{}: {}", uri, type);
+        }
+
+        @Override
+        public void errorOccurred(Connection connection, String error) {
+            log.warn("{} said: {}", uri, uri.redact(Optional.ofNullable(error).orElse("")));
+        }
+
+        @Override
+        public void exceptionOccurred(Connection connection, Exception exception) {
+            log.debug("{}: {}", uri, uri.redact(String.valueOf(exception)));
+        }
+
+        @Override
+        public void slowConsumerDetected(Connection connection, Consumer consumer) {
+            log.warn("{}: we read too slowly, and what is watched comes late", uri);
+        }
+    }
+}

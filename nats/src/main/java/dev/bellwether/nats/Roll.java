@@ -1,0 +1,183 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.Candidate;
+import dev.bellwether.spi.Claim;
+import io.nats.client.impl.Headers;
+import io.nats.client.support.JsonParseException;
+import io.nats.client.support.JsonParser;
+import io.nats.client.support.JsonValue;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who stands: a key for each candidate, written when it comes, again from time to time, and taken away when it leaves. For display,
+ * and so that low priorities know of higher ones; nothing else depends on it. Thread-safe.
+ */
+final class Roll {
+    private static final Logger log = LoggerFactory.getLogger(Roll.class);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+    private final Wire wire;
+    private final Duration presence;
+    private final boolean messageTtl;
+    private final Map<String, Entry> entries = new ConcurrentHashMap<>(); // by key
+    private final Map<String, Integer> topPriorities = new ConcurrentHashMap<>(); // by election
+
+    private record Entry(Claim claim, long signedNanos, CompletableFuture<?> written) {}
+
+    Roll(Wire wire, Duration presence, boolean messageTtl) {
+        this.wire = wire;
+        this.presence = presence;
+        this.messageTtl = messageTtl;
+    }
+
+    /** Returns whether this is the first that we hear of a candidate; then it is listed. */
+    boolean enrol(Claim claim) {
+        var key = key(claim);
+        var fresh = new boolean[1];
+        entries.computeIfAbsent(key, absent -> {
+            fresh[0] = true;
+            return sign(key, claim);
+        });
+        return fresh[0];
+    }
+
+    /** Gives a further sign of those of whom it is time, and asks anew for the priorities of the others. */
+    void giveSigns() {
+        var now = System.nanoTime();
+        entries.replaceAll(
+                (key, entry) -> now - entry.signedNanos > presence.toNanos() / 2 ? sign(key, entry.claim) : entry);
+        elections().forEach(this::askPriorities);
+    }
+
+    /** Takes a candidate off the list, once its entry has been answered. */
+    CompletableFuture<Boolean> strike(Claim claim) {
+        var key = key(claim);
+        var entry = entries.remove(key);
+        if (entry == null) {
+            return CompletableFuture.completedFuture(true);
+        }
+        if (!elections().contains(claim.election())) {
+            topPriorities.remove(claim.election());
+        }
+        return entry.written
+                .<Boolean>handle((done, error) -> true)
+                .thenCompose(done -> wire.purge(key, TIMEOUT))
+                .exceptionally(error -> {
+                    log.debug("{} stays listed for a while: {}", key, error.getMessage());
+                    return false;
+                });
+    }
+
+    /** Returns the highest priority that is known here to stand. */
+    int topPriority(String election) {
+        return topPriorities.getOrDefault(election, Integer.MIN_VALUE);
+    }
+
+    void askPriorities(String election) {
+        var unused = wire.overview(Keys.of(election) + ".*.*", TIMEOUT)
+                .thenAccept(overview -> topPriorities.put(
+                        election,
+                        overview.keys().keySet().stream()
+                                .mapToInt(Keys::priority)
+                                .max()
+                                .orElse(Integer.MIN_VALUE)))
+                .exceptionally(error -> {
+                    log.debug("the priorities in {} are unknown: {}", election, error.getMessage());
+                    return null;
+                });
+    }
+
+    /** Returns who stands, and what the server told with it. */
+    CompletableFuture<Listed> list(String election, Sighting sighting) {
+        return wire.overview(Keys.of(election) + ".*.*", TIMEOUT).thenCompose(overview -> {
+            var reads = overview.keys().keySet().stream()
+                    .map(key -> wire.read(key, TIMEOUT))
+                    .toList();
+            return CompletableFuture.allOf(reads.toArray(CompletableFuture[]::new))
+                    .thenApply(done -> {
+                        var found = reads.stream()
+                                .map(CompletableFuture::join)
+                                .flatMap(Optional::stream)
+                                .toList();
+                        var now = overview.now().orElse(overview.lastWritten());
+                        return new Listed(candidates(found, sighting, now), overview);
+                    });
+        });
+    }
+
+    /** What {@link #list} found. */
+    record Listed(List<Candidate> candidates, Wire.Overview overview) {}
+
+    private List<Candidate> candidates(List<Found> found, Sighting sighting, Instant now) {
+        var leader = sighting.isHeld(System.nanoTime()) ? sighting.seat().candidate() : "";
+        var listed = new ArrayList<Candidate>();
+        for (var one : found) {
+            if (one.time().plus(presence).isAfter(now)) {
+                candidate(one, leader).ifPresent(listed::add);
+            }
+        }
+        return listed;
+    }
+
+    private static Optional<Candidate> candidate(Found found, String leader) {
+        try {
+            var map = JsonParser.parse(found.text()).map;
+            if (map == null || !map.containsKey("candidate")) {
+                return Optional.empty();
+            }
+            var metadata = new HashMap<String, String>();
+            var described = map.get("metadata");
+            if (described != null && described.map != null) {
+                described.map.forEach((key, value) -> metadata.put(key, Format.text(value)));
+            }
+            var id = Format.text(map.get("candidate"));
+            return Optional.of(new Candidate(
+                    id, (int) Format.number(map.get("priority")), Map.copyOf(metadata), id.equals(leader)));
+        } catch (JsonParseException e) {
+            return Optional.empty(); // a marker, or not ours
+        }
+    }
+
+    private Entry sign(String key, Claim claim) {
+        var metadata = new HashMap<String, JsonValue>();
+        claim.metadata().forEach((name, value) -> metadata.put(name, new JsonValue(value)));
+        var body = new JsonValue(Map.of(
+                        "candidate", new JsonValue(claim.candidate()),
+                        "priority", new JsonValue(claim.priority()),
+                        "metadata", new JsonValue(metadata)))
+                .toJson();
+        var headers = new Headers();
+        if (messageTtl) {
+            headers.put("Nats-TTL", Long.toString(Math.max(1, presence.toSeconds())));
+        }
+        var written = wire.put(key, headers, body.getBytes(StandardCharsets.UTF_8), TIMEOUT);
+        var quiet = written.<Object>handle((done, error) -> {
+            if (error != null) {
+                log.debug("{} is not listed: {}", key, error.getMessage());
+            }
+            return true;
+        });
+        return new Entry(claim, System.nanoTime(), quiet);
+    }
+
+    private Set<String> elections() {
+        return entries.values().stream().map(entry -> entry.claim.election()).collect(Collectors.toSet());
+    }
+
+    private static String key(Claim claim) {
+        return Keys.candidate(claim.election(), claim.candidate(), claim.priority());
+    }
+}

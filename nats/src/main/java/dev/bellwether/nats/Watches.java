@@ -1,0 +1,162 @@
+package dev.bellwether.nats;
+
+import io.nats.client.Connection;
+import io.nats.client.ConnectionListener;
+import io.nats.client.Dispatcher;
+import io.nats.client.JetStreamApiException;
+import io.nats.client.JetStreamSubscription;
+import io.nats.client.Message;
+import io.nats.client.PushSubscribeOptions;
+import io.nats.client.api.ConsumerConfiguration;
+import io.nats.client.api.DeliverPolicy;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches keys of the bucket, one ordered consumer for each, as a watch of a bucket does. Subscribing waits for the server, and so
+ * happens on the thread of the store; what is heard is told on the connection's.
+ *
+ * <p>{@link #add} and {@link #remove} are for any thread. When the connection is made anew, so are the watches, since the server may
+ * have forgotten them; until then a standby finds out by asking when the lease that it saw has run out.
+ */
+final class Watches implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Watches.class);
+    private static final long RETRY_MILLIS = 1_000;
+
+    private final Wire wire;
+    private final ScheduledExecutorService thread;
+    private final Consumer<Found> heard;
+    private final ConnectionListener listener = this::connectionEvent;
+    /** Confined to the thread. */
+    private final Map<String, Watch> watches = new HashMap<>();
+
+    private @Nullable Dispatcher dispatcher; // confined to the thread
+    private volatile boolean closed;
+
+    Watches(Wire wire, ScheduledExecutorService thread, Consumer<Found> heard) {
+        this.wire = wire;
+        this.thread = thread;
+        this.heard = heard;
+        wire.connection().addConnectionListener(listener);
+    }
+
+    void add(String key) {
+        run(() -> {
+            var watch = watches.computeIfAbsent(key, Watch::new);
+            watch.count++;
+            if (watch.count == 1) {
+                watch.begin();
+            }
+        });
+    }
+
+    void remove(String key) {
+        run(() -> {
+            var watch = watches.get(key);
+            if (watch != null && --watch.count == 0) {
+                watches.remove(key);
+                watch.end();
+            }
+        });
+    }
+
+    /** Begins all of them anew. */
+    void renew() {
+        run(() -> {
+            for (var watch : List.copyOf(watches.values())) {
+                watch.end();
+                watch.begin();
+            }
+        });
+    }
+
+    private void connectionEvent(Connection connection, ConnectionListener.Events event) {
+        if (event == ConnectionListener.Events.RESUBSCRIBED) {
+            renew();
+        }
+    }
+
+    private void run(Runnable what) {
+        if (!closed) {
+            thread.execute(what);
+        }
+    }
+
+    /** Ends all of them. On the thread. */
+    @Override
+    public void close() {
+        closed = true;
+        wire.connection().removeConnectionListener(listener);
+        watches.values().forEach(Watch::end);
+        watches.clear();
+        if (dispatcher != null) {
+            wire.connection().closeDispatcher(dispatcher);
+            dispatcher = null;
+        }
+    }
+
+    /** Confined to the thread. */
+    private final class Watch {
+        private final String key;
+        private int count;
+        private @Nullable JetStreamSubscription subscription;
+
+        private Watch(String key) {
+            this.key = key;
+        }
+
+        private void begin() {
+            if (closed || count == 0 || subscription != null) {
+                return;
+            }
+            try {
+                if (dispatcher == null) {
+                    dispatcher = wire.connection().createDispatcher();
+                }
+                var options = PushSubscribeOptions.builder().stream(wire.stream())
+                        .ordered(true)
+                        .configuration(ConsumerConfiguration.builder()
+                                .deliverPolicy(DeliverPolicy.LastPerSubject)
+                                .build())
+                        .build();
+                subscription = wire.connection()
+                        .jetStream(wire.options())
+                        .subscribe(wire.storedSubject(key), dispatcher, this::received, false, options);
+            } catch (IOException | JetStreamApiException | RuntimeException e) {
+                log.debug("cannot watch {} on {} just now: {}", key, wire, e.getMessage());
+                var unused = thread.schedule(this::begin, RETRY_MILLIS, TimeUnit.MILLISECONDS);
+            }
+        }
+
+        private void received(Message message) {
+            var meta = message.metaData();
+            heard.accept(new Found(
+                    key,
+                    meta.streamSequence(),
+                    meta.timestamp().toInstant(),
+                    message.getHeaders(),
+                    message.getData() == null ? "" : new String(message.getData(), StandardCharsets.UTF_8)));
+        }
+
+        private void end() {
+            var ended = subscription;
+            subscription = null;
+            if (ended != null && dispatcher != null) {
+                try {
+                    dispatcher.unsubscribe(ended);
+                } catch (RuntimeException e) {
+                    log.debug("{}: {}", wire, e.getMessage()); // the connection is closed, and the watch with it
+                }
+            }
+        }
+    }
+}

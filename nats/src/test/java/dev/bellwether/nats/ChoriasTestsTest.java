@@ -1,0 +1,315 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.testkit.EventLog;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.LeadershipAuditor;
+import io.nats.client.api.StorageType;
+import io.nats.client.api.StreamConfiguration;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What Choria tests of its elections, and what it does not: that ours lacks its known weaknesses. */
+class ChoriasTestsTest {
+    private static final Duration LEASE = Duration.ofMillis(500);
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String BUCKET = "bucket=seeds";
+
+    @SuppressWarnings("NullAway.Init")
+    private static NatsServer server;
+
+    private final String election = "seed-" + UUID.randomUUID();
+
+    @BeforeAll
+    static void startServer() {
+        server = NatsServer.alone();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @Test
+    void tenMembersNeverHaveTwoLeadersThoughTheKeyIsDeletedOrCorruptedAllTheTime() throws Exception {
+        var clients = new ArrayList<Elections>();
+        var logs = new ArrayList<EventLog>();
+        try (var auditor = new LeadershipAuditor();
+                var admin = Admin.of(server.port())) {
+            var members = new ArrayList<Candidacy>();
+            for (var i = 0; i < 10; i++) {
+                var client = Elections.connect(server.uri(BUCKET));
+                clients.add(client);
+                var log = new EventLog();
+                logs.add(log);
+                var member = client.stand(
+                        election,
+                        CandidacyConfig.builder()
+                                .lease(LEASE)
+                                .candidate("m" + i)
+                                .listener(log)
+                                .build());
+                auditor.audit(member);
+                members.add(member);
+            }
+            var other = election + "-other";
+            var calm = clients.get(0).stand(other, CandidacyConfig.ofLease(Duration.ofSeconds(10)));
+            clients.get(1).stand(other, CandidacyConfig.ofLease(Duration.ofSeconds(10)));
+            Eventually.eventually(
+                    "the other election has a leader",
+                    PATIENCE,
+                    () -> clients.get(0).election(other).leader().isPresent());
+            var undisturbed = clients.get(0).election(other).leader();
+            var bucket = admin.ask(connection -> connection.keyValue("seeds"));
+            var kills = 0;
+            var until = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+            while (System.nanoTime() - until < 0) {
+                Eventually.eventually(
+                        "one leads", PATIENCE, () -> members.stream().anyMatch(Candidacy::isLeader));
+                if (kills % 2 == 0) {
+                    bucket.delete(election);
+                } else {
+                    bucket.put(election, "garbage");
+                }
+                kills++;
+                var killed = System.nanoTime();
+                Eventually.eventually(
+                        "400 ms have passed",
+                        PATIENCE,
+                        () -> System.nanoTime() - killed
+                                > Duration.ofMillis(400).toNanos());
+            }
+            assertThat(kills).isGreaterThanOrEqualTo(4);
+            var won = logs.stream()
+                    .mapToLong(log -> log.count(LeadershipEvent.Acquired.class))
+                    .sum();
+            var lost = logs.stream()
+                    .mapToLong(log -> log.count(LeadershipEvent.Fenced.class))
+                    .sum();
+            assertThat(won).isGreaterThanOrEqualTo(4);
+            assertThat(lost).isGreaterThanOrEqualTo(3);
+            assertThat(clients.get(0).election(other).leader()).isEqualTo(undisturbed);
+            assertThat(calm.status().lastCause()).isEmpty();
+        } finally {
+            clients.forEach(Elections::close);
+        }
+    }
+
+    @Test
+    void aTtlThatIsTooShortIsRefusedWithTheReason() {
+        assertThatThrownBy(() -> Elections.connect(server.uri("bucket=short&ttl=PT0.1S")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("ttl is PT0.1S");
+        try (var elections = Elections.connect(server.uri("bucket=five&ttl=PT5S"))) {
+            assertThatThrownBy(() -> elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(5))))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("not shorter than the TTL PT5S");
+            var candidacy = elections.stand(election, CandidacyConfig.ofLease(Duration.ofMillis(4_900)));
+            Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
+        }
+    }
+
+    @Test
+    void aBucketIsUsedAsFoundAfterSayingWhatIsWrongWithIt() {
+        try (var admin = Admin.of(server.port())) {
+            admin.ask(connection -> connection
+                    .jetStreamManagement()
+                    .addStream(StreamConfiguration.builder()
+                            .name("KV_history")
+                            .subjects("$KV.history.>")
+                            .maxMessagesPerSubject(5)
+                            .build()));
+            admin.ask(connection -> connection
+                    .jetStreamManagement()
+                    .addStream(StreamConfiguration.builder()
+                            .name("KV_memory")
+                            .subjects("$KV.memory.>")
+                            .maxMessagesPerSubject(1)
+                            .storageType(StorageType.Memory)
+                            .build()));
+        }
+        assertThatThrownBy(() -> Elections.connect(server.uri("bucket=history")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("history is 5, and must be 1");
+        assertThatThrownBy(() -> Elections.connect(server.uri("bucket=absent&create=false")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("nats kv add absent");
+        var memory = ConnectUri.parse(server.uri("bucket=memory")).connect();
+        try {
+            assertThat(memory.warnings()).singleElement().asString().contains("kept in memory");
+        } finally {
+            memory.close();
+        }
+    }
+
+    @Test
+    void aKeyThatAnOperatorDeletedIsNotTakenWhileTheOldLeaderMayLead() throws Exception {
+        var lease = Duration.ofSeconds(4);
+        try (var admin = Admin.of(server.port());
+                var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var cutOff = Elections.over(
+                        NatsLeaseStore.open(
+                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
+                                config("seeds")),
+                        dev.bellwether.ElectionsConfig.defaults());
+                var others = Elections.connect(server.uri(BUCKET))) {
+            var victim = cutOff.stand(election, CandidacyConfig.ofLease(lease));
+            auditor.audit(victim);
+            Mandate before = victim.await(PATIENCE).orElseThrow();
+            proxy.cut(); // it does not hear of what follows
+            admin.ask(connection -> connection.keyValue("seeds")).delete(election);
+            var late = others.stand(election, CandidacyConfig.ofLease(lease)); // who never saw the record
+            auditor.audit(late);
+            var after = late.await(PATIENCE).orElseThrow();
+            assertThat(after.token()).isGreaterThan(before.token());
+        }
+    }
+
+    @Test
+    void aStreamThatWasPurgedUnderAStandbyIsNotTakenWhileTheOldLeaderMayLead() throws Exception {
+        var lease = Duration.ofSeconds(4);
+        try (var admin = Admin.of(server.port());
+                var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var cutOff = Elections.over(
+                        NatsLeaseStore.open(
+                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("purged")),
+                                config("purged")),
+                        dev.bellwether.ElectionsConfig.defaults());
+                var others = Elections.connect(server.uri("bucket=purged"))) {
+            var victim = cutOff.stand(election, CandidacyConfig.ofLease(lease));
+            auditor.audit(victim);
+            Mandate before = victim.await(PATIENCE).orElseThrow();
+            var standby = others.stand(election, CandidacyConfig.ofLease(lease));
+            auditor.audit(standby);
+            Eventually.eventually(
+                    "it follows", PATIENCE, () -> standby.status().following().isPresent());
+            proxy.cut();
+            admin.ask(connection -> connection.jetStreamManagement().purgeStream("KV_purged"));
+            var after = standby.await(PATIENCE).orElseThrow();
+            assertThat(after.token()).isGreaterThan(before.token());
+        }
+    }
+
+    @Test
+    void aWriteWhoseAnswerWasLostIsAdoptedAndNoGroundToStandDown() throws Exception {
+        try (var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
+                var elections = Elections.over(
+                        NatsLeaseStore.open(
+                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
+                                config("seeds")),
+                        dev.bellwether.ElectionsConfig.defaults())) {
+            var log = new EventLog();
+            var leader = elections.stand(
+                    election,
+                    CandidacyConfig.builder()
+                            .lease(Duration.ofSeconds(9))
+                            .listener(log)
+                            .build());
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            proxy.cut(dev.bellwether.testkit.Link.Way.ANSWERS);
+            Eventually.eventually(
+                    "a renewal went unanswered",
+                    PATIENCE,
+                    () -> mandate.remaining().toMillis() < 3_500);
+            proxy.reset(); // the answer is lost for good
+            proxy.heal();
+            Eventually.eventually(
+                    "the mandate is extended",
+                    PATIENCE,
+                    () -> mandate.remaining().toMillis() > 5_000);
+            assertThat(log.turns()).containsExactly("Acquired " + mandate.token());
+        }
+    }
+
+    @Test
+    void aBucketThatWasMadeAnewIsNoticedBeforeATokenFalls() throws Exception {
+        try (var admin = Admin.of(server.port());
+                var elections = Elections.connect(server.uri("bucket=anew"))) {
+            var log = new EventLog();
+            var leader = elections.stand(
+                    election,
+                    CandidacyConfig.builder().lease(LEASE).listener(log).build());
+            var before = leader.await(PATIENCE).orElseThrow();
+            Eventually.eventually(
+                    "it has renewed",
+                    PATIENCE,
+                    () -> leader.status().sinceProof().isPresent());
+            admin.ask(connection -> {
+                var management = connection.jetStreamManagement();
+                var found = management.getStreamInfo("KV_anew").getConfiguration();
+                management.deleteStream("KV_anew");
+                return management.addStream(
+                        StreamConfiguration.builder(found).firstSequence(0).build());
+            });
+            Eventually.eventually(
+                    "the candidacy fails, or leads under a higher token",
+                    PATIENCE,
+                    () -> log.last(LeadershipEvent.Failed.class).isPresent()
+                            || leader.mandate()
+                                    .filter(mandate -> mandate.token() > before.token())
+                                    .isPresent());
+            assertThat(leader.status().token()).isGreaterThanOrEqualTo(before.token());
+        }
+    }
+
+    @Test
+    void onServersThatAnnounceItTokensRiseFromOneBucketToTheNextOfItsName() throws Exception {
+        try (var newer = new NatsServer("nats-server-cluster", "newer", NatsServer.freePort(), "")) {
+            newer.awaitPort();
+            var last = 0L;
+            for (var i = 0; i < 3; i++) {
+                try (var elections = Elections.connect(newer.uri(BUCKET));
+                        var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(10)))) {
+                    var token = leader.await(PATIENCE).orElseThrow().token();
+                    assertThat(token).isGreaterThan(last);
+                    last = token;
+                }
+                try (var admin = Admin.of(newer.port())) {
+                    Boolean deleted = admin.ask(
+                            connection -> connection.jetStreamManagement().deleteStream("KV_seeds"));
+                    assertThat(deleted).isTrue();
+                }
+            }
+        }
+    }
+
+    @Test
+    void closeReleasesTheKeyAtOnceAndTellsTheLoss() throws Exception {
+        var log = new EventLog();
+        try (var elections = Elections.connect(server.uri(BUCKET));
+                var others = Elections.connect(server.uri(BUCKET))) {
+            var leader = elections.stand(
+                    election,
+                    CandidacyConfig.builder()
+                            .lease(Duration.ofMinutes(1))
+                            .listener(log)
+                            .build());
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            leader.close();
+            leader.close(); // does not hang, as the original's stop does
+            assertThat(log.turns())
+                    .containsExactly("Acquired " + mandate.token(), "Revoked " + mandate.token() + " RESIGNED");
+            var next = others.stand(election, CandidacyConfig.ofLease(Duration.ofMinutes(1)));
+            assertThat(next.await(Duration.ofSeconds(20))).isPresent();
+        }
+    }
+
+    private static NatsConfig config(String bucket) {
+        return NatsConfig.builder().bucket(bucket).build();
+    }
+}

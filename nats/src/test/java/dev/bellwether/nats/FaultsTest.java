@@ -1,0 +1,156 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.LeadershipAuditor;
+import io.nats.client.Nats;
+import java.time.Duration;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What the contract cannot ask of every backend: a server killed in time, a leader frozen, a connection that is dead without a word. */
+class FaultsTest {
+    private static final Duration LEASE = Duration.ofSeconds(1);
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+    @SuppressWarnings("NullAway.Init")
+    private static NatsServer server;
+
+    private final String election = "fault-" + UUID.randomUUID();
+
+    @BeforeAll
+    static void startServer() {
+        server = NatsServer.alone();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @Test
+    void aServerThatIsKilledAndComesBackBeforeTheDeadlineCostsNothing() throws Exception {
+        try (var elections = Elections.connect(server.uri("bucket=faults"));
+                var leader = elections.stand(election, CandidacyConfig.ofLease(LONG));
+                var standbys = Elections.connect(server.uri("bucket=faults"))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            var standby = standbys.stand(election, CandidacyConfig.ofLease(LONG));
+            server.crashAndRestart();
+            var restarted = System.nanoTime();
+            Eventually.eventually(
+                    "the lease is extended",
+                    PATIENCE,
+                    () -> leader.status()
+                            .sinceProof()
+                            .filter(age -> age.toNanos() < System.nanoTime() - restarted)
+                            .isPresent());
+            assertThat(leader.mandate()).contains(mandate);
+            assertThat(standby.isLeader()).isFalse();
+            leader.resign(); // and what is watched is heard again
+            assertThat(standby.await(LONG.dividedBy(4)).orElseThrow().token()).isGreaterThan(mandate.token());
+        }
+    }
+
+    @Test
+    void aLeaderFrozenForTwoLeasesHasLostWhenItWakes() {
+        try (var child = Child.stand(server.uri("bucket=faults"), election, LEASE);
+                var elections = Elections.connect(server.uri("bucket=faults"))) {
+            var before = Long.parseLong(child.await("leads "));
+            try (var standby = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+                child.freeze();
+                var frozen = System.nanoTime();
+                var mandate = Eventually.eventually("the standby leads", PATIENCE, standby::mandate);
+                assertThat(mandate.token()).isGreaterThan(before);
+                Eventually.eventually(
+                        "two leases have passed",
+                        PATIENCE,
+                        () -> System.nanoTime() - frozen > LEASE.multipliedBy(2).toNanos());
+                child.thaw();
+                assertThat(child.await("frozen, then leads ")).isEqualTo("false");
+                Eventually.throughout("its old renewals do no harm", LEASE.multipliedBy(2), mandate::isValid);
+            }
+        }
+    }
+
+    @Test
+    void aConnectionThatIsDeadWithoutAWordIsMadeAnewBeforeTheLeaseIsOver() throws Exception {
+        try (var proxy = FaultProxy.to("127.0.0.1", server.port());
+                var wire = Wire.owning(
+                        Nats.connect(Wire.ourOptions()
+                                .servers(new String[] {
+                                    "nats://127.0.0.1:" + proxy.port(), "nats://127.0.0.1:" + server.port()
+                                })
+                                .noRandomize()
+                                .pingInterval(Duration.ofMinutes(2)) // so that the client itself does not notice
+                                .build()),
+                        "nats://proxied",
+                        NatsConfig.builder().bucket("faults").build());
+                var auditor = new LeadershipAuditor();
+                var elections = Elections.over(
+                        NatsLeaseStore.open(
+                                wire, NatsConfig.builder().bucket("faults").build()),
+                        ElectionsConfig.defaults());
+                var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(30)))) {
+            auditor.audit(leader);
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            proxy.cut();
+            var cut = System.nanoTime();
+            Eventually.eventually(
+                    "the lease is extended by another way",
+                    PATIENCE,
+                    () -> leader.status()
+                            .sinceProof()
+                            .filter(age -> age.toNanos()
+                                    < System.nanoTime()
+                                            - cut
+                                            - Duration.ofSeconds(3).toNanos())
+                            .isPresent());
+            assertThat(leader.mandate()).contains(mandate);
+        }
+    }
+
+    @Test
+    void aSuccessorComesALeaseAfterABlackHoledLeaderAndNotBefore() throws Exception {
+        try (var proxy = FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var cutOff = Elections.over(
+                        NatsLeaseStore.open(
+                                Wire.owning(
+                                        Admin.of(proxy.port()).connection(),
+                                        "nats://proxied",
+                                        NatsConfig.builder().bucket("faults").build()),
+                                NatsConfig.builder().bucket("faults").build()),
+                        ElectionsConfig.defaults());
+                var others = Elections.connect(server.uri("bucket=faults"))) {
+            var victim = cutOff.stand(election, CandidacyConfig.ofLease(LEASE));
+            auditor.audit(victim);
+            var before = victim.await(PATIENCE).orElseThrow();
+            var standby = others.stand(election, CandidacyConfig.ofLease(LEASE));
+            auditor.audit(standby);
+            Eventually.eventually(
+                    "it follows", PATIENCE, () -> standby.status().following().isPresent());
+            proxy.cut();
+            var after = standby.await(PATIENCE).orElseThrow();
+            assertThat(after.token()).isGreaterThan(before.token());
+            assertThat(victim.isLeader()).isFalse();
+            Eventually.eventually(
+                    "it knows why",
+                    PATIENCE,
+                    () -> victim.status()
+                            .lastCause()
+                            .filter(Cause.UNREACHABLE::equals)
+                            .isPresent());
+            proxy.heal();
+            Eventually.throughout("what arrives late does no harm", LEASE.multipliedBy(2), after::isValid);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.testkit.ElectionsContract;
+import dev.bellwether.testkit.Infrastructure;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The contract on one server. */
+class NatsContractTest extends ElectionsContract {
+    @SuppressWarnings("NullAway.Init")
+    private static NatsServer server;
+
+    @BeforeAll
+    static void startServer() {
+        server = NatsServer.alone();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @Override
+    protected Infrastructure infrastructure() {
+        return new NatsInfrastructure("NATS", server.uri("bucket=" + NatsInfrastructure.BUCKET), server) {
+            @Override
+            public void restartServer() {
+                server.crashAndRestart();
+            }
+
+            @Override
+            public void pauseServer() {
+                server.pause();
+            }
+
+            @Override
+            public void resumeServer() {
+                server.resume();
+            }
+        };
+    }
+}

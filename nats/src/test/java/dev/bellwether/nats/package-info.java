@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.nats;
+
+import org.jspecify.annotations.NullMarked;
