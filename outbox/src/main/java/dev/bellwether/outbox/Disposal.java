@@ -1,0 +1,124 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Deletes rows that Kafka has confirmed, and moves away those that it never will, in the order in which it is told. A thread of its
+ * own, and the only one: what is left in the table must always be the end of what was sent.
+ */
+final class Disposal implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(Disposal.class);
+    private static final int MOST = 10_000;
+
+    private final Session session;
+    private final Connection connection;
+    private final BlockingQueue<Work> queue = new LinkedBlockingQueue<>();
+    private volatile boolean finishing;
+    private volatile boolean dead;
+
+    /** Rows to delete, or one to park for a reason. */
+    private record Work(List<Row> rows, @Nullable String reason) {}
+
+    Disposal(Session session, Connection connection) {
+        this.session = session;
+        this.connection = connection;
+    }
+
+    void delete(List<Row> rows) {
+        queue.add(new Work(rows, null));
+    }
+
+    void park(Row row, String reason) {
+        queue.add(new Work(List.of(row), reason));
+    }
+
+    /** Ends the thread when all is done that was asked for. */
+    void finish() {
+        finishing = true;
+    }
+
+    boolean isDead() {
+        return dead;
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (true) {
+                var work = queue.poll(20, TimeUnit.MILLISECONDS);
+                if (work == null) {
+                    if (finishing) {
+                        return;
+                    }
+                    continue;
+                }
+                if (work.reason() != null) {
+                    parkNow(work.rows().get(0), work.reason());
+                } else {
+                    deleteNow(gathered(work));
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (SQLException | DeposedException | RuntimeException e) {
+            session.fail(e);
+        } finally {
+            dead = true;
+        }
+    }
+
+    private List<Row> gathered(Work first) {
+        var next = queue.peek();
+        if (next == null || next.reason() != null) {
+            return first.rows();
+        }
+        var rows = new ArrayList<>(first.rows());
+        while (next != null
+                && next.reason() == null
+                && rows.size() + next.rows().size() <= MOST) {
+            rows.addAll(next.rows());
+            queue.remove();
+            next = queue.peek();
+        }
+        return rows;
+    }
+
+    private void deleteNow(List<Row> rows) throws SQLException, DeposedException {
+        var ids = new long[rows.size()];
+        var bytes = 0L;
+        for (var i = 0; i < ids.length; i++) {
+            ids[i] = rows.get(i).id();
+            bytes += rows.get(i).weight();
+        }
+        java.util.Arrays.sort(ids);
+        var deleted = session.store().delete(connection, session.shard(), session.epoch(), ids);
+        if (deleted == 0) {
+            throw new DeposedException(session.shard(), session.epoch());
+        }
+        if (deleted < ids.length) {
+            LOG.warn(
+                    "outbox {}: {} of {} published rows had been deleted by somebody else",
+                    session.store().table.name(),
+                    ids.length - deleted,
+                    ids.length);
+        }
+        session.disposed(ids, bytes);
+    }
+
+    private void parkNow(Row row, String reason) throws SQLException, DeposedException {
+        if (!session.store().park(connection, session.shard(), session.epoch(), row, reason)) {
+            throw new DeposedException(session.shard(), session.epoch());
+        }
+        session.parked(row, reason);
+        session.disposed(new long[] {row.id()}, row.weight());
+    }
+}

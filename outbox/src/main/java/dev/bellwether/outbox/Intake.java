@@ -1,0 +1,230 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Predicate;
+
+/**
+ * Reads the rows of a shard, each once, so that of two rows of one key the earlier comes first. Confined to the reader's thread; told by
+ * others what was deleted.
+ */
+final class Intake {
+    /*
+     * Writers of one key are serialized before they draw an id: so, in any snapshot that has a row, all earlier rows of its key
+     * were committed. Those behind the cursor are in gaps; therefore gaps and what lies beyond the cursor are read in one statement.
+     *
+     * "known" has the ids that were read and may still be there. An id leaves it only before a query begins, and only if its
+     * deletion was committed before that: otherwise an old snapshot could show a row that was sent long ago as if it were new.
+     */
+    private static final long HOLDERS_NANOS = 50_000_000;
+    private static final int PAGE = 20_000;
+    private static final int SMALLEST_INLINE = 256;
+
+    private final Store store;
+    private final RelayConfig config;
+    private final int shard;
+    private final Connection connection;
+    private final Predicate<Row> held;
+    private final Meter meter;
+    private final LongSet known = new LongSet();
+    private final Gaps gaps = new Gaps();
+    private final ConcurrentLinkedQueue<long[]> disposed = new ConcurrentLinkedQueue<>();
+    private long cursor;
+    private long averageBytes = 256;
+    private long holdersDue = System.nanoTime();
+    private long sweepDue = System.nanoTime();
+
+    /** Rows to send, and whether there may be more at once. */
+    record Batch(List<Row> rows, long weight, boolean more) {}
+
+    /**
+     * Begins behind a low mark.
+     *
+     * @param held whether a row is of a blocked key, and stays
+     */
+    Intake(
+            Store store,
+            RelayConfig config,
+            int shard,
+            Connection connection,
+            long low,
+            Predicate<Row> held,
+            Meter meter) {
+        this.store = store;
+        this.config = config;
+        this.shard = shard;
+        this.connection = connection;
+        this.cursor = low;
+        this.held = held;
+        this.meter = meter;
+    }
+
+    /** These rows are gone, and that is committed. From any thread. */
+    void disposed(long[] ids) {
+        disposed.add(ids);
+    }
+
+    /** Returns the id up to which everything is decided: it was seen and is gone, or will never come. */
+    long low() {
+        return Math.min(gaps.least(cursor + 1), known.least(cursor + 1)) - 1;
+    }
+
+    /** Returns what is there now, at most so much. */
+    Batch next(int room, long byteRoom) throws SQLException {
+        forgetDisposed();
+        var now = System.nanoTime();
+        if (!gaps.isEmpty() && now - holdersDue >= 0) {
+            var holders = store.holders(connection);
+            gaps.holders(holders.names(), holders.prepared());
+            holdersDue = now + Math.max(HOLDERS_NANOS, 20 * (System.nanoTime() - now));
+        }
+        if (now - sweepDue >= 0) {
+            sweep();
+            sweepDue = now + Math.max(config.sweepInterval().toNanos(), 20 * (System.nanoTime() - now));
+            forgetDisposed();
+        }
+        var most = Math.max(1024, Math.min(byteRoom, config.maxInFlightBytes() / 4));
+        var limit = (int) Math.max(
+                1, Math.min(Math.min(room, config.maxTransactionRecords()), most / Math.max(1, 2 * averageBytes)));
+        var inline = Math.max(SMALLEST_INLINE, most / limit);
+        var closing = gaps.closing();
+        var found = store.read(connection, new Store.Wanted(cursor, limit, inline, shard, config.shards()), gaps);
+        var taken = new Taken(most);
+        var lateDone = takeLate(found.late(), taken) && found.late().size() < limit;
+        if (lateDone) {
+            gaps.closed(closing);
+            takeHot(found.hot(), taken);
+        }
+        var rows = taken.withDeferred();
+        var seen = found.late().size() + found.hot().size();
+        if (seen > 0) {
+            var total = found.late().stream().mapToLong(Row::size).sum()
+                    + found.hot().stream().mapToLong(Row::size).sum();
+            averageBytes = Math.max(1, (averageBytes * 3 + total / seen) / 4);
+        }
+        return new Batch(
+                rows, taken.weight, taken.full || !lateDone || found.hot().size() == limit);
+    }
+
+    private boolean takeLate(List<Row> rows, Taken taken) {
+        var last = Long.MIN_VALUE;
+        for (var row : rows) {
+            if (row.id() <= last) {
+                throw new IllegalStateException("the database returned id " + row.id() + " after " + last);
+            }
+            last = row.id();
+            if (known.contains(row.id())) {
+                continue;
+            }
+            if (!take(row, taken)) {
+                return false;
+            }
+            gaps.filled(row.id());
+        }
+        return true;
+    }
+
+    private void takeHot(List<Row> rows, Taken taken) {
+        for (var row : rows) {
+            if (row.id() <= cursor) {
+                throw new IllegalStateException("the database returned id " + row.id() + " after " + cursor);
+            }
+            if (!take(row, taken)) {
+                return;
+            }
+            gaps.noticed(cursor + 1, row.id() - 1);
+            cursor = row.id();
+        }
+    }
+
+    private boolean take(Row row, Taken taken) {
+        if (row.topic().isEmpty() && row.eventId().isEmpty()) {
+            return true; // another shard's
+        }
+        if (held.test(row)) {
+            known.add(row.id());
+            meter.blocked.incrementAndGet();
+            return true;
+        }
+        if (!taken.add(row)) {
+            return false;
+        }
+        known.add(row.id());
+        return true;
+    }
+
+    private void forgetDisposed() {
+        for (var ids = disposed.poll(); ids != null; ids = disposed.poll()) {
+            for (var id : ids) {
+                known.remove(id);
+            }
+        }
+    }
+
+    /** Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand. */
+    private void sweep() throws SQLException {
+        var from = Long.MIN_VALUE;
+        while (true) {
+            var ids = store.ids(connection, from, cursor, PAGE, shard, config.shards());
+            for (var id : ids) {
+                if (!known.contains(id) && !gaps.contains(id)) {
+                    gaps.noticed(id, id); // the next read takes it
+                    meter.strays.incrementAndGet();
+                }
+            }
+            if (ids.length < PAGE) {
+                return;
+            }
+            from = ids[ids.length - 1];
+        }
+    }
+
+    /** Rows up to a number of bytes, or one. */
+    private final class Taken {
+        private final long most;
+        private final List<Row> rows = new ArrayList<>();
+        private long weight;
+        private boolean deferred;
+        private boolean full;
+
+        Taken(long most) {
+            this.most = most;
+        }
+
+        boolean add(Row row) {
+            if (full || (!rows.isEmpty() && weight + row.weight() > most)) {
+                full = true;
+                return false;
+            }
+            rows.add(row);
+            weight += row.weight();
+            deferred |= row.deferred();
+            return true;
+        }
+
+        /** Fetches the large values. A row that is gone meanwhile was deleted by hand. */
+        List<Row> withDeferred() throws SQLException {
+            if (!deferred) {
+                return rows;
+            }
+            var fetched =
+                    store.fetch(connection, rows.stream().filter(Row::deferred).toList());
+            var complete = new ArrayList<Row>(rows.size());
+            var next = 0;
+            for (var row : rows) {
+                if (!row.deferred()) {
+                    complete.add(row);
+                } else if (next < fetched.size() && fetched.get(next).id() == row.id()) {
+                    complete.add(fetched.get(next++));
+                } else {
+                    known.remove(row.id());
+                    weight -= row.weight();
+                }
+            }
+            return complete;
+        }
+    }
+}

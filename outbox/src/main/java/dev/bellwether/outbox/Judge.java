@@ -1,0 +1,146 @@
+package dev.bellwether.outbox;
+
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate. {@link #holds} may be
+ * asked by any thread, all else belongs to that of the shard.
+ */
+final class Judge {
+    /*
+     * The first record that is told to have failed may be an innocent one, of the same request as the culprit. So the suspect is sent
+     * alone. If it fails again, it is condemned. If it passes, the culprit is among those behind it in that transaction, and is
+     * searched by halves: each that passes leaves the other half.
+     */
+    private static final int UNLIMITED = Integer.MAX_VALUE;
+    private static final long NOBODY = Long.MIN_VALUE;
+
+    private final Topics topics;
+    private final Map<Long, String> condemned = new HashMap<>();
+    private final Map<String, String> badTopics = new HashMap<>();
+    private final Set<Object> blocked = ConcurrentHashMap.newKeySet();
+    private long suspect = NOBODY;
+    private int suspicious;
+    private int limit = UNLIMITED;
+
+    /** Tells what is wrong with a topic. */
+    interface Topics {
+        /** Returns why no record can be written to this partition, or to any if it is negative; empty if one can, or if nobody knows. */
+        Optional<String> fault(String topic, int partition);
+    }
+
+    Judge(Topics topics) {
+        this.topics = topics;
+    }
+
+    /** Returns whether the row must wait for one before it. */
+    boolean holds(Row row) {
+        return !blocked.isEmpty() && blocked.contains(row.lane());
+    }
+
+    boolean holdsAny() {
+        return !blocked.isEmpty();
+    }
+
+    void block(Row row) {
+        blocked.add(row.lane());
+    }
+
+    /** Forgets all verdicts, so that everything is tried again. */
+    void pardon() {
+        condemned.clear();
+        badTopics.clear();
+        blocked.clear();
+    }
+
+    /** Returns why the row can never be published. */
+    Optional<String> condemns(Row row) {
+        if (condemned.isEmpty() && badTopics.isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.ofNullable(condemned.get(row.id())).or(() -> Optional.ofNullable(badTopics.get(row.topic())));
+    }
+
+    /** Takes the rows for the next transaction off those that wait. */
+    List<Row> slice(Deque<Row> waiting, int most) {
+        var rows = new ArrayList<Row>(Math.min(waiting.size(), most));
+        while (!waiting.isEmpty() && rows.size() < Math.min(limit, most)) {
+            if (waiting.peekFirst().id() == suspect) {
+                if (rows.isEmpty()) {
+                    rows.add(waiting.removeFirst());
+                }
+                break;
+            }
+            rows.add(waiting.removeFirst());
+        }
+        return rows;
+    }
+
+    /** These went through. */
+    void passed(List<Row> rows) {
+        if (limit == UNLIMITED && suspect == NOBODY) {
+            return;
+        }
+        if (rows.size() == 1 && rows.get(0).id() == suspect) {
+            suspect = NOBODY;
+        } else if (suspect == NOBODY) {
+            suspicious -= rows.size();
+        }
+        if (suspect == NOBODY) {
+            limit = suspicious > 0 ? Math.max(1, suspicious / 2) : UNLIMITED;
+        }
+    }
+
+    /** This failed. Returns whether that was the record's fault, or may have been: then it is of use to try again at once. */
+    boolean failed(LineStoppedException e) {
+        var row = e.row();
+        var reason = e.failure().getClass().getSimpleName() + ": " + e.failure().getMessage();
+        return switch (Verdict.of(e.failure())) {
+            case RECORD -> condemn(row, reason);
+            case BATCH -> e.records() == 1 ? condemn(row, reason) : suspect(e);
+            case FORBIDDEN -> {
+                badTopics.put(row.topic(), reason);
+                yield true;
+            }
+            case TOPIC -> {
+                var fault = topics.fault(row.topic(), -1);
+                if (fault.isPresent()) {
+                    badTopics.put(row.topic(), fault.get());
+                    yield true;
+                }
+                fault = topics.fault(row.topic(), row.partition());
+                yield fault.isPresent() && condemn(row, fault.get());
+            }
+            case NOTHING -> false;
+        };
+    }
+
+    private boolean condemn(Row row, String reason) {
+        condemned.put(row.id(), reason);
+        if (suspect == row.id() || limit == 1) {
+            suspicious = 0; // the culprit is found
+        }
+        suspect = NOBODY;
+        limit = suspicious > 0 ? Math.max(1, suspicious / 2) : UNLIMITED;
+        return true;
+    }
+
+    private boolean suspect(LineStoppedException e) {
+        if (suspect == NOBODY && limit != UNLIMITED) {
+            suspicious = e.records(); // the half that was tried
+            limit = Math.max(1, suspicious / 2);
+        } else {
+            suspect = e.row().id();
+            suspicious = e.records() - e.index() - 1;
+            limit = UNLIMITED;
+        }
+        return true;
+    }
+}

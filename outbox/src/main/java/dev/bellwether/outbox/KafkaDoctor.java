@@ -1,0 +1,95 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.outbox.OutboxAdmin.Finding;
+import dev.bellwether.outbox.OutboxAdmin.Severity;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/** Looks at the brokers: whether fences hold there, and records last. */
+final class KafkaDoctor {
+    private static final int PATIENCE_SECONDS = 10;
+
+    private final Map<String, Object> properties;
+
+    KafkaDoctor(Map<String, Object> properties) {
+        this.properties = KafkaTopics.common(new TreeMap<>(properties));
+    }
+
+    List<Finding> examine(List<String> topics) {
+        var findings = new ArrayList<Finding>();
+        try (var admin = Admin.create(properties)) {
+            transactions(admin, findings);
+            for (var topic : topics) {
+                topic(admin, topic, findings);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            findings.add(new Finding(Severity.ERROR, "the brokers do not answer: " + e.getMessage(), "see to them"));
+        }
+        return findings;
+    }
+
+    private static void transactions(Admin admin, List<Finding> findings)
+            throws ExecutionException, InterruptedException, TimeoutException {
+        var features = admin.describeFeatures()
+                .featureMetadata()
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                .finalizedFeatures();
+        var version = features.get("transaction.version");
+        if (version == null || version.maxVersionLevel() < 2) {
+            findings.add(
+                    new Finding(
+                            Severity.WARNING,
+                            "transaction.version of the brokers is below 2",
+                            "upgrade to Kafka 4 and set the feature (KIP-890): before it, a commit that was delayed may hit a later transaction"));
+        } else {
+            findings.add(Finding.well("transaction.version is " + version.maxVersionLevel()));
+        }
+    }
+
+    private static void topic(Admin admin, String topic, List<Finding> findings)
+            throws ExecutionException, InterruptedException, TimeoutException {
+        try {
+            var found = admin.describeTopics(List.of(topic))
+                    .allTopicNames()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .values()
+                    .iterator()
+                    .next();
+            var replicas = found.partitions().get(0).replicas().size();
+            var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+            var config = admin.describeConfigs(List.of(resource))
+                    .all()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .values()
+                    .iterator()
+                    .next();
+            var inSync = config.get("min.insync.replicas").value();
+            if (replicas < 2 || Integer.parseInt(inSync) < 2) {
+                findings.add(
+                        new Finding(
+                                Severity.WARNING,
+                                "topic " + topic + " has " + replicas + " replicas, min.insync.replicas " + inSync,
+                                "use three replicas and min.insync.replicas=2: else the death of one broker can lose what it has confirmed"));
+            } else {
+                findings.add(Finding.well("topic " + topic + ": "
+                        + found.partitions().size() + " partitions, " + replicas + " replicas, records up to "
+                        + config.get("max.message.bytes").value() + " bytes"));
+            }
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+                throw e;
+            }
+            findings.add(new Finding(Severity.ERROR, "topic " + topic + " does not exist", "create it"));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package dev.bellwether.outbox;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Confined to the thread of its
+ * session, but for what Kafka calls back.
+ */
+final class Line {
+    /*
+     * Idempotence alone does not keep the order when a record fails: the client bumps its epoch, numbers the successors anew, and they
+     * are written. Therefore the producer is closed, without waiting, in the very callback that tells of the failure, on the thread
+     * that would send the successors. Those that are on their way carry numbers behind the gap, which the broker refuses; and a
+     * dead client closes no gap. So what a partition has got is a prefix of what was sent, for readers of uncommitted records, too.
+     */
+    private final Producer<byte[], byte[]> producer;
+    private final String eventIdHeader;
+    private final AtomicReference<@Nullable Failure> failure = new AtomicReference<>();
+
+    private record Failure(int index, Exception cause) {}
+
+    Line(Producer<byte[], byte[]> producer, String eventIdHeader) {
+        this.producer = producer;
+        this.eventIdHeader = eventIdHeader;
+    }
+
+    /** Puts up the fence: no earlier producer of this shard writes a record any more, and what it has not committed never will be. */
+    void open() {
+        producer.initTransactions();
+    }
+
+    /** Returns when all of them are committed, in this order. */
+    void send(List<Row> rows) throws LineStoppedException {
+        try {
+            producer.beginTransaction();
+            for (var i = 0; i < rows.size() && failure.get() == null; i++) {
+                send(rows.get(i), i);
+            }
+            if (failure.get() == null) {
+                producer.commitTransaction();
+            }
+        } catch (RuntimeException e) {
+            if (failure.get() == null) {
+                throw e;
+            }
+        }
+        var failed = failure.get();
+        if (failed != null) {
+            throw new LineStoppedException(rows.get(failed.index()), failed.index(), rows.size(), failed.cause());
+        }
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // the callback is told the same
+    private void send(Row row, int index) {
+        var watch = new Watch(index);
+        try {
+            producer.send(record(row), watch);
+        } catch (RuntimeException e) {
+            watch.onCompletion(null, e);
+        }
+    }
+
+    private ProducerRecord<byte[], byte[]> record(Row row) {
+        var headers = new ArrayList<Header>(4);
+        headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(ISO_8859_1)));
+        if (row.headers() != null) {
+            headers.addAll(HeaderLines.read(row.headers()));
+        }
+        return new ProducerRecord<>(
+                row.topic(),
+                row.partition() < 0 ? null : row.partition(),
+                row.timestamp() < 0 ? null : row.timestamp(),
+                row.key(),
+                row.value(),
+                headers);
+    }
+
+    void close(boolean orderly) {
+        producer.close(orderly ? Duration.ofSeconds(1) : Duration.ZERO);
+    }
+
+    private final class Watch implements Callback {
+        private final int index;
+
+        Watch(int index) {
+            this.index = index;
+        }
+
+        @Override
+        public void onCompletion(@Nullable RecordMetadata metadata, @Nullable Exception exception) {
+            // the first is the one that failed; those behind it fail because the producer was closed
+            if (exception != null && failure.compareAndSet(null, new Failure(index, exception))) {
+                producer.close(Duration.ZERO);
+            }
+        }
+    }
+}

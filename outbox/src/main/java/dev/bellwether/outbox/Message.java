@@ -1,0 +1,177 @@
+package dev.bellwether.outbox;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.time.Instant;
+import java.util.AbstractMap.SimpleImmutableEntry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is to be published: a Kafka record to be. Immutable, as long as nobody writes into the arrays.
+ *
+ * <p>Messages of one topic and key are published in the order of their rows; a message without a key has no order.
+ */
+public final class Message {
+    private final UUID eventId;
+    private final String topic;
+    private final byte @Nullable [] key;
+    private final byte @Nullable [] value;
+    private final List<Map.Entry<String, byte @Nullable []>> headers;
+    private final OptionalInt partition;
+    private final Optional<Instant> timestamp;
+
+    private Message(Builder builder) {
+        eventId = builder.eventId == null ? EventIds.next() : builder.eventId;
+        topic = builder.topic;
+        key = builder.key;
+        value = builder.value;
+        headers = List.copyOf(builder.headers);
+        partition = builder.partition;
+        timestamp = builder.timestamp;
+    }
+
+    /** Begins a message to this topic, without a key, and without a value: a tombstone. */
+    public static Builder to(String topic) {
+        return new Builder(topic);
+    }
+
+    /** Returns a message of text. */
+    public static Message of(String topic, String key, @Nullable String value) {
+        return to(topic).key(key).value(value).build();
+    }
+
+    /** Returns the id by which consumers know the event again, whatever else changes. */
+    public UUID eventId() {
+        return eventId;
+    }
+
+    /** Returns the topic. */
+    public String topic() {
+        return topic;
+    }
+
+    byte @Nullable [] key() {
+        return key;
+    }
+
+    byte @Nullable [] value() {
+        return value;
+    }
+
+    List<Map.Entry<String, byte @Nullable []>> headers() {
+        return headers;
+    }
+
+    OptionalInt partition() {
+        return partition;
+    }
+
+    Optional<Instant> timestamp() {
+        return timestamp;
+    }
+
+    /** Returns it with more headers; those of these names that it has stay as they are. */
+    Message with(Map<String, String> more) {
+        var builder = new Builder(topic);
+        builder.eventId = eventId;
+        builder.key = key;
+        builder.value = value;
+        builder.headers.addAll(headers);
+        builder.partition = partition;
+        builder.timestamp = timestamp;
+        more.forEach((name, content) -> {
+            if (headers.stream().noneMatch(header -> header.getKey().equals(name))) {
+                builder.header(name, content);
+            }
+        });
+        return builder.build();
+    }
+
+    @Override
+    public String toString() {
+        return "message " + eventId + " to " + topic;
+    }
+
+    /** Collects the parts of a message. */
+    public static final class Builder {
+        private final String topic;
+        private @Nullable UUID eventId;
+        private byte @Nullable [] key;
+        private byte @Nullable [] value;
+        private final List<Map.Entry<String, byte @Nullable []>> headers = new ArrayList<>();
+        private OptionalInt partition = OptionalInt.empty();
+        private Optional<Instant> timestamp = Optional.empty();
+
+        private Builder(String topic) {
+            if (topic.isEmpty() || topic.length() > 249) {
+                throw new IllegalArgumentException("topic \"" + topic + "\": it must have 1 to 249 characters");
+            }
+            this.topic = topic;
+        }
+
+        /** Gives the event an id of your own. Default: a new one, which rises with time. */
+        public Builder eventId(UUID eventId) {
+            this.eventId = eventId;
+            return this;
+        }
+
+        /** Gives it a key: records of one key stay in order. */
+        public Builder key(@Nullable String key) {
+            return key(key == null ? null : key.getBytes(UTF_8));
+        }
+
+        /** Gives it a key. */
+        public Builder key(byte @Nullable [] key) {
+            this.key = key;
+            return this;
+        }
+
+        /** Gives it a value; null is a tombstone. */
+        public Builder value(@Nullable String value) {
+            return value(value == null ? null : value.getBytes(UTF_8));
+        }
+
+        /** Gives it a value; null is a tombstone. */
+        public Builder value(byte @Nullable [] value) {
+            this.value = value;
+            return this;
+        }
+
+        /** Adds a header. */
+        public Builder header(String name, @Nullable String value) {
+            return header(name, value == null ? null : value.getBytes(UTF_8));
+        }
+
+        /** Adds a header. */
+        public Builder header(String name, byte @Nullable [] value) {
+            headers.add(new SimpleImmutableEntry<>(HeaderLines.name(name), value));
+            return this;
+        }
+
+        /** Sends it to this partition. Default: Kafka's choice by the key. */
+        public Builder partition(int partition) {
+            if (partition < 0) {
+                throw new IllegalArgumentException("partition is " + partition + ": it must not be negative");
+            }
+            this.partition = OptionalInt.of(partition);
+            return this;
+        }
+
+        /** Gives it a time. Default: when it is published. */
+        public Builder timestamp(Instant timestamp) {
+            this.timestamp = Optional.of(timestamp);
+            return this;
+        }
+
+        /** Returns the message. */
+        public Message build() {
+            return new Message(this);
+        }
+    }
+}

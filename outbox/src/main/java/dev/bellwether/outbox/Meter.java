@@ -1,0 +1,45 @@
+package dev.bellwether.outbox;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Counts what one shard does. Thread-safe; each figure is right, all together may be of slightly different times. */
+final class Meter {
+    final AtomicLong published = new AtomicLong();
+    final AtomicLong deleted = new AtomicLong();
+    final AtomicLong transactions = new AtomicLong();
+    final AtomicLong rewinds = new AtomicLong();
+    final AtomicLong parked = new AtomicLong();
+    final AtomicLong blocked = new AtomicLong();
+    final AtomicLong strays = new AtomicLong();
+    final AtomicLong lastNanos = new AtomicLong();
+    final AtomicLong longestNanos = new AtomicLong();
+    final AtomicLong lagMillis = new AtomicLong();
+    volatile boolean leading;
+    volatile double rate;
+
+    void transaction(int records, long nanos) {
+        published.addAndGet(records);
+        transactions.incrementAndGet();
+        lastNanos.set(nanos);
+        longestNanos.accumulateAndGet(nanos, Math::max);
+    }
+
+    RelayStats stats(InFlight inFlight) {
+        return new RelayStats(
+                leading,
+                published.get(),
+                deleted.get(),
+                rate,
+                inFlight.records(),
+                inFlight.bytes(),
+                Duration.ofMillis(lagMillis.get()),
+                transactions.get(),
+                Duration.ofNanos(lastNanos.get()),
+                Duration.ofNanos(longestNanos.get()),
+                rewinds.get(),
+                parked.get(),
+                blocked.get(),
+                strays.get());
+    }
+}

@@ -1,0 +1,305 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+
+/** An outbox in MariaDB or MySQL. */
+final class MysqlStore extends Store {
+    /*
+     * There is no lock on the counter that lasts until the end of the transaction. What lasts is the transaction, and the database lists those
+     * that run; whoever may not see the list of all (it takes the right PROCESS) gets an error that says so.
+     */
+    private static final String COLUMNS =
+            "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
+    private static final String SIZE = "COALESCE(OCTET_LENGTH(record_value), 0) + COALESCE(OCTET_LENGTH(headers), 0)";
+
+    MysqlStore(OutboxTable table) {
+        super(table);
+        if (table.layout() == OutboxTable.Layout.GOHARVEST) {
+            throw new IllegalArgumentException("the layout of goharvest exists on PostgreSQL only");
+        }
+    }
+
+    @Override
+    List<String> ddl() {
+        var ddl = new ArrayList<String>();
+        ddl.add("""
+                CREATE TABLE IF NOT EXISTS %s (
+                    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
+                    event_id char(36) NOT NULL DEFAULT (uuid()),
+                    created timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+                    topic varchar(249) NOT NULL,
+                    record_key varbinary(2000),
+                    record_value longblob,
+                    headers mediumtext,
+                    record_partition integer,
+                    record_time_ms bigint
+                ) ENGINE = InnoDB CHARACTER SET utf8mb4""".formatted(table.name()));
+        ddl.addAll(sideDdl());
+        return ddl;
+    }
+
+    @Override
+    List<String> sideDdl() {
+        return List.of("""
+                CREATE TABLE IF NOT EXISTS %s (
+                    shard integer NOT NULL PRIMARY KEY,
+                    shards integer NOT NULL,
+                    epoch bigint NOT NULL,
+                    low bigint NOT NULL,
+                    sent bigint NOT NULL,
+                    rate double NOT NULL,
+                    relay varchar(400) NOT NULL,
+                    since timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+                    seen timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+                ) ENGINE = InnoDB CHARACTER SET utf8mb4""".formatted(table.relay()), """
+                CREATE TABLE IF NOT EXISTS %s (
+                    id bigint NOT NULL PRIMARY KEY,
+                    event_id char(36) NOT NULL,
+                    created timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+                    topic varchar(249) NOT NULL,
+                    record_key varbinary(2000),
+                    record_value longblob,
+                    headers mediumtext,
+                    record_partition integer,
+                    record_time_ms bigint,
+                    parked timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+                    reason text NOT NULL
+                ) ENGINE = InnoDB CHARACTER SET utf8mb4""".formatted(table.parked()));
+    }
+
+    @Override
+    List<String> migration(Connection connection) {
+        return sideDdl();
+    }
+
+    @Override
+    void prepare(Connection connection, boolean deletes) throws SQLException {
+        connection.setAutoCommit(true);
+        // so that the delete locks the row with the epoch, which it would only read otherwise
+        connection.setTransactionIsolation(
+                deletes ? Connection.TRANSACTION_REPEATABLE_READ : Connection.TRANSACTION_READ_COMMITTED);
+    }
+
+    @Override
+    void restore(Connection connection, boolean deletes) throws SQLException {
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+    }
+
+    private String select(Wanted wanted) {
+        var mine = wanted.shards() == 1 ? "TRUE" : mine(wanted.shard(), wanted.shards());
+        return "SELECT id, event_id, CASE WHEN " + mine + " THEN topic END, record_key, CASE WHEN " + mine + " AND "
+                + SIZE + " <= " + wanted.inline() + " THEN record_value END, CASE WHEN " + mine + " AND " + SIZE
+                + " <= "
+                + wanted.inline() + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM "
+                + table.name();
+    }
+
+    private static String mine(int shard, int shards) {
+        return "(COALESCE(CRC32(record_key), ABS(id % 1000000)) % " + shards + " = " + shard + ")";
+    }
+
+    @Override
+    Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
+        var sql = new StringBuilder();
+        if (!gaps.isEmpty()) {
+            var from = gaps.from();
+            var to = gaps.to();
+            var ranges = IntStream.range(0, from.length)
+                    .mapToObj(i -> "id BETWEEN " + from[i] + " AND " + to[i])
+                    .collect(Collectors.joining(" OR "));
+            sql.append('(')
+                    .append(select(wanted))
+                    .append(" WHERE ")
+                    .append(ranges)
+                    .append(" ORDER BY id LIMIT ")
+                    .append(wanted.limit())
+                    .append(") UNION ALL ");
+        }
+        sql.append('(')
+                .append(select(wanted))
+                .append(" WHERE id > ")
+                .append(wanted.cursor())
+                .append(" ORDER BY id LIMIT ")
+                .append(wanted.limit())
+                .append(") ORDER BY 1");
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql.toString())) {
+            var late = new ArrayList<Row>();
+            var hot = new ArrayList<Row>();
+            while (result.next()) {
+                var row = row(result, wanted.inline());
+                (row.id() <= wanted.cursor() ? late : hot).add(row);
+            }
+            return new Found(late, hot);
+        }
+    }
+
+    @Override
+    List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException {
+        var wanted = new Wanted(0, 0, Long.MAX_VALUE, 0, 1);
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(select(wanted) + " WHERE id IN ("
+                        + list(deferred.stream().mapToLong(Row::id)) + ") ORDER BY id")) {
+            return rows(result, Long.MAX_VALUE);
+        }
+    }
+
+    private static String list(LongStream ids) {
+        return ids.mapToObj(Long::toString).collect(Collectors.joining(","));
+    }
+
+    @Override
+    long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
+        var mine = shards == 1 ? "" : " AND " + mine(shard, shards);
+        try (var query = connection.prepareStatement(
+                "SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?" + mine + " ORDER BY id LIMIT ?")) {
+            query.setLong(1, from);
+            query.setLong(2, cursor);
+            query.setInt(3, limit);
+            try (var result = query.executeQuery()) {
+                return numbers(result);
+            }
+        }
+    }
+
+    @Override
+    long ageMillis(Connection connection, long low) throws SQLException {
+        try (var query =
+                connection.prepareStatement("SELECT TIMESTAMPDIFF(MICROSECOND, created, CURRENT_TIMESTAMP(3)) DIV 1000"
+                        + " FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {
+            query.setLong(1, low);
+            try (var result = query.executeQuery()) {
+                return result.next() ? Math.max(0, result.getLong(1)) : 0;
+            }
+        }
+    }
+
+    @Override
+    Holders holders(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(
+                        "SELECT concat(trx_mysql_thread_id, '@', trx_started), trx_mysql_thread_id FROM information_schema.innodb_trx")) {
+            var names = new HashSet<String>();
+            var prepared = false;
+            while (result.next()) {
+                // ids change when a reader begins to write; thread and beginning do not
+                prepared |= result.getLong(2) == 0;
+                names.add(result.getString(1));
+            }
+            return new Holders(names, prepared);
+        }
+    }
+
+    @Override
+    Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
+        connection.setAutoCommit(false);
+        try (var statement = connection.createStatement()) {
+            try (var others = statement.executeQuery(
+                    "SELECT shards FROM " + table.relay() + " WHERE shards <> " + shards + " LIMIT 1")) {
+                if (others.next()) {
+                    throw new IllegalStateException(Refusals.shards(table.name(), others.getInt(1), shards));
+                }
+            }
+            try (var upsert = connection.prepareStatement(
+                    "INSERT INTO " + table.relay()
+                            + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE"
+                            + " epoch = epoch + 1, relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0")) {
+                upsert.setInt(1, shard);
+                upsert.setInt(2, shards);
+                upsert.setLong(3, -1);
+                upsert.setString(4, relay);
+                upsert.executeUpdate();
+            }
+            Tenancy tenancy;
+            try (var result =
+                    statement.executeQuery("SELECT epoch, low FROM " + table.relay() + " WHERE shard = " + shard)) {
+                result.next();
+                tenancy = new Tenancy(result.getLong(1), result.getLong(2));
+            }
+            connection.commit();
+            return tenancy;
+        } catch (SQLException | RuntimeException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    @Override
+    int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            // each row by its key: a scan, of a range even, would wait for rows that others have inserted and not yet
+            // committed
+            return statement.executeUpdate("DELETE o FROM " + table.relay() + " r STRAIGHT_JOIN JSON_TABLE('["
+                    + list(LongStream.of(ids)) + "]', '$[*]' COLUMNS (id bigint PATH '$')) gone STRAIGHT_JOIN "
+                    + table.name() + " o FORCE INDEX (PRIMARY) ON o.id = gone.id WHERE r.shard = " + shard
+                    + " AND r.epoch = " + epoch);
+        }
+    }
+
+    @Override
+    String insert() {
+        return "INSERT INTO " + table.name() + " (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?)";
+    }
+
+    @Override
+    void bind(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException {
+        bindOwn(insert, message, headers);
+    }
+
+    @Override
+    String park() {
+        return "INSERT IGNORE INTO " + table.parked() + " (reason, id, created, " + COLUMNS
+                + ") SELECT ?, id, created, " + COLUMNS + " FROM " + table.name() + " WHERE id = ?";
+    }
+
+    @Override
+    String requeue() {
+        return "INSERT INTO " + table.name() + " (created, " + COLUMNS + ") SELECT created, " + COLUMNS + " FROM "
+                + table.parked() + " WHERE id = ?";
+    }
+
+    @Override
+    String estimate() {
+        return "SELECT table_rows FROM information_schema.tables WHERE table_schema = database() AND table_name = '"
+                + table.name() + "'";
+    }
+
+    @Override
+    List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException {
+        var findings = new ArrayList<OutboxAdmin.Finding>();
+        try {
+            holders(connection);
+            findings.add(OutboxAdmin.Finding.well("running transactions can be seen"));
+        } catch (SQLException e) {
+            findings.add(
+                    new OutboxAdmin.Finding(
+                            OutboxAdmin.Severity.ERROR,
+                            "running transactions cannot be seen: " + e.getMessage(),
+                            "grant PROCESS to the relay's user: without it, it cannot tell a row that comes late from one that never will"));
+        }
+        try (var statement = connection.createStatement();
+                var result =
+                        statement.executeQuery("SELECT @@auto_increment_increment, @@innodb_flush_log_at_trx_commit")) {
+            result.next();
+            findings.add(
+                    result.getInt(2) == 1
+                            ? OutboxAdmin.Finding.well("commits are durable")
+                            : new OutboxAdmin.Finding(
+                                    OutboxAdmin.Severity.WARNING,
+                                    "innodb_flush_log_at_trx_commit is " + result.getInt(2),
+                                    "set it to 1: else a crash of the database forgets messages that were committed"));
+        }
+        return findings;
+    }
+}

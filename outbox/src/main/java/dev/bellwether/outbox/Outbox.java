@@ -1,0 +1,76 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/**
+ * Where applications put messages: into a table, within the transaction that changes their data, so that both happen or neither.
+ *
+ * <p>Thread-safe; the connection is the caller's, and so is its transaction. The one condition for order: who writes messages of one
+ * key must have been serialized before, by a lock of the row that the key stands for, or a version of it that is checked. Two
+ * transactions that write for one key at the same time have no order that anybody could keep.
+ */
+public final class Outbox {
+    private final OutboxTable table;
+    private final Supplier<Map<String, String>> context;
+    private final Map<String, Store> stores = new ConcurrentHashMap<>();
+
+    private Outbox(OutboxTable table, Supplier<Map<String, String>> context) {
+        this.table = table;
+        this.context = context;
+    }
+
+    /** Writes into this table. */
+    public static Outbox of(OutboxTable table) {
+        return new Outbox(table, Map::of);
+    }
+
+    /**
+     * Returns one that adds these headers to each message, asked for when it is written: such as {@code traceparent} and {@code
+     * tracestate} of the present span, so that the trace goes on at the consumer.
+     */
+    public Outbox withContext(Supplier<Map<String, String>> headers) {
+        return new Outbox(table, headers);
+    }
+
+    /** Writes a message, if and when the transaction of this connection commits. */
+    public void stash(Connection connection, Message message) throws SQLException {
+        stash(connection, List.of(message));
+    }
+
+    /** Writes messages in this order, in one batch. */
+    public void stash(Connection connection, Collection<Message> messages) throws SQLException {
+        if (messages.isEmpty()) {
+            return;
+        }
+        store(connection).stash(connection, inContext(messages));
+    }
+
+    private Collection<Message> inContext(Collection<Message> messages) {
+        var headers = context.get();
+        if (headers.isEmpty()) {
+            return messages;
+        }
+        var extended = new ArrayList<Message>(messages.size());
+        for (var message : messages) {
+            extended.add(message.with(headers));
+        }
+        return extended;
+    }
+
+    private Store store(Connection connection) throws SQLException {
+        var product = connection.getMetaData().getDatabaseProductName();
+        var store = stores.get(product);
+        if (store == null) {
+            store = Store.of(connection, table);
+            stores.put(product, store);
+        }
+        return store;
+    }
+}

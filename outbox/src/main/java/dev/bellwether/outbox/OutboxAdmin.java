@@ -1,0 +1,247 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.IntStream;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.admin.Admin;
+import org.jspecify.annotations.Nullable;
+
+/** What an operator asks and orders. Thread-safe; a connection is borrowed for each call. */
+public final class OutboxAdmin {
+    private static final long COUNTED = 1_000_000;
+
+    private final DataSource database;
+    private final OutboxTable table;
+
+    private OutboxAdmin(DataSource database, OutboxTable table) {
+        this.database = database;
+        this.table = table;
+    }
+
+    /** Serves this table. */
+    public static OutboxAdmin of(DataSource database, OutboxTable table) {
+        return new OutboxAdmin(database, table);
+    }
+
+    /**
+     * How an outbox stands.
+     *
+     * @param backlog rows in the table
+     * @param exact whether they were counted: no more than a million are, beyond that it is the database's estimate
+     * @param oldest for how long the first row has been there
+     * @param parked records in the parking table
+     */
+    public record State(long backlog, boolean exact, Duration oldest, long parked, List<ShardState> shards) {
+        /** Copies the list. */
+        public State {
+            shards = List.copyOf(shards);
+        }
+    }
+
+    /**
+     * How a shard stands, as its last leader wrote it down, every second.
+     *
+     * @param relay who that was
+     * @param seen when he did so last
+     * @param published records, ever
+     */
+    public record ShardState(
+            int shard, String relay, long epoch, Instant since, Instant seen, double ratePerSecond, long published) {}
+
+    /** A record that could not be published. */
+    public record ParkedRecord(long id, UUID eventId, String topic, Instant parked, String reason) {}
+
+    /** Returns how the outbox stands. */
+    public State state() throws SQLException {
+        try (var connection = database.getConnection()) {
+            var counted = number(
+                    connection,
+                    "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.name() + " LIMIT " + (COUNTED + 1)
+                            + ") AS counted");
+            var exact = counted <= COUNTED;
+            var store = Store.of(connection, table);
+            return new State(
+                    exact ? counted : Math.max(counted, number(connection, store.estimate())),
+                    exact,
+                    Duration.ofMillis(store.ageMillis(connection, Long.MIN_VALUE)),
+                    number(connection, "SELECT count(*) FROM " + table.parked()),
+                    shards(connection));
+        }
+    }
+
+    private List<ShardState> shards(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("SELECT shard, relay, epoch, since, seen, rate, sent FROM "
+                        + table.relay() + " ORDER BY shard")) {
+            var shards = new ArrayList<ShardState>();
+            while (result.next()) {
+                shards.add(new ShardState(
+                        result.getInt(1),
+                        result.getString(2),
+                        result.getLong(3),
+                        result.getTimestamp(4).toInstant(),
+                        result.getTimestamp(5).toInstant(),
+                        result.getDouble(6),
+                        result.getLong(7)));
+            }
+            return shards;
+        }
+    }
+
+    /** Returns the parked records, the oldest first, at most so many. */
+    public List<ParkedRecord> parked(int most) throws SQLException {
+        try (var connection = database.getConnection();
+                var query = connection.prepareStatement(
+                        "SELECT id, event_id, topic, parked, reason FROM " + table.parked() + " ORDER BY id LIMIT ?")) {
+            query.setInt(1, most);
+            try (var result = query.executeQuery()) {
+                var parked = new ArrayList<ParkedRecord>();
+                while (result.next()) {
+                    parked.add(new ParkedRecord(
+                            result.getLong(1),
+                            UUID.fromString(result.getString(2)),
+                            result.getString(3),
+                            result.getTimestamp(4).toInstant(),
+                            result.getString(5)));
+                }
+                return parked;
+            }
+        }
+    }
+
+    /**
+     * Puts a parked record at the end of the table, with the same event id; returns whether there was one. It comes after those of
+     * its key that were published meanwhile.
+     */
+    public boolean requeue(long id) throws SQLException {
+        try (var connection = database.getConnection()) {
+            connection.setAutoCommit(false);
+            try (var requeue = connection.prepareStatement(
+                            Store.of(connection, table).requeue());
+                    var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
+                requeue.setLong(1, id);
+                forget.setLong(1, id);
+                var found = requeue.executeUpdate() == 1 && forget.executeUpdate() == 1;
+                connection.commit();
+                return found;
+            } catch (SQLException e) {
+                connection.rollback();
+                throw e;
+            } finally {
+                connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    /**
+     * Divides the outbox into another number of shards. Relays that are set to the old number end what they do and are refused from then
+     * on: nothing is published until others come that are set to the new one.
+     *
+     * @param name of the outbox, as the relays have it
+     * @param kafka properties of Kafka's clients
+     */
+    public void divide(String name, int shards, Map<String, Object> kafka) throws SQLException {
+        var config = RelayConfig.named(name).shards(shards).build();
+        try (var connection = database.getConnection()) {
+            connection.setAutoCommit(false);
+            try (var update = connection.prepareStatement(
+                    "UPDATE " + table.relay() + " SET epoch = epoch + 1, shards = ?, low = ?")) {
+                // rows change their shard, so what was decided for one says nothing of another
+                var low = number(connection, "SELECT coalesce(min(low), 0) FROM " + table.relay());
+                var before = (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + table.relay());
+                update.setInt(1, shards);
+                update.setLong(2, low);
+                update.executeUpdate();
+                fence(config, Math.max(before, shards), kafka);
+                try (var forget =
+                        connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
+                    forget.executeUpdate();
+                }
+                connection.commit();
+            } catch (SQLException | RuntimeException e) {
+                connection.rollback();
+                throw e;
+            } finally {
+                connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    /** No producer of a relay that knows the old division writes any more, when the new one holds. */
+    private static void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
+        try (var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)))) {
+            admin.fenceProducers(
+                            IntStream.range(0, shards).mapToObj(config::seat).toList())
+                    .all()
+                    .get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the producers of the old shards could not be fenced", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while fencing", e);
+        }
+    }
+
+    /** Looks for what breaks the order, the fences or the speed. */
+    public List<Finding> examine(Optional<Map<String, Object>> kafka) throws SQLException {
+        try (var connection = database.getConnection()) {
+            var findings = new ArrayList<>(Store.of(connection, table).examine(connection));
+            if (kafka.isPresent()) {
+                findings.addAll(new KafkaDoctor(kafka.get()).examine(topics(connection)));
+            }
+            return findings;
+        }
+    }
+
+    private List<String> topics(Connection connection) throws SQLException {
+        var column = table.layout() == OutboxTable.Layout.GOHARVEST ? "kafka_topic" : "topic";
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("SELECT DISTINCT " + column + " FROM (SELECT " + column + " FROM "
+                        + table.name() + " ORDER BY id LIMIT 1000) AS first")) {
+            var topics = new ArrayList<String>();
+            while (result.next()) {
+                topics.add(result.getString(1));
+            }
+            return topics;
+        }
+    }
+
+    /**
+     * Something that an operator should know.
+     *
+     * @param remedy what to do; null if all is well
+     */
+    public record Finding(
+            Severity severity, String what, @Nullable String remedy) {
+        static Finding well(String what) {
+            return new Finding(Severity.OK, what, null);
+        }
+    }
+
+    /** How bad it is. */
+    public enum Severity {
+        /** As it should be. */
+        OK,
+        /** It costs speed, or may cost more on a bad day. */
+        WARNING,
+        /** What we promise does not hold. */
+        ERROR
+    }
+
+    private static long number(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.next() ? result.getLong(1) : 0;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.outbox.OutboxTable.Layout;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** The tables, for those who make them by their own means. */
+public final class OutboxSchema {
+    private OutboxSchema() {}
+
+    /** Returns the statements, each ended by a semicolon, that make the tables on this kind of database. Changes nothing. */
+    public static String ddl(Connection connection, OutboxTable table) throws SQLException {
+        return text(Store.of(connection, table).ddl());
+    }
+
+    /** Makes what is missing of the tables, and returns the statements that did. */
+    public static String migrate(Connection connection, OutboxTable table) throws SQLException {
+        var store = Store.of(connection, table);
+        var statements = store.migration(connection);
+        execute(connection, statements);
+        return text(statements);
+    }
+
+    /** Returns which layout the table of this name has; empty if there is none. */
+    public static Optional<Layout> layout(Connection connection, String name) throws SQLException {
+        if (!exists(connection, new OutboxTable(name, Layout.BELLWETHER).name())) {
+            return Optional.empty();
+        }
+        try (var query = connection.createStatement();
+                var result = query.executeQuery("SELECT * FROM " + name + " WHERE 1 = 0")) {
+            var columns = result.getMetaData();
+            for (var column = 1; column <= columns.getColumnCount(); column++) {
+                if (columns.getColumnName(column).equalsIgnoreCase("kafka_topic")) {
+                    return Optional.of(Layout.GOHARVEST);
+                }
+            }
+            return Optional.of(Layout.BELLWETHER);
+        }
+    }
+
+    static void create(Connection connection, Store store) throws SQLException {
+        if (exists(connection, store.table.name())
+                && exists(connection, store.table.relay())
+                && exists(connection, store.table.parked())) {
+            return;
+        }
+        execute(connection, exists(connection, store.table.name()) ? store.sideDdl() : store.ddl());
+    }
+
+    private static void execute(Connection connection, List<String> statements) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            for (var sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    private static boolean exists(Connection connection, String table) throws SQLException {
+        try (var query = connection.createStatement();
+                var result = query.executeQuery("SELECT 1 FROM " + table + " WHERE 1 = 0")) {
+            return !result.next();
+        } catch (SQLException e) {
+            if (String.valueOf(e.getSQLState()).startsWith("42")) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    private static String text(List<String> statements) {
+        return statements.stream().map(sql -> sql + ";\n").collect(Collectors.joining());
+    }
+}

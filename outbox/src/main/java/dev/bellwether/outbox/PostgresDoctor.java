@@ -1,0 +1,155 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.outbox.OutboxAdmin.Finding;
+import dev.bellwether.outbox.OutboxAdmin.Severity;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Looks at an outbox in PostgreSQL for what breaks the order, or costs speed. */
+final class PostgresDoctor {
+    private final Connection connection;
+    private final OutboxTable table;
+    private final List<Finding> findings = new ArrayList<>();
+
+    PostgresDoctor(Connection connection, OutboxTable table) {
+        this.connection = connection;
+        this.table = table;
+    }
+
+    List<Finding> examine() throws SQLException {
+        var sequence = text("SELECT pg_get_serial_sequence('" + table.name() + "', 'id')");
+        if (sequence == null) {
+            error(
+                    "column id of " + table.name() + " has no sequence of its own",
+                    "let it be a bigserial: a relay watches the lock of that sequence to tell which rows may still come");
+        } else {
+            sequence(sequence);
+        }
+        constraint();
+        transactions();
+        deadRows();
+        durability();
+        return findings;
+    }
+
+    private void sequence(String name) throws SQLException {
+        var cache = number("SELECT seqcache FROM pg_sequence WHERE seqrelid = '" + name + "'::regclass");
+        if (cache > 1) {
+            error(
+                    "sequence " + name + " has CACHE " + cache
+                            + ": sessions draw ids in advance, so that a later transaction may get a lower one",
+                    "ALTER SEQUENCE " + name + " CACHE 1, and end the sessions that have drawn");
+        } else {
+            well("sequence " + name + " has CACHE 1");
+        }
+        var increment = number("SELECT seqincrement FROM pg_sequence WHERE seqrelid = '" + name + "'::regclass");
+        if (increment != 1) {
+            error(
+                    "sequence " + name + " has INCREMENT " + increment
+                            + ": that is what pooled ids are made with, of which a later transaction may get a lower one",
+                    "ALTER SEQUENCE " + name
+                            + " INCREMENT 1, and let the database draw the ids (Hibernate: allocationSize = 1)");
+        }
+        var highest = number("SELECT coalesce(max(id), 0) FROM " + table.name());
+        var drawn = number("SELECT last_value FROM " + name);
+        if (highest > drawn) {
+            error(
+                    "there is a row with id " + highest + ", and the sequence is at " + drawn
+                            + ": ids come from elsewhere",
+                    "let the database draw the ids");
+        }
+        var low = number("SELECT coalesce(max(low), 0) FROM " + table.relay());
+        if (low > drawn) {
+            error(
+                    "rows up to id " + low + " were published, and the sequence is at " + drawn + ": it was set back",
+                    "SELECT setval('" + name + "', " + low + ")");
+        }
+    }
+
+    private void constraint() throws SQLException {
+        var indexes = number("SELECT count(*) FROM pg_index WHERE indrelid = '" + table.name() + "'::regclass");
+        if (indexes > 1) {
+            warn(
+                    table.name() + " has " + indexes + " indexes",
+                    "keep the primary key only: each index costs every insert and every delete");
+        }
+        var triggers = number("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = '" + table.name()
+                + "'::regclass");
+        if (triggers > 0) {
+            warn(
+                    table.name() + " has " + triggers + " triggers",
+                    "do without: NOTIFY, for one, lets transactions commit only one after the other");
+        }
+    }
+
+    private void transactions() throws SQLException {
+        var oldest = number("SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint"
+                + " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
+        if (oldest > 60) {
+            warn(
+                    "a transaction has been open for " + oldest + " s",
+                    "end it: until then dead rows stay, and rows that it has inserted keep those who look for them busy");
+        }
+        var prepared = number("SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()"
+                + " AND prepared < now() - interval '1 minute'");
+        if (prepared > 0) {
+            warn(prepared + " prepared transactions are older than a minute", "commit them or roll them back");
+        }
+    }
+
+    private void deadRows() throws SQLException {
+        var dead = number("SELECT coalesce(n_dead_tup, 0) FROM pg_stat_user_tables WHERE relid = '" + table.name()
+                + "'::regclass");
+        if (dead > 1_000_000) {
+            warn(
+                    dead + " dead rows",
+                    "look for what holds autovacuum up; our schema makes it start at 50,000 and lets it run at full speed");
+        }
+        var options = text(
+                "SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE oid = '" + table.name() + "'::regclass");
+        if (options == null || !options.contains("autovacuum_vacuum_scale_factor")) {
+            warn(
+                    table.name() + " is vacuumed as any table is: seldom",
+                    "ALTER TABLE " + table.name()
+                            + " SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000,"
+                            + " autovacuum_vacuum_cost_delay = 0)");
+        }
+    }
+
+    private void durability() throws SQLException {
+        if ("off".equals(text("SHOW fsync"))) {
+            error("fsync is off", "switch it on: a crash of the machine may lose messages, or the whole database");
+        }
+        if ("off".equals(text("SHOW synchronous_commit"))) {
+            warn("synchronous_commit is off", "a crash of the database may forget messages that were committed");
+        }
+    }
+
+    private void well(String what) {
+        findings.add(Finding.well(what));
+    }
+
+    private void warn(String what, String remedy) {
+        findings.add(new Finding(Severity.WARNING, what, remedy));
+    }
+
+    private void error(String what, String remedy) {
+        findings.add(new Finding(Severity.ERROR, what, remedy));
+    }
+
+    private @org.jspecify.annotations.Nullable String text(String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.next() ? result.getString(1) : null;
+        }
+    }
+
+    private long number(String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.next() ? result.getLong(1) : 0;
+        }
+    }
+}

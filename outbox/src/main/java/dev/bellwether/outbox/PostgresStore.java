@@ -1,0 +1,408 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.outbox.OutboxTable.Layout;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** An outbox in PostgreSQL, of our layout or of goharvest's. */
+final class PostgresStore extends Store {
+    private static final List<String> SETTINGS =
+            List.of("enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan");
+
+    private final Columns columns;
+
+    PostgresStore(OutboxTable table) {
+        super(table);
+        columns = table.layout() == Layout.GOHARVEST ? Columns.GOHARVEST : Columns.OWN;
+    }
+
+    /** Where a layout has what we need. */
+    private record Columns(
+            String eventId,
+            String created,
+            String topic,
+            String key,
+            String value,
+            String headers,
+            String partition,
+            String timestamp,
+            String size) {
+        static final Columns OWN = new Columns(
+                "event_id",
+                "created",
+                "topic",
+                "record_key",
+                "record_value",
+                "headers",
+                "record_partition",
+                "record_time_ms",
+                "coalesce(octet_length(record_value), 0) + coalesce(octet_length(headers), 0)::bigint");
+        /** It has no event ids: what identifies a row is made into one. */
+        static final Columns GOHARVEST = new Columns(
+                "md5(id || ':' || extract(epoch FROM create_time))::uuid",
+                "create_time",
+                "kafka_topic",
+                "convert_to(kafka_key, 'UTF8')",
+                "convert_to(kafka_value, 'UTF8')",
+                // those whose names and values do not pair up come out as a header without a name, which is refused
+                "CASE WHEN cardinality(kafka_header_keys) = 0 AND cardinality(kafka_header_values) = 0 THEN NULL"
+                        + " WHEN cardinality(kafka_header_keys) <> cardinality(kafka_header_values) THEN ': does not pair up'"
+                        + " ELSE (SELECT string_agg(n || ':: ' || translate(encode(convert_to(v, 'UTF8'), 'base64'), E'\\n', ''), E'\\n')"
+                        + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v)) END",
+                "NULL::integer",
+                "NULL::bigint",
+                "coalesce(octet_length(kafka_value), 0)::bigint");
+    }
+
+    @Override
+    List<String> ddl() {
+        var ddl = new ArrayList<String>();
+        ddl.add(table.layout() == Layout.GOHARVEST ? goharvest() : own());
+        if (table.layout() == Layout.BELLWETHER) {
+            ddl.add("ALTER TABLE " + table.name() + " ALTER COLUMN record_value SET STORAGE EXTERNAL");
+        }
+        ddl.addAll(sideDdl());
+        return ddl;
+    }
+
+    private String own() {
+        return """
+                CREATE TABLE IF NOT EXISTS %s (
+                    id bigserial PRIMARY KEY,
+                    event_id uuid NOT NULL DEFAULT gen_random_uuid(),
+                    created timestamptz NOT NULL DEFAULT clock_timestamp(),
+                    topic varchar(249) NOT NULL,
+                    record_key bytea,
+                    record_value bytea,
+                    headers text,
+                    record_partition integer,
+                    record_time_ms bigint
+                ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000,
+                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)""".formatted(table.name());
+    }
+
+    private String goharvest() {
+        return """
+                CREATE TABLE IF NOT EXISTS %s (
+                    id bigserial PRIMARY KEY,
+                    create_time timestamptz NOT NULL,
+                    kafka_topic varchar(249) NOT NULL,
+                    kafka_key varchar(100) NOT NULL,
+                    kafka_value varchar(10000),
+                    kafka_header_keys text[] NOT NULL,
+                    kafka_header_values text[] NOT NULL,
+                    leader_id uuid
+                )""".formatted(table.name());
+    }
+
+    @Override
+    List<String> sideDdl() {
+        return List.of("""
+                CREATE TABLE IF NOT EXISTS %s (
+                    shard integer PRIMARY KEY,
+                    shards integer NOT NULL,
+                    epoch bigint NOT NULL,
+                    low bigint NOT NULL,
+                    sent bigint NOT NULL,
+                    rate double precision NOT NULL,
+                    relay text NOT NULL,
+                    since timestamptz NOT NULL,
+                    seen timestamptz NOT NULL
+                )""".formatted(table.relay()), """
+                CREATE TABLE IF NOT EXISTS %s (
+                    id bigint PRIMARY KEY,
+                    event_id uuid NOT NULL,
+                    created timestamptz NOT NULL,
+                    topic text NOT NULL,
+                    record_key bytea,
+                    record_value bytea,
+                    headers text,
+                    record_partition integer,
+                    record_time_ms bigint,
+                    parked timestamptz NOT NULL,
+                    reason text NOT NULL
+                )""".formatted(table.parked()));
+    }
+
+    @Override
+    List<String> migration(Connection connection) throws SQLException {
+        return sideDdl();
+    }
+
+    @Override
+    void prepare(Connection connection, boolean deletes) throws SQLException {
+        connection.setAutoCommit(true);
+        try (var statement = connection.createStatement()) {
+            for (var setting : SETTINGS) {
+                statement.execute("SET " + setting);
+            }
+            if (deletes) {
+                // a delete that a crash undoes is a record seen again, not one lost
+                statement.execute("SET synchronous_commit = off");
+            }
+        }
+    }
+
+    @Override
+    void restore(Connection connection, boolean deletes) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            for (var setting : SETTINGS) {
+                statement.execute("RESET " + setting.substring(0, setting.indexOf(' ')));
+            }
+            if (deletes) {
+                statement.execute("RESET synchronous_commit");
+            }
+        }
+    }
+
+    /** Returns the columns; of other shards' rows the id alone. */
+    private String select(int shard, int shards) {
+        var c = columns;
+        if (shards == 1) {
+            return "SELECT id, " + c.eventId + ", " + c.topic + ", " + c.key + ", CASE WHEN " + c.size + " <= ? THEN "
+                    + c.value + " END, CASE WHEN " + c.size + " <= ? THEN " + c.headers + " END, " + c.partition + ", "
+                    + c.timestamp + ", " + c.size + " FROM " + table.name();
+        }
+        var mine = mine(shard, shards);
+        return "SELECT id, CASE WHEN " + mine + " THEN " + c.eventId + " END, CASE WHEN " + mine + " THEN " + c.topic
+                + " END, CASE WHEN " + mine + " THEN " + c.key + " END, CASE WHEN " + mine + " AND " + c.size
+                + " <= ? THEN " + c.value + " END, CASE WHEN " + mine + " AND " + c.size + " <= ? THEN " + c.headers
+                + " END, " + c.partition + ", " + c.timestamp + ", " + c.size + " FROM " + table.name();
+    }
+
+    /** Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. */
+    private String mine(int shard, int shards) {
+        var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "record_key";
+        return "(coalesce(('x' || substr(md5(" + key + "), 1, 7))::bit(28)::integer, abs(id % 1000000)) % " + shards
+                + " = " + shard + ")";
+    }
+
+    @Override
+    Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
+        var hot = select(wanted.shard(), wanted.shards()) + " WHERE id > ? ORDER BY id LIMIT ?";
+        if (gaps.isEmpty()) {
+            try (var query = connection.prepareStatement(hot)) {
+                bindHot(query, 1, wanted);
+                try (var result = query.executeQuery()) {
+                    return new Found(List.of(), rows(result, wanted.inline()));
+                }
+            }
+        }
+        /*
+         * One statement, so one snapshot: if a row behind the cursor is seen, its predecessor in a gap is, too. The gaps are
+         * joined in their order, one after the other, each in the order of its ids.
+         */
+        var late = "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
+                + select(wanted.shard(), wanted.shards())
+                + " WHERE id BETWEEN gap.a AND gap.b ORDER BY id LIMIT ?) late LIMIT ?";
+        try (var query = connection.prepareStatement("(" + late + ") UNION ALL (" + hot + ")")) {
+            var from = array(connection, gaps.from());
+            var to = array(connection, gaps.to());
+            query.setArray(1, from);
+            query.setArray(2, to);
+            query.setLong(3, wanted.inline());
+            query.setLong(4, wanted.inline());
+            query.setInt(5, wanted.limit());
+            query.setInt(6, wanted.limit());
+            bindHot(query, 7, wanted);
+            try (var result = query.executeQuery()) {
+                var lateRows = new ArrayList<Row>();
+                var hotRows = new ArrayList<Row>();
+                while (result.next()) {
+                    var row = row(result, wanted.inline());
+                    (row.id() <= wanted.cursor() ? lateRows : hotRows).add(row);
+                }
+                return new Found(lateRows, hotRows);
+            }
+        }
+    }
+
+    private static void bindHot(PreparedStatement query, int at, Wanted wanted) throws SQLException {
+        query.setLong(at, wanted.inline());
+        query.setLong(at + 1, wanted.inline());
+        query.setLong(at + 2, wanted.cursor());
+        query.setInt(at + 3, wanted.limit());
+    }
+
+    @Override
+    List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException {
+        try (var query = connection.prepareStatement(select(0, 1) + " WHERE id = ANY(?) ORDER BY id")) {
+            query.setLong(1, Long.MAX_VALUE);
+            query.setLong(2, Long.MAX_VALUE);
+            query.setArray(
+                    3, array(connection, deferred.stream().mapToLong(Row::id).toArray()));
+            try (var result = query.executeQuery()) {
+                return rows(result, Long.MAX_VALUE);
+            }
+        }
+    }
+
+    @Override
+    long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
+        var mine = shards == 1 ? "" : " AND " + mine(shard, shards);
+        try (var query = connection.prepareStatement(
+                "SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?" + mine + " ORDER BY id LIMIT ?")) {
+            query.setLong(1, from);
+            query.setLong(2, cursor);
+            query.setInt(3, limit);
+            try (var result = query.executeQuery()) {
+                return numbers(result);
+            }
+        }
+    }
+
+    @Override
+    long ageMillis(Connection connection, long low) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT (extract(epoch FROM clock_timestamp() - " + columns.created
+                + ") * 1000)::bigint FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {
+            query.setLong(1, low);
+            try (var result = query.executeQuery()) {
+                return result.next() ? Math.max(0, result.getLong(1)) : 0;
+            }
+        }
+    }
+
+    @Override
+    Holders holders(Connection connection) throws SQLException {
+        // nextval keeps this lock until the end of the transaction, be it called by a default or beforehand
+        var sql = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND mode = 'RowExclusiveLock'"
+                + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+                + " AND relation = coalesce(pg_get_serial_sequence(?, 'id'), ?)::regclass::oid";
+        try (var query = connection.prepareStatement(sql)) {
+            query.setString(1, table.name());
+            query.setString(2, table.name());
+            try (var result = query.executeQuery()) {
+                var names = new HashSet<String>();
+                var prepared = false;
+                while (result.next()) {
+                    var name = result.getString(1);
+                    prepared |= name.startsWith("-1/");
+                    names.add(name);
+                }
+                return new Holders(names, prepared);
+            }
+        }
+    }
+
+    @Override
+    Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
+        connection.setAutoCommit(false);
+        try (var patience = connection.createStatement();
+                var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
+                        + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
+                        + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
+                        + " ON CONFLICT (shard) DO UPDATE SET epoch = r.epoch + 1, relay = excluded.relay, since = now(), seen = now(), rate = 0"
+                        + " RETURNING epoch, low")) {
+            // who is frozen here must not keep others from leading
+            patience.execute("SET LOCAL idle_in_transaction_session_timeout = '5s'");
+            requireShards(connection, shards);
+            upsert.setInt(1, shard);
+            upsert.setInt(2, shards);
+            upsert.setLong(3, Long.MIN_VALUE + 1);
+            upsert.setString(4, relay);
+            Tenancy tenancy;
+            try (var result = upsert.executeQuery()) {
+                result.next();
+                tenancy = new Tenancy(result.getLong(1), result.getLong(2));
+            }
+            requireShards(connection, shards); // it may have been divided while we waited for the row
+            connection.commit();
+            return tenancy;
+        } catch (SQLException | RuntimeException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    private void requireShards(Connection connection, int shards) throws SQLException {
+        try (var others =
+                connection.prepareStatement("SELECT shards FROM " + table.relay() + " WHERE shards <> ? LIMIT 1")) {
+            others.setInt(1, shards);
+            try (var found = others.executeQuery()) {
+                if (found.next()) {
+                    throw new IllegalStateException(Refusals.shards(table.name(), found.getInt(1), shards));
+                }
+            }
+        }
+    }
+
+    @Override
+    int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException {
+        try (var delete = connection.prepareStatement("WITH ours AS (SELECT 1 FROM " + table.relay()
+                + " WHERE shard = ? AND epoch = ? FOR SHARE) DELETE FROM " + table.name()
+                + " WHERE id = ANY(?) AND EXISTS (SELECT 1 FROM ours)")) {
+            delete.setInt(1, shard);
+            delete.setLong(2, epoch);
+            delete.setArray(3, array(connection, ids));
+            return delete.executeUpdate();
+        }
+    }
+
+    @Override
+    String insert() {
+        if (table.layout() == Layout.GOHARVEST) {
+            return "INSERT INTO " + table.name() + " (create_time, kafka_topic, kafka_key, kafka_value,"
+                    + " kafka_header_keys, kafka_header_values) VALUES (clock_timestamp(), ?, ?, ?, ?, ?)";
+        }
+        return "INSERT INTO " + table.name() + " (event_id, topic, record_key, record_value, headers,"
+                + " record_partition, record_time_ms) VALUES (?::uuid, ?, ?, ?, ?, ?, ?)";
+    }
+
+    @Override
+    void bind(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException {
+        if (table.layout() == Layout.BELLWETHER) {
+            bindOwn(insert, message, headers);
+            return;
+        }
+        GoharvestInsert.bind(insert, message);
+    }
+
+    @Override
+    String park() {
+        var c = columns;
+        return "INSERT INTO " + table.parked() + " (id, event_id, created, topic, record_key, record_value, headers,"
+                + " record_partition, record_time_ms, parked, reason) SELECT id, " + c.eventId + ", " + c.created + ", "
+                + c.topic + ", " + c.key + ", " + c.value + ", " + c.headers + ", " + c.partition + ", " + c.timestamp
+                + ", now(), ? FROM " + table.name() + " WHERE id = ? ON CONFLICT (id) DO NOTHING";
+    }
+
+    @Override
+    String requeue() {
+        if (table.layout() == Layout.GOHARVEST) {
+            return "INSERT INTO " + table.name() + " (create_time, kafka_topic, kafka_key, kafka_value,"
+                    + " kafka_header_keys, kafka_header_values) SELECT created, topic, convert_from(record_key, 'UTF8'),"
+                    + " convert_from(record_value, 'UTF8'), ARRAY(SELECT split_part(l, ':: ', 1) FROM unnest(string_to_array(headers, E'\\n')) l),"
+                    + " ARRAY(SELECT convert_from(decode(split_part(l, ':: ', 2), 'base64'), 'UTF8') FROM unnest(string_to_array(headers, E'\\n')) l)"
+                    + " FROM " + table.parked() + " WHERE id = ?";
+        }
+        return "INSERT INTO " + table.name() + " (event_id, created, topic, record_key, record_value, headers,"
+                + " record_partition, record_time_ms) SELECT event_id, created, topic, record_key, record_value,"
+                + " headers, record_partition, record_time_ms FROM " + table.parked() + " WHERE id = ?";
+    }
+
+    @Override
+    String estimate() {
+        return "SELECT reltuples::bigint FROM pg_class WHERE oid = '" + table.name() + "'::regclass";
+    }
+
+    @Override
+    List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException {
+        return new PostgresDoctor(connection, table).examine();
+    }
+
+    private static Array array(Connection connection, long[] numbers) throws SQLException {
+        var boxed = new Long[numbers.length];
+        for (var i = 0; i < numbers.length; i++) {
+            boxed[i] = numbers[i];
+        }
+        return connection.createArrayOf("bigint", boxed);
+    }
+}

@@ -1,0 +1,50 @@
+package dev.bellwether.outbox;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** The properties of a relay's producer. */
+final class ProducerSettings {
+    private static final List<String> OURS = List.of(
+            "transactional.id",
+            "enable.idempotence",
+            "acks",
+            "retries",
+            "key.serializer",
+            "value.serializer",
+            "partitioner.class");
+
+    private ProducerSettings() {}
+
+    static Map<String, Object> checked(Map<String, ?> properties) {
+        for (var name : OURS) {
+            if (properties.containsKey(name)) {
+                throw new IllegalArgumentException("cannot override configuration \"" + name
+                        + "\" of a relay's producer: order and fencing hang on it; take it away");
+            }
+        }
+        return new TreeMap<>(properties);
+    }
+
+    /** Returns them all, for the producer of a shard. */
+    static Map<String, Object> of(Map<String, Object> properties, String transactionalId) {
+        var all = new TreeMap<>(properties);
+        all.put("transactional.id", transactionalId);
+        all.put("enable.idempotence", true);
+        all.put("acks", "all");
+        all.put("key.serializer", ByteArraySerializer.class);
+        all.put("value.serializer", ByteArraySerializer.class);
+        all.putIfAbsent("client.id", transactionalId);
+        all.putIfAbsent("linger.ms", 5); // a commit sends at once what is left
+        all.putIfAbsent("batch.size", 256 << 10);
+        all.putIfAbsent("compression.type", "lz4");
+        // read_committed consumers wait so long for a leader that died and has no successor
+        all.putIfAbsent("transaction.timeout.ms", 30_000);
+        // an unknown topic should not hold up the others for a minute
+        all.putIfAbsent("max.block.ms", 10_000);
+        all.putIfAbsent("reconnect.backoff.max.ms", 500);
+        return all;
+    }
+}

@@ -1,0 +1,358 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.Names;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** Settings of a relay. Immutable. */
+public final class RelayConfig {
+    private final String name;
+    private final OutboxTable table;
+    private final Map<String, Object> producer;
+    private final int shards;
+    private final Poison poison;
+    private final int maxTransactionRecords;
+    private final int maxInFlightRecords;
+    private final long maxInFlightBytes;
+    private final int readAhead;
+    private final Duration minPoll;
+    private final Duration maxPoll;
+    private final Duration backoff;
+    private final Duration maxBackoff;
+    private final Duration haltRetry;
+    private final Duration databaseTimeout;
+    private final Duration meterInterval;
+    private final Duration sweepInterval;
+    private final boolean createTables;
+    private final String eventIdHeader;
+    private final Duration lease;
+    private final Optional<String> candidate;
+    private final Consumer<RelayEvent> listener;
+
+    private RelayConfig(Builder builder) {
+        name = builder.name;
+        table = builder.table;
+        producer = builder.producer;
+        shards = builder.shards;
+        poison = builder.poison;
+        maxTransactionRecords = builder.maxTransactionRecords;
+        maxInFlightRecords = builder.maxInFlightRecords;
+        maxInFlightBytes = builder.maxInFlightBytes;
+        readAhead = builder.readAhead;
+        minPoll = builder.minPoll;
+        maxPoll = builder.maxPoll;
+        backoff = builder.backoff;
+        maxBackoff = builder.maxBackoff;
+        haltRetry = builder.haltRetry;
+        databaseTimeout = builder.databaseTimeout;
+        meterInterval = builder.meterInterval;
+        sweepInterval = builder.sweepInterval;
+        createTables = builder.createTables;
+        eventIdHeader = builder.eventIdHeader;
+        lease = builder.lease;
+        candidate = builder.candidate;
+        listener = builder.listener;
+        if (minPoll.compareTo(maxPoll) > 0) {
+            throw new IllegalArgumentException("minPoll " + minPoll + " is longer than maxPoll " + maxPoll);
+        }
+        if (backoff.compareTo(maxBackoff) > 0) {
+            throw new IllegalArgumentException("backoff " + backoff + " is longer than maxBackoff " + maxBackoff);
+        }
+    }
+
+    /**
+     * Begins with the default settings.
+     *
+     * @param name tells this outbox from all others on the same Kafka cluster: elections and transactional ids are named after it. It
+     *     must be the same for all relays of one table, and of no other.
+     */
+    public static Builder named(String name) {
+        return new Builder(Names.election(name));
+    }
+
+    /** Returns what {@link #named} was told. */
+    public String name() {
+        return name;
+    }
+
+    OutboxTable table() {
+        return table;
+    }
+
+    /** The election, and the transactional id, of a shard. */
+    String seat(int shard) {
+        return "outbox." + name + '.' + shard;
+    }
+
+    Map<String, Object> producer() {
+        return producer;
+    }
+
+    int shards() {
+        return shards;
+    }
+
+    Poison poison() {
+        return poison;
+    }
+
+    int maxTransactionRecords() {
+        return Math.min(maxTransactionRecords, maxInFlightRecords);
+    }
+
+    int maxInFlightRecords() {
+        return maxInFlightRecords;
+    }
+
+    long maxInFlightBytes() {
+        return maxInFlightBytes;
+    }
+
+    int readAhead() {
+        return readAhead;
+    }
+
+    Duration minPoll() {
+        return minPoll;
+    }
+
+    Duration maxPoll() {
+        return maxPoll;
+    }
+
+    Duration backoff() {
+        return backoff;
+    }
+
+    Duration maxBackoff() {
+        return maxBackoff;
+    }
+
+    Duration haltRetry() {
+        return haltRetry;
+    }
+
+    Duration databaseTimeout() {
+        return databaseTimeout;
+    }
+
+    Duration meterInterval() {
+        return meterInterval;
+    }
+
+    Duration sweepInterval() {
+        return sweepInterval;
+    }
+
+    boolean createTables() {
+        return createTables;
+    }
+
+    String eventIdHeader() {
+        return eventIdHeader;
+    }
+
+    Duration lease() {
+        return lease;
+    }
+
+    Optional<String> candidate() {
+        return candidate;
+    }
+
+    Consumer<RelayEvent> listener() {
+        return listener;
+    }
+
+    /** Collects settings; each setter refuses bad values, {@link #build} bad combinations. */
+    public static final class Builder {
+        private final String name;
+        private OutboxTable table = OutboxTable.named("outbox");
+        private Map<String, Object> producer = Map.of();
+        private int shards = 1;
+        private Poison poison = Poison.BLOCK_KEY;
+        private int maxTransactionRecords = 5_000;
+        private int maxInFlightRecords = 50_000;
+        private long maxInFlightBytes = 64L << 20;
+        private int readAhead = 2;
+        private Duration minPoll = Duration.ofMillis(2);
+        private Duration maxPoll = Duration.ofMillis(50);
+        private Duration backoff = Duration.ofMillis(100);
+        private Duration maxBackoff = Duration.ofSeconds(10);
+        private Duration haltRetry = Duration.ofSeconds(30);
+        private Duration databaseTimeout = Duration.ofSeconds(30);
+        private Duration meterInterval = Duration.ofSeconds(5);
+        private Duration sweepInterval = Duration.ofSeconds(1);
+        private boolean createTables = true;
+        private String eventIdHeader = "event-id";
+        private Duration lease = Duration.ofSeconds(10);
+        private Optional<String> candidate = Optional.empty();
+        private Consumer<RelayEvent> listener = event -> {};
+
+        private Builder(String name) {
+            this.name = name;
+        }
+
+        /** Relays this table. Default: {@code outbox}, of our own layout. */
+        public Builder table(OutboxTable table) {
+            this.table = table;
+            return this;
+        }
+
+        /**
+         * Gives Kafka's producer these properties. What order and fencing hang on is refused by name: {@code transactional.id},
+         * {@code enable.idempotence}, {@code acks}, serializers and partitioners.
+         */
+        public Builder producer(Map<String, ?> properties) {
+            producer = ProducerSettings.checked(properties);
+            return this;
+        }
+
+        /**
+         * Divides the keys among so many shards, each with a leader, a producer and a reader of its own. All relays of a table must
+         * say the same; one that does not is refused. Default: 1.
+         */
+        public Builder shards(int shards) {
+            if (shards < 1 || shards > 64) {
+                throw new IllegalArgumentException("shards is " + shards + ": it must lie between 1 and 64");
+            }
+            this.shards = shards;
+            return this;
+        }
+
+        /** Decides what becomes of records that can never be published. Default: {@link Poison#BLOCK_KEY}. */
+        public Builder poison(Poison poison) {
+            this.poison = poison;
+            return this;
+        }
+
+        /** Puts at most so many records into one transaction, and one read. Default: 5,000. */
+        public Builder maxTransactionRecords(int records) {
+            maxTransactionRecords = positive("maxTransactionRecords", records);
+            return this;
+        }
+
+        /** Holds at most so many records that were read and are not yet deleted, per shard. Default: 50,000. */
+        public Builder maxInFlightRecords(int records) {
+            maxInFlightRecords = positive("maxInFlightRecords", records);
+            return this;
+        }
+
+        /**
+         * Holds at most so many bytes of them, per shard; a record that is larger than that by itself goes alone. The producer's
+         * {@code buffer.memory} comes on top. Default: 64 MiB.
+         */
+        public Builder maxInFlightBytes(long bytes) {
+            if (bytes < 1024) {
+                throw new IllegalArgumentException("maxInFlightBytes is " + bytes + ": it must be at least 1024");
+            }
+            maxInFlightBytes = bytes;
+            return this;
+        }
+
+        /** Reads at most so many batches while one is being sent. Default: 2. */
+        public Builder readAhead(int batches) {
+            readAhead = positive("readAhead", batches);
+            return this;
+        }
+
+        /** Looks for new rows so often while some come. Default: 2 ms. */
+        public Builder minPoll(Duration minPoll) {
+            this.minPoll = positive("minPoll", minPoll);
+            return this;
+        }
+
+        /** Looks for new rows at least so often while none come. Default: 50 ms. */
+        public Builder maxPoll(Duration maxPoll) {
+            this.maxPoll = positive("maxPoll", maxPoll);
+            return this;
+        }
+
+        /** Waits so long after a first failure, twice as long after the next, and so on. Default: 100 ms. */
+        public Builder backoff(Duration backoff) {
+            this.backoff = positive("backoff", backoff);
+            return this;
+        }
+
+        /** Waits at most so long after a failure. Default: 10 s. */
+        public Builder maxBackoff(Duration maxBackoff) {
+            this.maxBackoff = positive("maxBackoff", maxBackoff);
+            return this;
+        }
+
+        /** Tries a halting record again after so long, and a blocked key's first. Default: 30 s. */
+        public Builder haltRetry(Duration haltRetry) {
+            this.haltRetry = positive("haltRetry", haltRetry);
+            return this;
+        }
+
+        /** Takes the database for dead when a statement has no answer for so long. Default: 30 s. */
+        public Builder databaseTimeout(Duration databaseTimeout) {
+            this.databaseTimeout = positive("databaseTimeout", databaseTimeout);
+            return this;
+        }
+
+        /** Tells {@link RelayEvent.MeterRead} so often, if records flow. Default: 5 s. */
+        public Builder meterInterval(Duration meterInterval) {
+            this.meterInterval = positive("meterInterval", meterInterval);
+            return this;
+        }
+
+        /** Looks so often for rows whose ids nobody expected any more: see {@link RelayStats#strays}. Default: 1 s. */
+        public Builder sweepInterval(Duration sweepInterval) {
+            this.sweepInterval = positive("sweepInterval", sweepInterval);
+            return this;
+        }
+
+        /** Makes missing tables. Default: true. */
+        public Builder createTables(boolean createTables) {
+            this.createTables = createTables;
+            return this;
+        }
+
+        /** Carries the event id to consumers in this header. Default: {@code event-id}. */
+        public Builder eventIdHeader(String eventIdHeader) {
+            this.eventIdHeader = HeaderLines.name(eventIdHeader);
+            return this;
+        }
+
+        /** Leads by leases of this length: so long may nobody publish after a crash. Default: 10 s. */
+        public Builder lease(Duration lease) {
+            this.lease = positive("lease", lease);
+            return this;
+        }
+
+        /** Stands under this name. Default: host, process id, time and a number. */
+        public Builder candidate(String candidate) {
+            this.candidate = Optional.of(candidate);
+            return this;
+        }
+
+        /** Tells the events to this: on the thread of the shard, which waits for it. */
+        public Builder listener(Consumer<RelayEvent> listener) {
+            this.listener = listener;
+            return this;
+        }
+
+        /** Returns the settings. */
+        public RelayConfig build() {
+            return new RelayConfig(this);
+        }
+
+        private static int positive(String name, int value) {
+            if (value < 1) {
+                throw new IllegalArgumentException(name + " is " + value + ": it must be at least 1");
+            }
+            return value;
+        }
+
+        private static Duration positive(String name, Duration value) {
+            if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
+                throw new IllegalArgumentException(name + " is " + value + ": it must lie between 1 ns and a day");
+            }
+            return value;
+        }
+    }
+}

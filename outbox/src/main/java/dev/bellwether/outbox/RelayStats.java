@@ -1,0 +1,38 @@
+package dev.bellwether.outbox;
+
+import java.time.Duration;
+
+/**
+ * Figures of one shard of one relay, since it was started.
+ *
+ * @param leading whether this relay leads the shard, and has read the table
+ * @param published records that Kafka has confirmed
+ * @param deleted rows that were deleted for it
+ * @param ratePerSecond records per second since the last {@link RelayEvent.MeterRead}
+ * @param inFlight records that were read and are not deleted
+ * @param inFlightBytes about what they take
+ * @param lag about how long the oldest row that we know of has been waiting
+ * @param transactions transactions that were committed
+ * @param lastTransaction how long the last one took
+ * @param longestTransaction how long the longest one took
+ * @param rewinds how often we began anew with rows that had been sent before
+ * @param parked records that were moved to the parking table
+ * @param blocked rows that are held back for a blocked key
+ * @param strays rows that appeared where none could be expected any more: their writers drew the id in an earlier transaction.
+ *     Their order is not promised.
+ */
+public record RelayStats(
+        boolean leading,
+        long published,
+        long deleted,
+        double ratePerSecond,
+        int inFlight,
+        long inFlightBytes,
+        Duration lag,
+        long transactions,
+        Duration lastTransaction,
+        Duration longestTransaction,
+        long rewinds,
+        long parked,
+        long blocked,
+        long strays) {}

@@ -1,0 +1,48 @@
+package dev.bellwether.outbox;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A row of the table as it was read.
+ *
+ * @param size bytes of value and headers
+ * @param deferred whether these were left in the table, for being large, and have to be fetched
+ * @param partition negative if none is given
+ * @param timestamp in milliseconds; negative if none is given
+ */
+@SuppressWarnings("ArrayRecordComponent") // nobody compares rows or writes into them
+record Row(
+        long id,
+        String eventId,
+        String topic,
+        byte @Nullable [] key,
+        byte @Nullable [] value,
+        @Nullable String headers,
+        int partition,
+        long timestamp,
+        long size,
+        boolean deferred) {
+    private static final long OVERHEAD = 200;
+
+    /** Returns about what it takes in memory. */
+    long weight() {
+        return size + OVERHEAD + (key == null ? 0 : key.length);
+    }
+
+    Row with(byte @Nullable [] fetchedValue, @Nullable String fetchedHeaders) {
+        return new Row(id, eventId, topic, key, fetchedValue, fetchedHeaders, partition, timestamp, size, false);
+    }
+
+    /** Returns whose order it belongs to; rows without a key stand for themselves. */
+    Object lane() {
+        return key == null ? (Object) id : new Lane(topic, java.nio.ByteBuffer.wrap(key));
+    }
+
+    /** A topic and a key in it. */
+    record Lane(String topic, java.nio.ByteBuffer key) {}
+
+    /** Names it for people. */
+    String describe() {
+        return "row " + id + " (event " + eventId + ", topic " + topic + ", " + size + " bytes)";
+    }
+}

@@ -1,0 +1,279 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One run of a shard's leader: from the fences to the first failure, or to the end of the mandate. Confined to the thread that opens,
+ * runs and closes it, except where a method says otherwise.
+ */
+final class Session {
+    private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+    private static final long REPORT_NANOS = 1_000_000_000;
+    private static final long NO_ROOM_NANOS = 300_000;
+
+    private final Shard shard;
+    private final Line line;
+    private final Connection reading;
+    private final Connection deleting;
+    private final Store.Tenancy tenancy;
+    private final Intake intake;
+    private final Disposal disposal;
+    private final BlockingQueue<List<Row>> batches;
+    private final InFlight inFlight;
+    private final AtomicLong disposed = new AtomicLong();
+    private final Deque<Row> waiting = new ArrayDeque<>();
+    private final Thread reader;
+    private final Thread disposer;
+    private volatile boolean ending;
+    private volatile @Nullable Exception failure;
+    private long attempted;
+
+    /** Takes over what is open; the fence in Kafka stands already. */
+    Session(Shard shard, Line line, Connection reading, Connection deleting, Store.Tenancy tenancy) {
+        this.shard = shard;
+        this.line = line;
+        this.reading = reading;
+        this.deleting = deleting;
+        this.tenancy = tenancy;
+        var config = shard.config();
+        inFlight = new InFlight(config.maxInFlightRecords(), config.maxInFlightBytes());
+        intake = new Intake(
+                shard.store(), config, shard.number(), reading, tenancy.low(), shard.judge()::holds, shard.meter());
+        disposal = new Disposal(this, deleting);
+        batches = new ArrayBlockingQueue<>(config.readAhead());
+        reader = thread(this::read, "reader");
+        disposer = thread(disposal, "disposal");
+    }
+
+    private Thread thread(Runnable run, String part) {
+        var thread = new Thread(run, shard.config().seat(shard.number()) + "-" + part);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    Store store() {
+        return shard.store();
+    }
+
+    int shard() {
+        return shard.number();
+    }
+
+    InFlight inFlight() {
+        return inFlight;
+    }
+
+    long epoch() {
+        return tenancy.epoch();
+    }
+
+    /** Looks for rows now. From any thread. */
+    void poke() {
+        LockSupport.unpark(reader);
+    }
+
+    /** Ends the session for this reason, unless there was one before. From any thread. */
+    synchronized void fail(Exception cause) {
+        if (failure == null) {
+            failure = cause;
+        }
+    }
+
+    /** From the disposal. */
+    void disposed(long[] ids, long bytes) {
+        intake.disposed(ids);
+        disposed.addAndGet(ids.length);
+        inFlight.remove(ids.length, bytes);
+        shard.meter().deleted.addAndGet(ids.length);
+        poke();
+    }
+
+    /** From the disposal. */
+    void parked(Row row, String reason) {
+        shard.meter().parked.incrementAndGet();
+        LOG.warn("outbox {}: parked {}: {}", shard.config().name(), row.describe(), reason);
+        shard.emit(new RelayEvent.Parked(shard.number(), row.id(), reason));
+    }
+
+    /** Publishes while the condition holds. */
+    void run(BooleanSupplier goOn) throws Exception {
+        reader.start();
+        disposer.start();
+        while (goOn.getAsBoolean()) {
+            var cause = failure;
+            if (cause != null) {
+                throw cause;
+            }
+            if (gather()) {
+                publish();
+            }
+        }
+    }
+
+    /** Returns whether there is something to send. */
+    private boolean gather() throws InterruptedException {
+        if (waiting.isEmpty()) {
+            var batch = batches.poll(20, TimeUnit.MILLISECONDS);
+            if (batch == null) {
+                return false;
+            }
+            waiting.addAll(batch);
+        }
+        while (waiting.size() < shard.config().maxTransactionRecords()) {
+            var batch = batches.poll();
+            if (batch == null) {
+                break;
+            }
+            waiting.addAll(batch);
+        }
+        return true;
+    }
+
+    private void publish() throws LineStoppedException, HaltedException {
+        var judge = shard.judge();
+        var slice = judge.slice(waiting, shard.config().maxTransactionRecords());
+        var rows = new ArrayList<Row>(slice.size());
+        HaltedException halt = null;
+        for (var row : slice) {
+            var reason = judge.condemns(row);
+            if (judge.holds(row)) {
+                hold(row);
+            } else if (reason.isEmpty()) {
+                rows.add(row);
+            } else if (shard.config().poison() == Poison.HALT) {
+                halt = new HaltedException(row, reason.get()); // those before it go first
+                break;
+            } else {
+                dispose(row, reason.get());
+            }
+        }
+        if (!rows.isEmpty()) {
+            var began = System.nanoTime();
+            attempted += rows.size();
+            line.send(rows);
+            shard.meter().transaction(rows.size(), System.nanoTime() - began);
+            disposal.delete(rows);
+            judge.passed(rows);
+            shard.succeeded();
+        }
+        if (halt != null) {
+            throw halt;
+        }
+    }
+
+    private void dispose(Row row, String reason) {
+        if (shard.config().poison() == Poison.PARK) {
+            disposal.park(row, reason);
+            return;
+        }
+        shard.judge().block(row);
+        hold(row);
+        LOG.warn("outbox {}: blocked the key of {}: {}", shard.config().name(), row.describe(), reason);
+        shard.emit(new RelayEvent.KeyBlocked(shard.number(), row.id(), reason));
+    }
+
+    private void hold(Row row) {
+        inFlight.remove(1, row.weight());
+        shard.meter().blocked.incrementAndGet();
+    }
+
+    private void read() {
+        var config = shard.config();
+        var wait = config.minPoll().toNanos();
+        var reportDue = System.nanoTime() + REPORT_NANOS;
+        var reported = shard.meter().published.get();
+        try {
+            while (!ending && failure == null) {
+                if (System.nanoTime() - reportDue >= 0) {
+                    reported = report(reported);
+                    reportDue = System.nanoTime() + REPORT_NANOS;
+                }
+                var room = inFlight.room();
+                if (room <= 0 || batches.remainingCapacity() == 0) {
+                    LockSupport.parkNanos(NO_ROOM_NANOS);
+                    continue;
+                }
+                var batch = intake.next(room, inFlight.byteRoom());
+                if (!batch.rows().isEmpty()) {
+                    inFlight.add(batch.rows().size(), batch.weight());
+                    batches.put(batch.rows());
+                    wait = config.minPoll().toNanos();
+                }
+                if (!batch.more()) {
+                    LockSupport.parkNanos(wait);
+                    wait = Math.min(config.maxPoll().toNanos(), wait + wait / 8 + 1);
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (SQLException | DeposedException | RuntimeException e) {
+            fail(e);
+        }
+    }
+
+    private long report(long reported) throws SQLException, DeposedException {
+        var low = intake.low();
+        var published = shard.meter().published.get();
+        shard.meter().lagMillis.set(shard.store().ageMillis(reading, low));
+        if (!shard.store()
+                .report(
+                        reading,
+                        shard.number(),
+                        epoch(),
+                        low,
+                        published - reported,
+                        (published - reported) * 1e9 / REPORT_NANOS)) {
+            throw new DeposedException(shard.number(), epoch());
+        }
+        return published;
+    }
+
+    /**
+     * Ends it. What Kafka has confirmed is deleted first, if that goes quickly.
+     *
+     * @return whether rows are left in the table that were sent
+     */
+    boolean close(boolean orderly, long drainNanos) {
+        ending = true;
+        var until = System.nanoTime() + drainNanos;
+        poke();
+        line.close(orderly);
+        disposal.finish();
+        join(disposer, until);
+        join(reader, until);
+        var left = attempted > disposed.get();
+        shard.release(reading, false, !reader.isAlive());
+        shard.release(deleting, true, !disposer.isAlive());
+        return left;
+    }
+
+    private static void join(Thread thread, long until) {
+        try {
+            var millis = (until - System.nanoTime()) / 1_000_000;
+            if (thread.isAlive() && millis > 0) {
+                thread.join(millis);
+            }
+            if (thread.isAlive()) {
+                thread.interrupt();
+                thread.join(100);
+            }
+        } catch (InterruptedException e) {
+            thread.interrupt();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

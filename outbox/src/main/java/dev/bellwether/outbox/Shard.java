@@ -1,0 +1,302 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.Producer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A shard of a relay: what it does while it leads is one session after another. Its methods say who calls them. */
+final class Shard {
+    private static final Logger LOG = LoggerFactory.getLogger(Shard.class);
+    private static final long SLICE_NANOS = 20_000_000;
+    private static final Duration LONGEST_RETRY = Duration.ofMinutes(10);
+
+    private final int number;
+    private final RelayConfig config;
+    private final DataSource database;
+    private final Function<Map<String, Object>, Producer<byte[], byte[]>> producers;
+    private final Meter meter = new Meter();
+    private final Judge judge;
+    private final String relay;
+    private final AtomicReference<@Nullable Session> session = new AtomicReference<>();
+    private volatile @Nullable Store store;
+    private volatile boolean stopping;
+    private volatile boolean leading;
+    private long backoffNanos;
+    private long retryNanos;
+
+    Shard(
+            int number,
+            RelayConfig config,
+            DataSource database,
+            Function<Map<String, Object>, Producer<byte[], byte[]>> producers,
+            Judge judge,
+            String relay) {
+        this.number = number;
+        this.config = config;
+        this.database = database;
+        this.producers = producers;
+        this.judge = judge;
+        this.relay = relay;
+    }
+
+    int number() {
+        return number;
+    }
+
+    RelayConfig config() {
+        return config;
+    }
+
+    Judge judge() {
+        return judge;
+    }
+
+    Meter meter() {
+        return meter;
+    }
+
+    Store store() {
+        var known = store;
+        if (known == null) {
+            throw new IllegalStateException("no connection yet");
+        }
+        return known;
+    }
+
+    RelayStats stats() {
+        var running = session.get();
+        return meter.stats(running == null ? new InFlight(0, 0) : running.inFlight());
+    }
+
+    void poke() {
+        var running = session.get();
+        if (running != null) {
+            running.poke();
+        }
+    }
+
+    /** Makes it end soon. */
+    void stop() {
+        stopping = true;
+    }
+
+    void emit(RelayEvent event) {
+        try {
+            config.listener().accept(event);
+        } catch (RuntimeException e) {
+            LOG.error("outbox {}: the listener threw for {}", config.name(), event, e);
+        }
+    }
+
+    /** Hears how leading ends, on the candidacy's thread for events; an orderly end is told when the work has ended. */
+    void heard(LeadershipEvent event) throws InterruptedException {
+        if (event instanceof LeadershipEvent.Revoked) {
+            while (leading) {
+                TimeUnit.NANOSECONDS.sleep(SLICE_NANOS / 20);
+            }
+            emit(new RelayEvent.LeaderRevoked(number));
+        } else if (event instanceof LeadershipEvent.Fenced) {
+            emit(new RelayEvent.LeaderFenced(number));
+        }
+    }
+
+    /** Publishes while the mandate holds: the task of the candidacy. */
+    void lead(Mandate mandate) {
+        leading = true;
+        try {
+            LOG.info("outbox {}: leads shard {} with token {}", config.name(), number, mandate.token());
+            emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
+            judge.pardon();
+            backoffNanos = 0;
+            retryNanos = config.haltRetry().toNanos();
+            while (goesOn(mandate)) {
+                session(mandate);
+            }
+        } finally {
+            meter.leading = false;
+            leading = false;
+        }
+    }
+
+    private boolean goesOn(Mandate mandate) {
+        return mandate.isValid() && !stopping && !Thread.currentThread().isInterrupted();
+    }
+
+    private void session(Mandate mandate) {
+        try {
+            var opened = open(mandate);
+            meter.blocked.set(0);
+            session.set(opened);
+            meter.leading = true;
+            emit(new RelayEvent.LeaderRefreshed(number, opened.epoch()));
+            run(opened, mandate);
+        } catch (HaltedException e) {
+            LOG.error("outbox {}: halted by {}: {}", config.name(), e.row().describe(), e.getMessage());
+            emit(new RelayEvent.Halted(number, e.row().id(), String.valueOf(e.getMessage())));
+            judge.pardon();
+            pause(config.haltRetry().toNanos(), mandate);
+        } catch (LineStoppedException e) {
+            if (judge.failed(e)) {
+                LOG.info("outbox {}: stopped at {}", config.name(), e.getMessage());
+            } else {
+                failed(e, mandate);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Exception e) {
+            failed(e, mandate);
+        }
+    }
+
+    private void run(Session opened, Mandate mandate) throws Exception {
+        var orderly = false;
+        var meterDue = new Due(config.meterInterval().toNanos());
+        var began = System.nanoTime();
+        try {
+            opened.run(() -> {
+                if (meterDue.now()) {
+                    read();
+                }
+                return goesOn(mandate) && !(judge.holdsAny() && System.nanoTime() - began > retryNanos);
+            });
+            orderly = true;
+            if (judge.holdsAny() && goesOn(mandate)) {
+                judge.pardon();
+                retryNanos = Math.min(2 * retryNanos, LONGEST_RETRY.toNanos());
+            }
+        } finally {
+            session.set(null);
+            if (opened.close(orderly, config.lease().toNanos() / 20)) {
+                meter.rewinds.incrementAndGet();
+            }
+        }
+    }
+
+    private void read() {
+        emit(new RelayEvent.MeterRead(number, stats()));
+    }
+
+    private void failed(Exception e, Mandate mandate) {
+        if (!goesOn(mandate)) {
+            return;
+        }
+        LOG.warn("outbox {}: shard {} begins anew after {}", config.name(), number, e.toString());
+        LOG.debug("which came from", e);
+        emit(new RelayEvent.Faulted(number, e));
+        backoffNanos = Math.min(
+                config.maxBackoff().toNanos(), Math.max(config.backoff().toNanos(), 2 * backoffNanos));
+        pause(backoffNanos, mandate);
+    }
+
+    /** A transaction went through. */
+    void succeeded() {
+        backoffNanos = 0;
+    }
+
+    private void pause(long nanos, Mandate mandate) {
+        var until = System.nanoTime() + nanos;
+        while (System.nanoTime() - until < 0 && goesOn(mandate)) {
+            LockSupport.parkNanos(SLICE_NANOS);
+        }
+    }
+
+    /*
+     * The order matters. First the fence in Kafka: from here on nothing of an earlier leader is appended. Then the one in the database,
+     * which waits for a delete of his that is under way, and lets none begin. Only then the table is read: it has everything that
+     * might be missing in Kafka, and it will not shrink but by us.
+     */
+    private Session open(Mandate mandate) throws SQLException {
+        var line = new Line(
+                producers.apply(ProducerSettings.of(config.producer(), config.seat(number))), config.eventIdHeader());
+        Connection reading = null;
+        Connection deleting = null;
+        try {
+            line.open();
+            mandate.ensure(); // one who comes late has fenced his successor, who will begin anew
+            reading = connect(false);
+            deleting = connect(true);
+            var tenancy = store().acquire(deleting, number, config.shards(), relay);
+            return new Session(this, line, reading, deleting, tenancy);
+        } catch (SQLException | RuntimeException e) {
+            line.close(false);
+            release(reading, false, true);
+            release(deleting, true, true);
+            throw e;
+        }
+    }
+
+    private Connection connect(boolean deletes) throws SQLException {
+        var connection = database.getConnection();
+        try {
+            connection.setNetworkTimeout(
+                    Runnable::run, (int) config.databaseTimeout().toMillis());
+            var known = store;
+            if (known == null) {
+                known = Store.of(connection, config.table());
+                if (config.createTables()) {
+                    OutboxSchema.create(connection, known);
+                }
+                store = known;
+            }
+            known.prepare(connection, deletes);
+            return connection;
+        } catch (SQLException | RuntimeException e) {
+            release(connection, deletes, false);
+            throw e;
+        }
+    }
+
+    /** Gives a connection back, or breaks it off if somebody is still at it. */
+    void release(@Nullable Connection connection, boolean deletes, boolean idle) {
+        if (connection == null) {
+            return;
+        }
+        try {
+            if (idle) {
+                store().restore(connection, deletes);
+                connection.close();
+            } else {
+                connection.abort(Runnable::run);
+            }
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("a connection was broken when it was given back", e);
+            try {
+                connection.close();
+            } catch (SQLException again) {
+                LOG.debug("and could not be closed", again);
+            }
+        }
+    }
+
+    /** Something that is due at intervals. */
+    private static final class Due {
+        private final long interval;
+        private long next;
+
+        Due(long interval) {
+            this.interval = interval;
+            next = System.nanoTime() + interval;
+        }
+
+        boolean now() {
+            var now = System.nanoTime();
+            if (now - next < 0) {
+                return false;
+            }
+            next = now + interval;
+            return true;
+        }
+    }
+}

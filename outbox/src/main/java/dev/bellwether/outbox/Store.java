@@ -1,0 +1,223 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What we say to one kind of database about one outbox. Immutable; the connection is the caller's, who may be one thread at a time. */
+abstract class Store {
+    final OutboxTable table;
+
+    Store(OutboxTable table) {
+        this.table = table;
+    }
+
+    /** Who holds the lock of the sequence. */
+    record Holders(Set<String> names, boolean prepared) {}
+
+    /** A shard's row, when a leader has made it his own. */
+    record Tenancy(long epoch, long low) {}
+
+    /**
+     * Which rows are asked for.
+     *
+     * @param inline rows with more bytes than this come without value and headers
+     */
+    record Wanted(long cursor, int limit, long inline, int shard, int shards) {}
+
+    /** Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty. */
+    record Found(List<Row> late, List<Row> hot) {}
+
+    static Store of(Connection connection, OutboxTable table) throws SQLException {
+        var product = connection.getMetaData().getDatabaseProductName();
+        return switch (product.toLowerCase(Locale.ROOT)) {
+            case "postgresql" -> new PostgresStore(table);
+            case "mysql", "mariadb" -> new MysqlStore(table);
+            default ->
+                throw new IllegalArgumentException(
+                        "an outbox lives in PostgreSQL, MariaDB or MySQL; this is " + product);
+        };
+    }
+
+    /** Returns the statements that make all tables. */
+    abstract List<String> ddl();
+
+    /** Returns the statements that make the two tables beside one that is there. */
+    abstract List<String> sideDdl();
+
+    /** Returns the statements that make an older schema into this one. */
+    abstract List<String> migration(Connection connection) throws SQLException;
+
+    /** Makes a connection fit for reading or deleting. */
+    abstract void prepare(Connection connection, boolean deletes) throws SQLException;
+
+    /** Undoes that, for the pool. */
+    abstract void restore(Connection connection, boolean deletes) throws SQLException;
+
+    /** Returns rows of the gaps, and rows behind the cursor, as one snapshot has them. */
+    abstract Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException;
+
+    /** Returns value and headers of such rows. */
+    abstract List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException;
+
+    /** Returns ids up to the cursor that belong to the shard, from a given one on. */
+    abstract long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards)
+            throws SQLException;
+
+    /** Returns who may still commit a row whose id was drawn before now. */
+    abstract Holders holders(Connection connection) throws SQLException;
+
+    /** Makes the shard ours: whoever had it before deletes nothing any more. */
+    abstract Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException;
+
+    /** Deletes rows if the shard is still ours, and returns how many. One statement: a frozen client must not hold a lock. */
+    abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;
+
+    /** Inserts statement text for a message. */
+    abstract String insert();
+
+    abstract void bind(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException;
+
+    /** Returns the reading of rows by id, for parking. */
+    abstract String park();
+
+    abstract String requeue();
+
+    /** Returns for how many milliseconds the first row behind a mark has been there; 0 if there is none. */
+    abstract long ageMillis(Connection connection, long low) throws SQLException;
+
+    /** Returns what asks for the estimated number of rows. */
+    abstract String estimate();
+
+    /** Looks for what breaks the order, or costs speed. */
+    abstract List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException;
+
+    /** Writes down how far we are, and returns whether the shard is still ours. */
+    boolean report(Connection connection, int shard, long epoch, long low, long sent, double rate) throws SQLException {
+        try (var update = connection.prepareStatement("UPDATE " + table.relay()
+                + " SET low = ?, sent = sent + ?, rate = ?, seen = CURRENT_TIMESTAMP WHERE shard = ? AND epoch = ?")) {
+            update.setLong(1, low);
+            update.setLong(2, sent);
+            update.setDouble(3, rate);
+            update.setInt(4, shard);
+            update.setLong(5, epoch);
+            return update.executeUpdate() == 1;
+        }
+    }
+
+    /** Moves a row to the parking table, if the shard is still ours; returns whether it is. */
+    boolean park(Connection connection, int shard, long epoch, Row row, String reason) throws SQLException {
+        connection.setAutoCommit(false);
+        try (var ours = connection.prepareStatement(
+                        "SELECT epoch FROM " + table.relay() + " WHERE shard = ? AND epoch = ? FOR UPDATE");
+                var park = connection.prepareStatement(park());
+                var delete = connection.prepareStatement("DELETE FROM " + table.name() + " WHERE id = ?")) {
+            ours.setInt(1, shard);
+            ours.setLong(2, epoch);
+            try (var found = ours.executeQuery()) {
+                if (!found.next()) {
+                    connection.rollback();
+                    return false;
+                }
+            }
+            park.setString(1, reason);
+            park.setLong(2, row.id());
+            park.executeUpdate();
+            delete.setLong(1, row.id());
+            delete.executeUpdate();
+            connection.commit();
+            return true;
+        } catch (SQLException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    /** Inserts messages; the transaction is the caller's. */
+    void stash(Connection connection, Collection<Message> messages) throws SQLException {
+        try (var insert = connection.prepareStatement(insert())) {
+            for (var message : messages) {
+                bind(insert, message, HeaderLines.write(message.headers()));
+                if (messages.size() == 1) {
+                    insert.executeUpdate();
+                    return;
+                }
+                insert.addBatch();
+            }
+            insert.executeBatch();
+        }
+    }
+
+    static void bindOwn(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException {
+        insert.setString(1, message.eventId().toString());
+        insert.setString(2, message.topic());
+        insert.setBytes(3, message.key());
+        insert.setBytes(4, message.value());
+        insert.setString(5, headers);
+        if (message.partition().isPresent()) {
+            insert.setInt(6, message.partition().getAsInt());
+        } else {
+            insert.setNull(6, Types.INTEGER);
+        }
+        if (message.timestamp().isPresent()) {
+            insert.setLong(7, message.timestamp().get().toEpochMilli());
+        } else {
+            insert.setNull(7, Types.BIGINT);
+        }
+    }
+
+    /** Reads the columns id, event id, topic, key, value, headers, partition, timestamp, size. */
+    static Row row(ResultSet result, long inline) throws SQLException {
+        var id = result.getLong(1);
+        var topic = result.getString(3);
+        if (topic == null) {
+            return new Row(id, "", "", null, null, null, -1, -1, 0, false);
+        }
+        var size = result.getLong(9);
+        var partition = result.getInt(7);
+        var hasPartition = !result.wasNull();
+        var timestamp = result.getLong(8);
+        var hasTimestamp = !result.wasNull();
+        return new Row(
+                id,
+                result.getString(2),
+                topic,
+                result.getBytes(4),
+                result.getBytes(5),
+                result.getString(6),
+                hasPartition ? partition : -1,
+                hasTimestamp ? timestamp : -1,
+                size,
+                size > inline);
+    }
+
+    static List<Row> rows(ResultSet result, long inline) throws SQLException {
+        var rows = new ArrayList<Row>();
+        while (result.next()) {
+            rows.add(row(result, inline));
+        }
+        return rows;
+    }
+
+    static long[] numbers(ResultSet result) throws SQLException {
+        var numbers = new long[64];
+        var count = 0;
+        while (result.next()) {
+            if (count == numbers.length) {
+                numbers = java.util.Arrays.copyOf(numbers, count * 2);
+            }
+            numbers[count++] = result.getLong(1);
+        }
+        return java.util.Arrays.copyOf(numbers, count);
+    }
+}

@@ -1,0 +1,77 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class MariaDbTest {
+
+    @Test
+    void concurrentWritersAreReadInOrderAndLateRowsKeepTheirPlace() throws Exception {
+        try (var stage = new RelayStage(
+                        Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(true);
+                var slow = stage.connect()) {
+            slow.setAutoCommit(false);
+            Outbox.of(stage.table)
+                    .stash(
+                            slow,
+                            Message.to(stage.topic)
+                                    .key("slow")
+                                    .value("0")
+                                    .header("h", "v")
+                                    .build());
+            stage.relay(more -> more.sweepInterval(Duration.ofHours(1)).poison(Poison.PARK));
+            var written = new Writers(stage.database, stage.table, stage.topic, 10).write(4, 500, 6);
+            Eventually.eventually(
+                    "the quick are read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(written));
+            slow.commit();
+            stage.stash(Writers.numbered(stage.topic, "slow", 1, 3));
+            stage.stash(List.of(Message.to(stage.topic).key("bad").partition(99).build()));
+            written.put("slow", 3);
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(written));
+            assertThat(reader.ledger().faults(written)).isEmpty();
+            stage.awaitEmpty();
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            assertThat(admin.parked(10)).hasSize(1);
+            assertThat(admin.state().backlog()).isZero();
+            assertThat(admin.examine(java.util.Optional.of(Map.of("bootstrap.servers", stage.bootstrap))))
+                    .noneMatch(finding -> finding.severity() == OutboxAdmin.Severity.ERROR);
+            assertThat(reader.records())
+                    .anyMatch(record -> Reader.header(record, "h").equals("v"));
+        }
+    }
+
+    @Test
+    void formerLeaderDeletesNothingAndThePresentOneWaitsForNobody() throws Exception {
+        try (var stage = new RelayStage(
+                        Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                var slow = stage.connect();
+                var connection = stage.connect()) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 2));
+            slow.setAutoCommit(false);
+            Outbox.of(stage.table).stash(slow, Message.of(stage.topic, "slow", "0"));
+            var store = Store.of(connection, stage.table);
+            store.prepare(connection, true);
+            try (var statement = connection.createStatement()) {
+                statement.execute("SET SESSION innodb_lock_wait_timeout = 1"); // who waits, fails
+            }
+            var first = store.acquire(connection, 0, 1, "first");
+            var second = store.acquire(connection, 0, 1, "second");
+            assertThat(second.epoch()).isEqualTo(first.epoch() + 1);
+            assertThat(store.delete(connection, 0, first.epoch(), new long[] {1, 2}))
+                    .isZero();
+            assertThat(store.delete(connection, 0, second.epoch(), new long[] {1, 2}))
+                    .isEqualTo(2);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.common.config.ConfigResource;
+import org.junit.jupiter.api.Test;
+
+class PoisonTest {
+    private static final int KEYS = 3;
+    private static final String TOO_LARGE = new Random(7)
+            .ints(5_000, 33, 127)
+            .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+            .toString(); // which does not compress
+
+    @Test
+    void recordThatBrokersFindTooLargeIsParkedWhereverItStands() throws Exception {
+        try (var stage = new RelayStage()) {
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 1, Map.of("max.message.bytes", "3000"));
+            var written = new HashMap<String, Integer>();
+            var poison = new ArrayList<Message>();
+            var messages = new ArrayList<Message>();
+            // one poison in each group of five, at each place of it
+            for (var group = 0; group < 5; group++) {
+                for (var place = 0; place < 5; place++) {
+                    if (place == group) {
+                        var bad = Message.of(small, "bad", TOO_LARGE);
+                        poison.add(bad);
+                        messages.add(bad);
+                    }
+                    var key = "k" + place % KEYS;
+                    messages.add(Message.of(small, key, Integer.toString(written.merge(key, 1, Integer::sum) - 1)));
+                }
+            }
+            stage.stash(messages);
+            stage.relay(more -> more.poison(Poison.PARK));
+            try (var reader = new Reader(stage.bootstrap, false, small)) {
+                stage.awaitEmpty();
+                Eventually.eventually(
+                        "all others are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(written));
+                assertThat(reader.ledger().faults(written)).isEmpty();
+                var admin = OutboxAdmin.of(stage.database, stage.table);
+                var parked = admin.parked(100);
+                assertThat(parked.stream()
+                                .map(OutboxAdmin.ParkedRecord::eventId)
+                                .toList())
+                        .isEqualTo(poison.stream().map(Message::eventId).toList());
+                assertThat(parked).allSatisfy(one -> assertThat(one.reason()).contains("TooLarge"));
+                allowLarge(stage.bootstrap, small);
+                assertThat(admin.requeue(parked.get(0).id())).isTrue();
+                assertThat(admin.requeue(parked.get(0).id())).isFalse();
+                Eventually.eventually(
+                        "it is read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().records().stream()
+                                .anyMatch(record -> Reader.header(record, "event-id")
+                                        .equals(poison.get(0).eventId().toString())));
+                assertThat(admin.state().parked()).isEqualTo(poison.size() - 1);
+            }
+        }
+    }
+
+    private static void allowLarge(String bootstrap, String topic) throws Exception {
+        try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", bootstrap))) {
+            admin.incrementalAlterConfigs(Map.of(
+                            new ConfigResource(ConfigResource.Type.TOPIC, topic),
+                            List.of(new AlterConfigOp(
+                                    new ConfigEntry("max.message.bytes", "100000"), AlterConfigOp.OpType.SET))))
+                    .all()
+                    .get();
+        }
+    }
+
+    @Test
+    void recordThatFailsItsWholeRequestIsFoundAmongInnocentOnes() throws Exception {
+        try (var stage = new RelayStage()) {
+            var compacted = Servers.fresh("compacted");
+            // which takes no record without a key, and refuses all that come with one
+            Servers.topic(stage.bootstrap, compacted, 1, Map.of("cleanup.policy", "compact"));
+            var messages = Writers.numbered(compacted, "k", 0, 40);
+            messages.add(23, Message.to(compacted).value("no key").build());
+            messages.add(7, Message.to(compacted).value("no key").build());
+            stage.stash(messages);
+            stage.relay(more -> more.poison(Poison.PARK));
+            try (var reader = new Reader(stage.bootstrap, true, compacted)) {
+                stage.awaitEmpty();
+                Eventually.eventually(
+                        "all others are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(Map.of("k", 40)));
+                assertThat(reader.ledger().faults(Map.of("k", 40))).isEmpty();
+                assertThat(OutboxAdmin.of(stage.database, stage.table).parked(100))
+                        .hasSize(2);
+            }
+        }
+    }
+
+    @Test
+    void blockedKeyWaitsForItsTopicAndOthersFlow() throws Exception {
+        try (var stage = new RelayStage()) {
+            var later = Servers.fresh("later");
+            var messages = new ArrayList<Message>();
+            messages.addAll(Writers.numbered(stage.topic, "before", 0, 5));
+            messages.addAll(Writers.numbered(later, "waits", 0, 5));
+            messages.addAll(Writers.numbered(stage.topic, "after", 0, 5));
+            stage.stash(messages);
+            var relay = stage.relay(more -> more.haltRetry(Duration.ofSeconds(2))
+                    .producer(Map.of("bootstrap.servers", stage.bootstrap, "max.block.ms", 1_000)));
+            try (var reader = stage.reader(true)) {
+                var written = Map.of("before", 5, "after", 5);
+                Eventually.eventually(
+                        "the others are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(written));
+                assertThat(stage.await(RelayEvent.KeyBlocked.class).reason()).contains("does not exist");
+                Eventually.eventually("those that wait are left", RelayStage.PATIENCE, () -> stage.left() == 5);
+                stage.stash(Writers.numbered(stage.topic, "after", 5, 10));
+                Eventually.eventually(
+                        "new ones are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(Map.of("after", 10)));
+                assertThat(relay.stats().get(0).blocked()).isBetween(0L, 5L);
+            }
+            Servers.topic(stage.bootstrap, later, 1, Map.of());
+            try (var reader = new Reader(stage.bootstrap, true, later)) {
+                Eventually.eventually(
+                        "those that waited are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(Map.of("waits", 5)));
+                assertThat(reader.ledger().faults(Map.of("waits", 5))).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void haltStopsAllUntilTheRecordIsGone() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true)) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 3));
+            stage.execute("INSERT INTO " + stage.table.name() + " (topic, record_key, headers) VALUES ('" + stage.topic
+                    + "', 'bad'::bytea, ': a header without a name')");
+            stage.stash(Writers.numbered(stage.topic, "k", 3, 6));
+            stage.relay(more -> more.poison(Poison.HALT).haltRetry(Duration.ofMillis(300)));
+            var halted = stage.await(RelayEvent.Halted.class);
+            assertThat(halted.reason()).contains("no name");
+            Eventually.eventually(
+                    "what stands before it is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 3)));
+            Eventually.eventually("the rest is left", RelayStage.PATIENCE, () -> stage.left() == 4);
+            stage.execute("DELETE FROM " + stage.table.name() + " WHERE id = " + halted.id());
+            Eventually.eventually(
+                    "the rest is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 6)));
+            assertThat(reader.ledger().faults(Map.of("k", 6))).isEmpty();
+        }
+    }
+
+    @Test
+    void partitionThatDoesNotExistIsPoison() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.stash(
+                    Message.to(stage.topic).key("k").value("x").partition(99).build(),
+                    Message.of(stage.topic, "other", "0"));
+            stage.relay(more -> more.poison(Poison.PARK)
+                    .producer(Map.of("bootstrap.servers", stage.bootstrap, "max.block.ms", 1_000)));
+            stage.awaitEmpty();
+            assertThat(stage.await(RelayEvent.Parked.class).reason()).contains("none of them is 99");
+            assertThat(OutboxAdmin.of(stage.database, stage.table).parked(10).stream()
+                            .map(OutboxAdmin.ParkedRecord::topic)
+                            .collect(Collectors.toList()))
+                    .containsExactly(stage.topic);
+        }
+    }
+}

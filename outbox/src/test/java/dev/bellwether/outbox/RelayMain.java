@@ -1,0 +1,63 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.kafka.KafkaElections;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A relay in a process of its own, with its election on the brokers, which sends itself a signal at a given call of its producer.
+ * Ends when its input does.
+ */
+final class RelayMain {
+    private RelayMain() {}
+
+    /** Takes the database, the brokers, the name of outbox and table, the signal, "before" or "after", a method, and which call of it. */
+    public static void main(String[] args) throws Exception {
+        var database = Servers.dataSource(args[0]);
+        var bootstrap = args[1];
+        var name = args[2];
+        var signal = args[3];
+        var before = args[4].equals("before");
+        var method = args[5];
+        var left = new AtomicInteger(Integer.parseInt(args[6]));
+        var config = RelayConfig.named(name)
+                .table(OutboxTable.named(name))
+                .producer(Map.of("bootstrap.servers", bootstrap))
+                .maxTransactionRecords(50)
+                .lease(Duration.ofSeconds(2))
+                .backoff(Duration.ofMillis(20))
+                .listener(event -> System.out.println(event.getClass().getSimpleName()))
+                .build();
+        var fault = new FaultyProducer.Fault() {
+            @Override
+            public void before(String called) {
+                if (before) {
+                    at(called);
+                }
+            }
+
+            @Override
+            public void after(String called) {
+                if (!before) {
+                    at(called);
+                }
+            }
+
+            private void at(String called) {
+                if (called.equals(method) && left.decrementAndGet() == 0) {
+                    System.out.println(signal);
+                    System.out.flush();
+                    Undertaker.signal(signal, ProcessHandle.current().pid());
+                }
+            }
+        };
+        try (var elections = KafkaElections.using(Map.of("bootstrap.servers", bootstrap));
+                var relay = OutboxRelay.start(
+                        database, config, elections, false, properties -> FaultyProducer.of(properties, fault))) {
+            while (System.in.read() >= 0) {
+                relay.poke();
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+
+/** A table, a topic, elections, and relays between them. Confined to a test. */
+final class RelayStage implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    final String name = Servers.fresh("outbox");
+    final OutboxTable table;
+    final String topic = Servers.fresh("topic");
+    final DataSource database;
+    final String bootstrap;
+    final List<RelayEvent> events = new CopyOnWriteArrayList<>();
+    private final Elections elections = Elections.connect("memory:" + name);
+    private final List<OutboxRelay> relays = new ArrayList<>();
+
+    RelayStage() throws SQLException {
+        this(OutboxTable.Layout.BELLWETHER);
+    }
+
+    RelayStage(OutboxTable.Layout layout) throws SQLException {
+        this(Servers.dataSource(PostgresServer.shared().uri()), layout);
+    }
+
+    RelayStage(DataSource database, OutboxTable.Layout layout) throws SQLException {
+        this.database = database;
+        bootstrap = Servers.brokers().bootstrap();
+        table = new OutboxTable(name, layout);
+        try (var connection = database.getConnection()) {
+            OutboxSchema.create(connection, Store.of(connection, table));
+        }
+        Servers.topic(bootstrap, topic, 3, Map.of());
+    }
+
+    RelayConfig config(UnaryOperator<RelayConfig.Builder> more) {
+        return more.apply(RelayConfig.named(name)
+                        .table(table)
+                        .producer(Map.of("bootstrap.servers", bootstrap, "max.block.ms", 5_000))
+                        .lease(Duration.ofSeconds(20))
+                        .backoff(Duration.ofMillis(10))
+                        .listener(events::add))
+                .build();
+    }
+
+    OutboxRelay relay() {
+        return relay(more -> more);
+    }
+
+    OutboxRelay relay(UnaryOperator<RelayConfig.Builder> more) {
+        return relay(more, KafkaProducer::new);
+    }
+
+    OutboxRelay relay(
+            UnaryOperator<RelayConfig.Builder> more,
+            Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
+        var relay = OutboxRelay.start(database, config(more), elections, false, producers);
+        relays.add(relay);
+        return relay;
+    }
+
+    Elections elections() {
+        return elections;
+    }
+
+    void stash(Message... messages) throws SQLException {
+        stash(List.of(messages));
+    }
+
+    void stash(Collection<Message> messages) throws SQLException {
+        try (var connection = database.getConnection()) {
+            connection.setAutoCommit(false);
+            Outbox.of(table).stash(connection, messages);
+            connection.commit();
+        }
+    }
+
+    Reader reader(boolean committedOnly) {
+        return new Reader(bootstrap, committedOnly, topic);
+    }
+
+    long number(String sql) {
+        try (var connection = database.getConnection();
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            return result.getLong(1);
+        } catch (SQLException e) {
+            throw new IllegalStateException(sql, e);
+        }
+    }
+
+    void execute(String sql) throws SQLException {
+        try (var connection = database.getConnection();
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    Connection connect() throws SQLException {
+        return database.getConnection();
+    }
+
+    long left() {
+        return number("SELECT count(*) FROM " + table.name());
+    }
+
+    void awaitEmpty() {
+        Eventually.eventually("the table is empty", PATIENCE, () -> left() == 0);
+    }
+
+    <E extends RelayEvent> E await(Class<E> kind) {
+        return Eventually.eventually(
+                "a " + kind.getSimpleName(),
+                PATIENCE,
+                () -> events.stream().filter(kind::isInstance).map(kind::cast).findFirst());
+    }
+
+    @Override
+    public void close() {
+        relays.forEach(OutboxRelay::close);
+        elections.close();
+    }
+}

@@ -1,0 +1,94 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.jspecify.annotations.Nullable;
+
+/** The broker and names that tests share. */
+final class Servers {
+    private static final AtomicInteger SERIAL = new AtomicInteger();
+    private static @Nullable KafkaBrokers brokers; // ends with this JVM
+
+    private Servers() {}
+
+    static synchronized KafkaBrokers brokers() {
+        if (brokers == null) {
+            brokers = KafkaBrokers.start(1);
+        }
+        return brokers;
+    }
+
+    /** Returns a name that nobody has used. */
+    static String fresh(String beginning) {
+        return beginning + "_" + ProcessHandle.current().pid() + "_" + SERIAL.incrementAndGet();
+    }
+
+    static void topic(String bootstrap, String topic, int partitions, Map<String, String> settings) {
+        try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", bootstrap))) {
+            admin.createTopics(
+                            List.of(new NewTopic(topic, Optional.of(partitions), Optional.empty()).configs(settings)))
+                    .all()
+                    .get();
+        } catch (InterruptedException | java.util.concurrent.ExecutionException e) {
+            throw new IllegalStateException("no topic " + topic, e);
+        }
+    }
+
+    /** Connections to what a URI names. */
+    static DataSource dataSource(String uri) {
+        return new DataSource() {
+            @Override
+            public Connection getConnection() throws SQLException {
+                return DriverManager.getConnection(uri);
+            }
+
+            @Override
+            public Connection getConnection(String username, String password) throws SQLException {
+                return DriverManager.getConnection(uri, username, password);
+            }
+
+            @Override
+            public @Nullable PrintWriter getLogWriter() {
+                return null;
+            }
+
+            @Override
+            public void setLogWriter(@Nullable PrintWriter out) {}
+
+            @Override
+            public void setLoginTimeout(int seconds) {}
+
+            @Override
+            public int getLoginTimeout() {
+                return 0;
+            }
+
+            @Override
+            public Logger getParentLogger() throws SQLFeatureNotSupportedException {
+                throw new SQLFeatureNotSupportedException();
+            }
+
+            @Override
+            public <T> T unwrap(Class<T> iface) throws SQLException {
+                throw new SQLException("no wrapper");
+            }
+
+            @Override
+            public boolean isWrapperFor(Class<?> iface) {
+                return false;
+            }
+        };
+    }
+}

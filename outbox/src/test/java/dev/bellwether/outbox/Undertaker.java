@@ -1,0 +1,37 @@
+package dev.bellwether.outbox;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/**
+ * Sees to it that a server does not outlive this JVM, even if that is killed: a shell that waits for the end of a pipe, which
+ * the system closes, and then kills the one process.
+ */
+final class Undertaker {
+    private Undertaker() {}
+
+    /** Returns the shell; to destroy it is to let the server live. */
+    static Process watch(long pid) {
+        try {
+            return new ProcessBuilder("sh", "-c", "read never; kill -CONT " + pid + "; kill -9 " + pid)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+        } catch (IOException e) {
+            throw new UncheckedIOException("no shell to watch over process " + pid, e);
+        }
+    }
+
+    static void signal(String signal, long pid) {
+        try {
+            new ProcessBuilder("kill", "-" + signal, Long.toString(pid))
+                    .redirectErrorStream(true)
+                    .start()
+                    .waitFor();
+        } catch (IOException e) {
+            throw new UncheckedIOException("could not send " + signal + " to " + pid, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

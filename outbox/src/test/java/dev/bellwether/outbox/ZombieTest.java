@@ -1,0 +1,168 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.UnaryOperator;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.junit.jupiter.api.Test;
+
+/** A leader that is held up at the worst moment, while another takes over; then it goes on, and still believes to lead. */
+class ZombieTest {
+    private static final int NUMBERS = 100;
+
+    @Test
+    void whatAZombieHasSentIsNeverCommitted() throws Exception {
+        assertThat(zombieCommitsLate(properties -> properties)).isEmpty();
+    }
+
+    @Test
+    void checkerCatchesAZombieThatNobodyHasFenced() throws Exception {
+        assertThat(zombieCommitsLate(properties -> {
+                    var unfenced = new HashMap<>(properties);
+                    unfenced.put("transactional.id", UUID.randomUUID().toString());
+                    return unfenced;
+                }))
+                .singleElement()
+                .asString()
+                .contains("stale tail");
+    }
+
+    /** Returns what a reader of committed records complains of. */
+    private static List<String> zombieCommitsLate(UnaryOperator<Map<String, Object>> producerProperties)
+            throws Exception {
+        var held = new Hold("commitTransaction", true);
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true);
+                var elsewhere = Elections.connect("memory:" + stage.name + "-elsewhere")) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, NUMBERS));
+            var config = stage.config(more -> more.maxTransactionRecords(20));
+            var zombie = OutboxRelay.start(
+                    stage.database,
+                    config,
+                    elsewhere,
+                    false,
+                    properties -> FaultyProducer.of(producerProperties.apply(properties), held));
+            held.reached.await();
+            stage.relay(more -> more, properties -> new KafkaProducer<>(producerProperties.apply(properties)));
+            stage.awaitEmpty();
+            held.goOn.countDown();
+            Eventually.eventually(
+                    "the zombie notices",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream().anyMatch(RelayEvent.Faulted.class::isInstance));
+            zombie.close();
+            stage.stash(Writers.numbered(stage.topic, "other", 0, 1));
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("other", 1))
+                            && reader.ledger().records() > NUMBERS);
+            return reader.ledger().faults(Map.of("k", NUMBERS, "other", 1));
+        }
+    }
+
+    @Test
+    void zombieDeletesNothingThatItsSuccessorHasBegunToSendAgain() throws Exception {
+        // Without the epoch, the zombie would delete rows 20 to 99 while the topic ends with 19; the next leader would
+        // find nothing.
+        var zombieHeld = new Hold("commitTransaction", false);
+        var successorHeld = new Hold("beginTransaction", true, 2);
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true);
+                var elsewhere = Elections.connect("memory:" + stage.name + "-elsewhere");
+                var yetElsewhere = Elections.connect("memory:" + stage.name + "-yet-elsewhere")) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, NUMBERS));
+            var relays = new ArrayList<OutboxRelay>();
+            relays.add(OutboxRelay.start(
+                    stage.database,
+                    stage.config(more -> more),
+                    elsewhere,
+                    false,
+                    properties -> FaultyProducer.of(properties, zombieHeld)));
+            zombieHeld.reached.await();
+            relays.add(OutboxRelay.start(
+                    stage.database,
+                    stage.config(more -> more.maxTransactionRecords(20)),
+                    yetElsewhere,
+                    false,
+                    properties -> FaultyProducer.of(properties, successorHeld)));
+            successorHeld.reached.await();
+            Eventually.eventually(
+                    "the successor deletes what it sent", RelayStage.PATIENCE, () -> stage.left() == NUMBERS - 20);
+            zombieHeld.goOn.countDown();
+            Eventually.eventually(
+                    "the zombie notices",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream()
+                            .filter(RelayEvent.Faulted.class::isInstance)
+                            .map(RelayEvent.Faulted.class::cast)
+                            .anyMatch(event -> event.cause() instanceof DeposedException));
+            relays.get(0).close();
+            var closing = new Thread(relays.get(1)::close);
+            closing.start();
+            stage.relay();
+            stage.awaitEmpty();
+            successorHeld.goOn.countDown();
+            closing.join();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().records() >= 2 * NUMBERS);
+            assertThat(reader.ledger().faults(Map.of("k", NUMBERS))).isEmpty();
+        }
+    }
+
+    /** Stops a producer at a call, once, until it may go on. */
+    private static final class Hold implements FaultyProducer.Fault {
+        final CountDownLatch reached = new CountDownLatch(1);
+        final CountDownLatch goOn = new CountDownLatch(1);
+        private final String method;
+        private final boolean before;
+        private int countdown;
+
+        Hold(String method, boolean before) {
+            this(method, before, 1);
+        }
+
+        Hold(String method, boolean before, int countdown) {
+            this.method = method;
+            this.before = before;
+            this.countdown = countdown;
+        }
+
+        @Override
+        public void before(String called) {
+            if (before) {
+                hold(called);
+            }
+        }
+
+        @Override
+        public void after(String called) {
+            if (!before) {
+                hold(called);
+            }
+        }
+
+        private void hold(String called) {
+            if (!called.equals(method) || --countdown != 0) {
+                return;
+            }
+            reached.countDown();
+            try {
+                goOn.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}
