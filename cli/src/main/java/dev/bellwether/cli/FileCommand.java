@@ -1,0 +1,141 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.LeadershipEvent;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code bellwether file} */
+@Command(
+        name = "file",
+        header = "Keep a file fresh while leading, for scripts and cron.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        description = {
+            "Stands for the election and, while it leads, keeps rewriting FILE, each time in one step; when it leads no more,"
+                    + " the file is gone. With --check, tells whether the file is there and its writer leads still: the"
+                    + " file says until when, and nobody is asked. A file whose writer was killed or frozen is too old when"
+                    + " its mandate is over."
+        },
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether file /run/nightly.leader nightly &",
+            "  17 3 * * *  bellwether file --check /run/nightly.leader && ./report.sh      # in a crontab",
+            "",
+            "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Else: 0 ended by Ctrl-C or",
+            "SIGTERM, after handing over; 1 the file cannot be written, or the election has ended; 4 the backend",
+            "does not answer."
+        })
+final class FileCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Mixin
+    private final Target target;
+
+    @Parameters(index = "0", paramLabel = "FILE", description = "The file.")
+    private Path file = Path.of("");
+
+    @Parameters(index = "1", arity = "0..1", paramLabel = "ELECTION", description = "Its name.")
+    private Optional<String> election = Optional.empty();
+
+    @Option(names = "--check", description = "Only look at the file.")
+    private boolean check;
+
+    @Option(
+            names = "--lease",
+            paramLabel = "TIME",
+            description =
+                    "Hold the seat for so long after each renewal; bounds how old a file --check takes. Default: 10s.")
+    private Duration lease = Duration.ofSeconds(10);
+
+    @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
+    private Optional<String> id = Optional.empty();
+
+    @Option(
+            names = "--for",
+            paramLabel = "TIME",
+            description = "Hand over and end after so long. Default: stand for ever.")
+    private Optional<Duration> limit = Optional.empty();
+
+    FileCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        var fresh = new FreshFile(file);
+        if (check) {
+            var why = fresh.check();
+            if (!why.isEmpty()) {
+                around.err().println("bellwether: " + why);
+            }
+            return why.isEmpty() ? ExitCode.OK : ExitCode.NOBODY_LEADS;
+        }
+        var name = Target.checked(
+                election.orElseThrow(() -> new UsageException("name an election to stand for, or say --check")));
+        if (!Files.isDirectory(
+                Optional.ofNullable(file.toAbsolutePath().getParent()).orElse(file))) {
+            throw new UsageException("the folder of " + file + " does not exist");
+        }
+        fresh.remove(); // what an earlier one may have left behind
+        return stand(name, fresh);
+    }
+
+    private int stand(String name, FreshFile fresh) throws IOException, InterruptedException {
+        var over = new CountDownLatch(1);
+        var settings = CandidacyConfig.builder().lease(lease).listener(event -> {
+            if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
+                fresh.remove(); // in order, the seat passes on when this has returned
+            } else if (event instanceof LeadershipEvent.Ended || event instanceof LeadershipEvent.Failed) {
+                over.countDown();
+            }
+        });
+        id.ifPresent(settings::candidate);
+        var config = settings.build();
+        var interval = config.renewInterval().dividedBy(4);
+        var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
+        try (var elections = target.connect();
+                var candidacy = elections.stand(name, config)) {
+            var hook = new Thread(elections::close, "bellwether-hand-over");
+            Runtime.getRuntime().addShutdownHook(hook);
+            try {
+                while (System.nanoTime() - end < 0) {
+                    var mandate = candidacy.await(interval);
+                    if (mandate.isPresent()) {
+                        fresh.write(mandate.get());
+                    }
+                    if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
+                        around.err().println("bellwether: " + name + ": the election has ended");
+                        return ExitCode.FAILED;
+                    }
+                }
+            } finally {
+                removeQuietly(hook);
+            }
+        } finally {
+            fresh.remove();
+        }
+        return ExitCode.OK;
+    }
+
+    private static void removeQuietly(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            Thread.onSpinWait(); // it is running already
+        }
+    }
+}

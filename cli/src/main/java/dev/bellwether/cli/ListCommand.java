@@ -1,0 +1,86 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.Election;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code bellwether ls} */
+@Command(
+        name = "ls",
+        aliases = "list",
+        header = "List the elections, with who leads each.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether ls",
+            "  bellwether ls --json | jq -r '.elections[] | select(.leader == null) | .election'",
+            "      names of the elections that nobody leads"
+        })
+final class ListCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Mixin
+    private final Target target;
+
+    @Option(names = "--json", description = "Print one JSON document.")
+    private boolean json;
+
+    ListCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    @Override
+    public Integer call() {
+        var found = new LinkedHashMap<String, Election.State>();
+        try (var elections = target.connect()) {
+            for (var name : elections.list()) {
+                found.put(name, elections.election(name).state());
+            }
+        }
+        if (json) {
+            around.out().println(document(found));
+        } else if (found.isEmpty()) {
+            around.err().println("No elections yet. Begin one: bellwether run NAME -- COMMAND");
+        } else {
+            table(found).forEach(around.out()::println);
+        }
+        return ExitCode.OK;
+    }
+
+    private static String document(Map<String, Election.State> found) {
+        return Json.object(json -> {
+            json.writeArrayFieldStart("elections");
+            for (var one : found.entrySet()) {
+                json.writeStartObject();
+                json.writeStringField("election", one.getKey());
+                Json.leader(json, one.getValue().leader());
+                json.writeBooleanField("ended", one.getValue().ended());
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+        });
+    }
+
+    private List<String> table(Map<String, Election.State> found) {
+        var now = Instant.now();
+        var rows = new ArrayList<List<String>>();
+        rows.add(List.of("ELECTION", "TOKEN", "FOR", "LEADER"));
+        found.forEach((name, state) -> rows.add(state.leader()
+                .map(one -> List.of(name, Long.toString(one.token()), Text.age(one.since(), now), one.candidate()))
+                .orElse(List.of(name, "-", "-", state.ended() ? "(ended)" : "(nobody)"))));
+        var lines = Text.columns(rows);
+        lines.set(0, new Paint(around.colours()).strong(lines.get(0)));
+        return lines;
+    }
+}

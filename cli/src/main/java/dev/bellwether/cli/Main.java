@@ -1,0 +1,196 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.PrintWriter;
+import java.nio.charset.Charset;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** Where the {@code bellwether} command begins. */
+public final class Main {
+    private Main() {}
+
+    /** Runs the command and exits with its code. */
+    public static void main(String[] args) {
+        if (args.length == 1 && (args[0].equals("--version") || args[0].equals("-V"))) {
+            System.out.println(Version.line()); // the one that people and scripts wait for
+            return;
+        }
+        if (Arrays.asList(args).contains("--verbose")) {
+            System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
+        }
+        var around = surroundings();
+        var code = run(around, args);
+        around.out().flush();
+        around.err().flush();
+        System.exit(code);
+    }
+
+    /** Runs the command in the given surroundings, and returns its exit code. */
+    static int run(Surroundings around, String... args) {
+        var secrets = new Secrets(List.of(args), around.environment());
+        var line = commandLine(around);
+        line.setParameterExceptionHandler((e, arguments) -> misused(e, around, secrets));
+        line.setExecutionExceptionHandler((e, at, parsed) -> failed(e, around, secrets, parsed, at));
+        return line.execute(helpful(args));
+    }
+
+    /** Takes {@code help VERB} for {@code VERB --help}. */
+    private static String[] helpful(String[] args) {
+        if (args.length == 0 || !args[0].equals("help")) {
+            return args;
+        }
+        return args.length == 1 ? new String[] {"--help"} : new String[] {args[1], "--help"};
+    }
+
+    private static CommandLine outbox(Surroundings around) {
+        return new CommandLine(new OutboxCommand(around)).addSubcommand(new PumpCommand(around));
+    }
+
+    /** Puts the verbs together. */
+    static CommandLine commandLine(Surroundings around) {
+        var line = new CommandLine(new Bellwether())
+                .addSubcommand(new RunCommand(around))
+                .addSubcommand(new FileCommand(around))
+                .addSubcommand(new ListCommand(around))
+                .addSubcommand(new ShowCommand(around))
+                .addSubcommand(new WatchCommand(around))
+                .addSubcommand(new StandDownCommand(around))
+                .addSubcommand(new EndCommand(around))
+                .addSubcommand(new DeleteCommand(around))
+                .addSubcommand(new SchemaCommand(around))
+                .addSubcommand(new ReapCommand(around))
+                .addSubcommand(outbox(around))
+                .addSubcommand(new DemoCommand(around))
+                .addSubcommand(new DemoCandidate(around))
+                .addSubcommand(new CompletionCommand(around));
+        line.registerConverter(Duration.class, new Durations());
+        line.setCaseInsensitiveEnumValuesAllowed(true);
+        line.setOut(around.out());
+        line.setErr(around.err());
+        line.setUsageHelpWidth(100);
+        line.setColorScheme(CommandLine.Help.defaultColorScheme(around.colours() ? Ansi.ON : Ansi.OFF));
+        return line;
+    }
+
+    private static int misused(ParameterException e, Surroundings around, Secrets secrets) {
+        var at = e.getCommandLine();
+        var name = at.getCommandSpec().qualifiedName();
+        if (e instanceof MissingParameterException && at.getParent() == null) {
+            at.usage(around.err());
+            return ExitCode.USAGE;
+        }
+        tell(around, secrets.hide(String.valueOf(e.getMessage())));
+        if (e instanceof UnmatchedArgumentException unmatched) {
+            hints(unmatched, at).forEach(around.err()::println);
+        }
+        around.err().println("See " + name + " --help");
+        return ExitCode.USAGE;
+    }
+
+    private static List<String> hints(UnmatchedArgumentException e, CommandLine at) {
+        var first = e.getUnmatched().get(0);
+        if (at.getCommand() instanceof RunCommand && first.startsWith("-")) {
+            return List.of("Options of the command itself come after --, as in: bellwether run nightly -- ls -l");
+        }
+        if (!first.startsWith("-") && first.indexOf(':') > 0) {
+            return List.of("A backend is named with --on URI, or by the variable BELLWETHER_ON");
+        }
+        return e.getSuggestions().stream()
+                .limit(1)
+                .map(other -> "Did you mean " + other + "?")
+                .toList();
+    }
+
+    private static int failed(
+            Exception e, Surroundings around, Secrets secrets, CommandLine.ParseResult parsed, CommandLine at) {
+        around.out().flush();
+        var message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+        tell(around, secrets.hide(message));
+        if (parsed.expandedArgs().contains("--verbose")) {
+            around.err().println(secrets.hide(trace(e)));
+        }
+        if (e instanceof UsageException) {
+            return ExitCode.USAGE;
+        }
+        if (at.getCommand() instanceof RunCommand) {
+            return ExitCode.RUN_FAILED;
+        }
+        if (e instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
+        return e instanceof UnavailableException ? ExitCode.UNAVAILABLE : ExitCode.FAILED;
+    }
+
+    /**
+     * Returns one line for each exception in the chain, with where it came from when it is not one of ours. What a driver says is
+     * left out: it may have cut a password out of the URI in a way that nobody recognises; our own messages quote it as far as is safe.
+     */
+    private static String trace(Throwable e) {
+        var text = new StringBuilder();
+        for (Throwable one = e; one != null; one = one.getCause()) {
+            if (one instanceof ElectionException || one instanceof UsageException) {
+                text.append("  ").append(one).append('\n');
+            } else {
+                text.append("  ").append(one.getClass().getName()).append('\n');
+                for (var frame : one.getStackTrace()) {
+                    text.append("      at ").append(frame).append('\n');
+                }
+            }
+        }
+        return text.toString().stripTrailing();
+    }
+
+    private static void tell(Surroundings around, String message) {
+        around.err().println(new Paint(around.errColours()).bad("bellwether:") + " " + message);
+    }
+
+    /** The launcher says which streams are terminals, since Java 17 cannot; without it, none are. */
+    private static Surroundings surroundings() {
+        var terminals = System.getProperty("bellwether.terminals", "");
+        return new Surroundings(
+                System.getenv(),
+                new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset())),
+                writer(FileDescriptor.out),
+                writer(FileDescriptor.err),
+                terminals.contains("0"),
+                terminals.contains("1"),
+                terminals.contains("2"),
+                false);
+    }
+
+    private static PrintWriter writer(FileDescriptor descriptor) {
+        return new PrintWriter(
+                new OutputStreamWriter(new FileOutputStream(descriptor), Charset.defaultCharset()), true);
+    }
+
+    /** What the build wrote down. */
+    static final class Version implements CommandLine.IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            return new String[] {line()};
+        }
+
+        static String line() {
+            try (var in = Main.class.getResourceAsStream("version.properties")) {
+                var text = in == null ? "" : new String(in.readAllBytes(), Charset.forName("UTF-8"));
+                return "bellwether " + text.substring(text.indexOf('=') + 1).strip();
+            } catch (IOException e) {
+                return "bellwether";
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.Election;
+import dev.bellwether.Leader;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** An operator's order to an election, given when somebody has said yes. */
+abstract class OrderCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Mixin
+    private final Target target;
+
+    @Parameters(paramLabel = "ELECTION", description = "Its name.")
+    private String election = "";
+
+    @Option(
+            names = {"-y", "--yes"},
+            description = "Do not ask. Without it, and without a terminal to ask on, nothing is done.")
+    private boolean yes;
+
+    @Option(names = "--json", description = "Print one JSON document.")
+    private boolean json;
+
+    OrderCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    /** Returns the question to ask. */
+    abstract String question(String election, Optional<Leader> leader);
+
+    /** Gives the order; returns false if there was nobody to order. */
+    abstract boolean give(Election election);
+
+    /** Returns what was done, in words. */
+    abstract String done(String election, Optional<Leader> leader);
+
+    @Override
+    public final Integer call() {
+        Target.checked(election);
+        if (!yes && (json || !around.inIsTerminal() || !around.outIsTerminal())) {
+            throw new UsageException("this asks before it does anything, and there is "
+                    + (json ? "no asking with --json" : "no terminal to ask on") + ": add --yes");
+        }
+        try (var elections = target.connect()) {
+            var seat = elections.election(election);
+            var leader = seat.leader();
+            if (!yes && !around.confirm(question(election, leader))) {
+                around.err().println("Nothing was done.");
+                return ExitCode.FAILED;
+            }
+            var given = give(seat);
+            if (json) {
+                around.out().println(Json.object(json -> {
+                    json.writeStringField("election", election);
+                    json.writeBooleanField("done", given);
+                    Json.leader(json, leader);
+                }));
+            } else {
+                around.out().println(given ? done(election, leader) : "Nobody leads \"" + election + "\".");
+            }
+            return given ? ExitCode.OK : ExitCode.NOBODY_LEADS;
+        }
+    }
+
+    static String nameOf(Optional<Leader> leader) {
+        return leader.map(one -> one.candidate() + " (token " + one.token() + ")")
+                .orElse("nobody");
+    }
+}

@@ -1,0 +1,218 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.outbox.OutboxAdmin;
+import dev.bellwether.outbox.OutboxSchema;
+import dev.bellwether.outbox.OutboxTable;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code bellwether outbox}: what an operator of an outbox does. */
+@Command(
+        name = "outbox",
+        header = "Make, watch and examine an outbox.",
+        synopsisHeading = "%nUsage: ",
+        synopsisSubcommandLabel = "VERB",
+        commandListHeading = "%nVerbs:%n",
+        optionListHeading = "%nOptions:%n",
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether outbox status --db 'jdbc:postgresql://db/app?user=ops'",
+            "  bellwether outbox doctor --db 'jdbc:postgresql://db/app?user=ops' --kafka broker:9092"
+        })
+final class OutboxCommand implements Runnable {
+    private final Surroundings around;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    OutboxCommand(Surroundings around) {
+        this.around = around;
+    }
+
+    @Override
+    public void run() {
+        if (spec != null) {
+            throw new MissingParameterException(spec.commandLine(), spec.args(), "a verb is missing");
+        }
+    }
+
+    /** Which outbox. */
+    static final class At {
+        @Option(
+                names = "--db",
+                paramLabel = "URI",
+                description = "The database, such as jdbc:postgresql://db/app. Default: BELLWETHER_OUTBOX.")
+        private Optional<String> db = Optional.empty();
+
+        @Option(
+                names = "--table",
+                paramLabel = "NAME",
+                defaultValue = "outbox",
+                description = "The table. Default: outbox.")
+        private String table = "outbox";
+
+        @Option(
+                names = "--layout",
+                paramLabel = "LAYOUT",
+                description = "bellwether or goharvest. Default: what the table has; bellwether if there is none.")
+        private Optional<OutboxTable.Layout> layout = Optional.empty();
+
+        JdbcSource database(Surroundings around) {
+            return JdbcSource.of(db.or(() -> around.variable("BELLWETHER_OUTBOX"))
+                    .orElseThrow(() -> new UsageException("which database? Name it with --db jdbc:...")));
+        }
+
+        OutboxTable table(JdbcSource database) {
+            var known = layout.or(() -> database.use(connection -> OutboxSchema.layout(connection, table)));
+            return new OutboxTable(table, known.orElse(OutboxTable.Layout.BELLWETHER));
+        }
+    }
+
+    @Command(name = "schema", description = "Print the SQL that makes the tables.")
+    int schema(@picocli.CommandLine.Mixin At at) {
+        var database = at.database(around);
+        var table = at.table(database);
+        String sql = database.use(connection -> OutboxSchema.ddl(connection, table));
+        around.out().print(sql);
+        return ExitCode.OK;
+    }
+
+    @Command(name = "migrate", description = "Make what is missing beside the table, and print it.")
+    int migrate(@picocli.CommandLine.Mixin At at) {
+        var database = at.database(around);
+        var table = at.table(database);
+        String sql = database.use(connection -> OutboxSchema.migrate(connection, table));
+        around.out().print(sql);
+        return ExitCode.OK;
+    }
+
+    @Command(name = "status", description = "Show backlog, age, rate, leaders and parked records.")
+    int status(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json) {
+        var database = at.database(around);
+        var state = asked(
+                database, () -> OutboxAdmin.of(database, at.table(database)).state());
+        around.out().print(json ? document(state) + "\n" : table(state));
+        return ExitCode.OK;
+    }
+
+    @Command(
+            name = "doctor",
+            description = "Look for what breaks the order, the fences or the speed; 1 if something does.")
+    int doctor(
+            @picocli.CommandLine.Mixin At at,
+            @Option(names = "--kafka", paramLabel = "HOST:PORT", description = "Look at these brokers, too.") @Nullable
+                    String kafka) {
+        var database = at.database(around);
+        Optional<Map<String, Object>> brokers =
+                Optional.ofNullable(kafka).map(servers -> Map.of("bootstrap.servers", servers));
+        var findings = asked(
+                database, () -> OutboxAdmin.of(database, at.table(database)).examine(brokers));
+        for (var finding : findings) {
+            around.out().println(finding.severity() + ": " + finding.what());
+            if (finding.remedy() != null) {
+                around.out().println("    " + finding.remedy());
+            }
+        }
+        return findings.stream().anyMatch(finding -> finding.severity() == OutboxAdmin.Severity.ERROR)
+                ? ExitCode.FAILED
+                : ExitCode.OK;
+    }
+
+    @Command(name = "parked", description = "List the parked records.")
+    int parked(@picocli.CommandLine.Mixin At at) {
+        var database = at.database(around);
+        for (var record : asked(
+                database, () -> OutboxAdmin.of(database, at.table(database)).parked(1_000))) {
+            around.out()
+                    .println(record.id() + "  " + record.parked() + "  " + record.eventId() + "  " + record.topic()
+                            + "  " + record.reason());
+        }
+        return ExitCode.OK;
+    }
+
+    @Command(
+            name = "requeue",
+            description =
+                    "Put parked records at the end of the table: they come after those of their keys published since.")
+    int requeue(@picocli.CommandLine.Mixin At at, @Parameters(paramLabel = "ID", arity = "1..*") List<Long> ids) {
+        var database = at.database(around);
+        var missing = 0;
+        for (var id : ids) {
+            if (!asked(
+                    database, () -> OutboxAdmin.of(database, at.table(database)).requeue(id))) {
+                around.err().println("bellwether: no parked record " + id);
+                missing++;
+            }
+        }
+        return missing == 0 ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    private interface Question<T> {
+        T ask() throws SQLException;
+    }
+
+    private static <T> T asked(JdbcSource database, Question<T> question) {
+        try {
+            return question.ask();
+        } catch (SQLException e) {
+            throw database.failed(e);
+        }
+    }
+
+    private static String table(OutboxAdmin.State state) {
+        var now = Instant.now();
+        var text = new StringBuilder();
+        text.append("backlog  ")
+                .append(state.exact() ? "" : "about ")
+                .append(state.backlog())
+                .append('\n');
+        text.append("oldest   ").append(Durations.show(state.oldest())).append('\n');
+        text.append("parked   ").append(state.parked()).append('\n');
+        var rows = new ArrayList<List<String>>();
+        rows.add(List.of("SHARD", "LEADER", "FOR", "SEEN", "RATE", "PUBLISHED"));
+        for (var shard : state.shards()) {
+            rows.add(List.of(
+                    Integer.toString(shard.shard()),
+                    shard.relay(),
+                    Text.age(shard.since(), now),
+                    Text.age(shard.seen(), now) + " ago",
+                    Math.round(shard.ratePerSecond()) + "/s",
+                    Long.toString(shard.published())));
+        }
+        Text.columns(rows).forEach(line -> text.append(line).append('\n'));
+        return text.toString();
+    }
+
+    private static String document(OutboxAdmin.State state) {
+        return Json.object(json -> {
+            json.writeNumberField("backlog", state.backlog());
+            json.writeBooleanField("exact", state.exact());
+            json.writeNumberField("oldestMillis", state.oldest().toMillis());
+            json.writeNumberField("parked", state.parked());
+            json.writeArrayFieldStart("shards");
+            for (var shard : state.shards()) {
+                json.writeStartObject();
+                json.writeNumberField("shard", shard.shard());
+                json.writeStringField("leader", shard.relay());
+                json.writeNumberField("epoch", shard.epoch());
+                json.writeStringField("since", shard.since().toString());
+                json.writeStringField("seen", shard.seen().toString());
+                json.writeNumberField("rate", shard.ratePerSecond());
+                json.writeNumberField("published", shard.published());
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+        });
+    }
+}

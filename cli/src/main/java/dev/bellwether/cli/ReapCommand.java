@@ -1,0 +1,101 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.Elections;
+import dev.bellwether.kafka.KafkaElections;
+import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.outbox.OutboxSchema;
+import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.RelayEvent;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code bellwether reap} */
+@Command(
+        name = "reap",
+        header = "Publish the records of an outbox to Kafka, as goharvest's reaper did.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        description =
+                "Takes a reaper.yaml as it is, and says which of its keys have lost their meaning. Of all that run"
+                        + " with the same leaderGroupID one leads; the others stand by.",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {"  bellwether reap -f reaper.yaml"})
+final class ReapCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Option(
+            names = {"-f", "--file"},
+            paramLabel = "FILE",
+            required = true,
+            description = "The file.")
+    private Path file = Path.of("reaper.yaml");
+
+    @Option(names = "--for", paramLabel = "TIME", description = "End after so long. Default: never.")
+    private Optional<Duration> time = Optional.empty();
+
+    ReapCommand(Surroundings around) {
+        this.around = around;
+    }
+
+    @Override
+    public Integer call() {
+        var reaper = ReaperFile.read(file);
+        var database = JdbcSource.of(reaper.dataSource());
+        var layout = database.use(connection -> OutboxSchema.layout(connection, reaper.table()))
+                .orElse(OutboxTable.Layout.GOHARVEST);
+        var config = reaper.config()
+                .table(new OutboxTable(reaper.table(), layout))
+                .listener(this::tell)
+                .build();
+        reaper.warnings().forEach(warning -> around.err().println("bellwether: warning: " + warning));
+        var told = new CountDownLatch(1);
+        var handedOver = new CountDownLatch(1);
+        var hook = new Thread(() -> {
+            told.countDown();
+            await(handedOver, Duration.ofMinutes(1));
+        });
+        Runtime.getRuntime().addShutdownHook(hook);
+        try (var elections = elections(reaper);
+                var relay = OutboxRelay.start(database, config, elections)) {
+            await(told, time.orElse(Duration.ofDays(36_500)));
+            relay.poke();
+        } finally {
+            handedOver.countDown();
+        }
+        return ExitCode.OK;
+    }
+
+    private static Elections elections(ReaperFile reaper) {
+        if (reaper.on().isPresent()) {
+            return Elections.connect(reaper.on().get());
+        }
+        var properties = new TreeMap<>(reaper.kafka());
+        properties.keySet().retainAll(AdminClientConfig.configNames());
+        properties.keySet().removeIf(name -> name.equals("client.id") || name.equals("retries"));
+        reaper.leaderTopic().ifPresent(topic -> properties.put("topic", topic));
+        return KafkaElections.using(properties);
+    }
+
+    private static void await(CountDownLatch latch, Duration most) {
+        try {
+            latch.await(most.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void tell(RelayEvent event) {
+        around.out().println(event);
+        around.out().flush();
+    }
+}

@@ -1,0 +1,54 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.ConnectUri;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Takes secrets out of messages: those of every URI that the command line, or BELLWETHER_ON, may hold, wherever it stands,
+ * since somebody who forgets {@code --on} has typed the password all the same. Immutable.
+ */
+final class Secrets {
+    private static final String HIDDEN = "***";
+
+    private final List<ConnectUri> uris = new ArrayList<>();
+    private final List<String> suspects = new ArrayList<>();
+
+    Secrets(List<String> arguments, Map<String, String> environment) {
+        for (var argument : arguments) {
+            add(argument);
+            if (argument.startsWith("-") && argument.indexOf('=') > 0) {
+                add(argument.substring(argument.indexOf('=') + 1));
+            }
+        }
+        add(environment.getOrDefault("BELLWETHER_ON", ""));
+    }
+
+    /** Returns the message without secrets. */
+    String hide(String message) {
+        var hidden = message;
+        for (var text : suspects) {
+            hidden = hidden.replace(text, text.substring(0, text.indexOf(':') + 1) + HIDDEN);
+        }
+        for (var uri : uris) {
+            hidden = uri.redact(hidden);
+        }
+        return hidden;
+    }
+
+    private void add(String text) {
+        if (text.indexOf(':') < 0 && text.indexOf('@') < 0) {
+            return;
+        }
+        try {
+            uris.add(ConnectUri.parse(text));
+        } catch (ElectionException e) {
+            suspects.add(text); // it cannot be taken apart
+        }
+        if (text.indexOf('@') >= 0 || text.indexOf('=') >= 0) {
+            suspects.add(text); // quoted as it was typed, it may show a secret in a place where nobody expects one
+        }
+    }
+}

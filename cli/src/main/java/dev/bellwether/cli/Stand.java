@@ -1,0 +1,200 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.Cause;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
+import dev.bellwether.Mandate;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One candidacy of {@code bellwether run}: starts the command when it leads, ends it when it does no more, and tells what came
+ * of it.
+ *
+ * <p>Its events come one at a time; an outcome may be taken by another thread.
+ */
+final class Stand implements LeadershipListener {
+    private final Keeper.Job job;
+    private final Duration feedInterval;
+    private final Consumer<String> say;
+    private final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
+    private final AtomicReference<@Nullable Keeper> keeper = new AtomicReference<>();
+    private volatile long idleSinceNanos = System.nanoTime();
+    private final boolean again;
+    private volatile boolean leaving;
+    private boolean lost; // confined to the events
+
+    /** What came of a term. */
+    sealed interface Outcome {}
+
+    /** The command ended by itself. */
+    record Exited(int code) implements Outcome {}
+
+    /** The seat was lost, and the command ended for that. */
+    record Lost(String why, boolean standsAgain) implements Outcome {}
+
+    /** The election is over. */
+    record Over() implements Outcome {}
+
+    /** Something is broken that standing again would not mend. */
+    record Broken(String why) implements Outcome {}
+
+    /** Tells of standing by after a loss only if it will stand again. */
+    Stand(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say) {
+        this.again = again;
+        this.job = job;
+        this.feedInterval = feedInterval;
+        this.say = say;
+    }
+
+    /** Returns the next outcome, or null if there is none within this time. */
+    @Nullable
+    Outcome next(Duration within) throws InterruptedException {
+        return outcomes.poll(within.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** Returns for how long no command has been running. */
+    Duration idle() {
+        return isRunning() ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - idleSinceNanos);
+    }
+
+    boolean isRunning() {
+        return keeper.get() != null;
+    }
+
+    /** Starts nothing any more: what ends from now on ends because we leave. */
+    void leaving() {
+        leaving = true;
+    }
+
+    @Override
+    public void onEvent(LeadershipEvent event) throws Exception {
+        // sealed, but Java 17 has no switch over types
+        if (event instanceof LeadershipEvent.Acquired acquired) {
+            lead(acquired.mandate());
+        } else if (event instanceof LeadershipEvent.Revoked revoked) {
+            end(revoked.cause(), false);
+        } else if (event instanceof LeadershipEvent.Fenced fenced) {
+            end(fenced.cause(), fenced.cause() == Cause.REPLACED || fenced.cause() == Cause.EXPIRED);
+        } else if (event instanceof LeadershipEvent.Following following && (again || !lost)) {
+            say.accept(following
+                    .leader()
+                    .map(leader -> "standing by; leader: " + leader)
+                    .orElse("standing by; nobody leads"));
+        } else if (event instanceof LeadershipEvent.Ended) {
+            stop();
+            outcomes.add(new Over());
+        } else if (event instanceof LeadershipEvent.Failed failed) {
+            stop();
+            outcomes.add(new Broken(String.valueOf(failed.error().getMessage())));
+        }
+    }
+
+    private void lead(Mandate mandate) throws InterruptedException {
+        if (leaving) {
+            return;
+        }
+        var present = keeper.get();
+        if (present != null) {
+            say.accept("leading again, token " + mandate.token() + ": SIG"
+                    + job.tell().orElseThrow().won() + " sent");
+            present.won(mandate);
+            return;
+        }
+        var environment = new HashMap<>(job.environment());
+        environment.put("BELLWETHER_ELECTION", mandate.election());
+        environment.put("BELLWETHER_CANDIDATE", mandate.candidate());
+        environment.put("BELLWETHER_TOKEN", Long.toString(mandate.token()));
+        say.accept("leading, token " + mandate.token() + ": starting "
+                + job.command().get(0));
+        try {
+            var started = Keeper.start(
+                    new Keeper.Job(job.command(), environment, job.grace(), job.margin(), job.tell()),
+                    mandate,
+                    feedInterval);
+            keeper.set(started);
+            var unused = started.ended().whenComplete((ended, error) -> commandEnded(started, ended, error));
+        } catch (IOException e) {
+            outcomes.add(new Broken("the command cannot be started: " + e.getMessage()));
+        }
+    }
+
+    private void end(Cause cause, boolean atOnce) throws InterruptedException {
+        var present = keeper.get();
+        if (present == null) {
+            return; // it has ended already
+        }
+        var why = wordsFor(cause);
+        lost = job.tell().isEmpty();
+        if (job.tell().isPresent() && !leaving) {
+            present.lost();
+            say.accept("leading no more (" + why + "): SIG" + job.tell().get().lost() + " sent");
+            idleSinceNanos = System.nanoTime();
+            if (!atOnce && cause != Cause.PAUSED && cause != Cause.UNREACHABLE) {
+                // The seat is handed over when we return, and the command has no way to say that it has finished.
+                TimeUnit.NANOSECONDS.sleep(job.grace().toNanos());
+            }
+            return;
+        }
+        say.accept("leading no more (" + why + "): ending the command");
+        if (atOnce) {
+            present.kill();
+        } else {
+            present.down();
+        }
+        if (cause != Cause.ENDED && cause != Cause.FAILED) { // what follows on these says more
+            outcomes.add(new Lost(why, true));
+        }
+    }
+
+    /** Ends a command that stays, when there is no more to come. */
+    private void stop() {
+        var present = keeper.get();
+        if (present != null) {
+            leaving = true;
+            present.down();
+        }
+    }
+
+    private void commandEnded(Keeper which, Keeper.@Nullable Ended ended, @Nullable Throwable error) {
+        idleSinceNanos = System.nanoTime();
+        keeper.compareAndSet(which, null);
+        if (leaving) {
+            return;
+        }
+        if (ended == null) {
+            outcomes.add(new Broken("the end of the command could not be made sure of: " + error));
+            return;
+        }
+        switch (ended.why()) {
+            case "ended" -> outcomes.add(new Exited(ended.code()));
+            case "expired" -> outcomes.add(new Lost("its time ran out before it was extended", false));
+            case "asked" -> outcomes.add(new Lost("the watchdog was told to end", false));
+            case "ordered" -> {} // whoever ordered it tells
+            default ->
+                outcomes.add(new Broken(
+                        "the watchdog of the command failed (" + ended.why() + "), so the command was killed"));
+        }
+    }
+
+    private static String wordsFor(Cause cause) {
+        return switch (cause) {
+            case RESIGNED -> "handing over";
+            case REVOKED_BY_OPERATOR -> "an operator ordered it to stand down";
+            case REPLACED -> "somebody else leads";
+            case UNREACHABLE -> "the backend did not answer in time";
+            case PAUSED -> "this process was paused for too long";
+            case EXPIRED -> "the lease ran out";
+            case UNPULSED -> "it was not pulsed in time";
+            case ENDED -> "the election has ended";
+            case FAILED -> "it failed";
+        };
+    }
+}

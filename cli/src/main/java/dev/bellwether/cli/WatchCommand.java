@@ -1,0 +1,166 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.Election;
+import dev.bellwether.Elections;
+import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code bellwether watch} */
+@Command(
+        name = "watch",
+        header = "Watch who leads, live.",
+        description =
+                "On a terminal, a table that is kept up to date, with the last changes under it; elsewhere one line per"
+                        + " change.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether watch                          all elections, also those that come later",
+            "  bellwether watch billing | tee changes.log",
+            "  bellwether watch --json --for 1h          one JSON document per line and change"
+        })
+final class WatchCommand implements Callable<Integer> {
+    private static final int LAST_CHANGES = 8;
+
+    private final Surroundings around;
+    private final Map<String, Optional<Leader>> seats = new TreeMap<>();
+    private final List<String> changes = new ArrayList<>();
+    private int drawnLines;
+
+    @Mixin
+    private final Target target;
+
+    @Parameters(paramLabel = "ELECTION", arity = "0..1", description = "Its name. Default: all.")
+    private @Nullable String election;
+
+    @Option(names = "--for", paramLabel = "TIME", description = "Stop after this time. Default: at Ctrl-C.")
+    private Optional<Duration> time = Optional.empty();
+
+    @Option(names = "--json", description = "Print one JSON document per line and change.")
+    private boolean json;
+
+    WatchCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    @Override
+    public Integer call() throws InterruptedException {
+        if (election != null) {
+            Target.checked(election);
+        }
+        var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
+        var watches = new TreeMap<String, Election.Watch>();
+        try (var elections = target.connect()) {
+            while (true) {
+                for (var name : names(elections)) {
+                    watches.computeIfAbsent(name, one -> elections.election(one).watch(leader -> changed(one, leader)));
+                }
+                if (live()) {
+                    draw();
+                }
+                var left = end - System.nanoTime();
+                if (left <= 0) {
+                    return ExitCode.OK;
+                }
+                TimeUnit.NANOSECONDS.sleep(Math.min(left, 1_000_000_000L));
+            }
+        } finally {
+            watches.values().forEach(Election.Watch::close);
+        }
+    }
+
+    private List<String> names(Elections elections) {
+        if (election != null) {
+            return List.of(election);
+        }
+        try {
+            return elections.list();
+        } catch (UnavailableException e) {
+            return List.of(); // those that we know are watched on; new ones are found when it answers again
+        }
+    }
+
+    private boolean live() {
+        return !json && around.outIsTerminal();
+    }
+
+    private synchronized void changed(String name, Optional<Leader> leader) {
+        var before = seats.getOrDefault(name, Optional.empty());
+        seats.put(name, leader);
+        var now = Instant.now();
+        if (json) {
+            around.out().println(Json.object(out -> {
+                out.writeStringField("time", now.toString());
+                out.writeStringField("election", name);
+                Json.leader(out, leader);
+            }));
+            return;
+        }
+        var line = LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MILLIS) + "  " + name + "  "
+                + words(before, leader);
+        if (live()) {
+            changes.add(line);
+            if (changes.size() > LAST_CHANGES) {
+                changes.remove(0);
+            }
+            draw();
+        } else {
+            around.out().println(line);
+        }
+    }
+
+    private static String words(Optional<Leader> before, Optional<Leader> leader) {
+        if (leader.isPresent()) {
+            return leader.get().candidate() + " leads, token " + leader.get().token();
+        }
+        return before != null && before.isPresent()
+                ? "nobody leads; last was " + before.get().candidate()
+                : "nobody leads";
+    }
+
+    private synchronized void draw() {
+        var paint = new Paint(around.colours());
+        var rows = new ArrayList<List<String>>();
+        rows.add(List.of("ELECTION", "TOKEN", "FOR", "LEADER"));
+        var now = Instant.now();
+        seats.forEach((name, leader) -> rows.add(leader.map(
+                        one -> List.of(name, Long.toString(one.token()), Text.age(one.since(), now), one.candidate()))
+                .orElse(List.of(name, "-", "-", "(nobody)"))));
+        var lines = new ArrayList<>(Text.columns(rows));
+        lines.set(0, paint.strong(lines.get(0)));
+        if (!changes.isEmpty()) {
+            lines.add("");
+            changes.forEach(change -> lines.add(paint.faint(change)));
+        }
+        var screen = new StringBuilder();
+        if (drawnLines > 0) {
+            screen.append("\u001b[").append(drawnLines).append('A');
+        }
+        lines.forEach(line -> screen.append("\u001b[2K").append(line).append('\n'));
+        screen.append("\u001b[J");
+        drawnLines = lines.size();
+        around.out().print(screen);
+        around.out().flush();
+    }
+}

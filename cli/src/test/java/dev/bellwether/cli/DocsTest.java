@@ -1,0 +1,72 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** The page about the command says what is so. */
+class DocsTest {
+    private static final Path PAGE = Path.of("..", "docs", "cli.md");
+    private static final Pattern EXAMPLE =
+            Pattern.compile("```bash example(?: exit=(\\d+))?\n(.*?)```", Pattern.DOTALL);
+
+    @TempDir
+    static Path folder;
+
+    @TestFactory
+    Stream<DynamicTest> examplesWork() throws IOException {
+        var tests = new ArrayList<DynamicTest>();
+        var examples = EXAMPLE.matcher(Files.readString(PAGE));
+        while (examples.find()) {
+            var code = examples.group(1) == null ? 0 : Integer.parseInt(examples.group(1));
+            for (var line : examples.group(2).strip().split("\n", -1)) {
+                tests.add(dynamicTest(line, () -> assertThat(codeOf(line)).isEqualTo(code)));
+            }
+        }
+        assertThat(tests).hasSizeGreaterThan(8);
+        return tests.stream();
+    }
+
+    @Test
+    void everyVerbAndOptionIsExplained() throws IOException {
+        var page = Files.readString(PAGE);
+        var line = Main.commandLine(Spoken.around());
+        line.getSubcommands().forEach((name, verb) -> {
+            if (!verb.getCommandSpec().usageMessage().hidden()
+                    && verb.getCommandName().equals(name)) {
+                assertThat(page).contains("`" + name + "`");
+            }
+        });
+        Optional.ofNullable(line.getSubcommands().get("run")).orElseThrow().getCommandSpec().options().stream()
+                .map(OptionSpec::longestName)
+                .filter(name -> !List.of("--help", "--quiet").contains(name))
+                .forEach(name -> assertThat(page).contains("`" + name).contains(name));
+    }
+
+    private static int codeOf(String example) throws IOException, InterruptedException {
+        var java = String.join(" ", Commands.java());
+        var script = "bellwether() { " + java + " \"$@\"; }; " + example;
+        var builder = new ProcessBuilder("bash", "-c", script).redirectErrorStream(true);
+        builder.environment().put("BELLWETHER_HOME", folder.toString());
+        builder.environment().remove("BELLWETHER_ON");
+        var output = folder.resolve("output");
+        var process = builder.redirectOutput(output.toFile()).start();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(example).isTrue();
+        assertThat(Files.readString(output)).doesNotContain("Exception");
+        return process.exitValue();
+    }
+}

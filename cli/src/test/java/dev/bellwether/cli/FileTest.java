@@ -1,0 +1,101 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FileTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final String uri = "memory:" + UUID.randomUUID();
+    private final Map<String, String> environment = Map.of("BELLWETHER_ON", uri, "TERM", "xterm");
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void theFileIsFreshWhileItsWriterLeadsAndGoneAfterThat() throws Exception {
+        var file = folder.resolve("leader");
+        assertThat(check(file)).isEqualTo(3);
+        var writer = CompletableFuture.supplyAsync(
+                () -> Spoken.of(
+                        environment, "file", file.toString(), "nightly", "--for", "8s", "--lease", "5s", "--id", "ann"),
+                task -> new Thread(task).start());
+        Eventually.eventually("it is fresh", PATIENCE, () -> check(file) == 0);
+        var first = Files.readString(file);
+        assertThat(first).contains("election=nightly", "candidate=ann", "token=1");
+        Eventually.eventually("it is kept fresh", PATIENCE, () -> !read(file).equals(first));
+        assertThat(writer.join().code()).isZero();
+        assertThat(file).doesNotExist();
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void aStandbyWritesNothingAndRemovesWhatAnotherLeftBehind() throws Exception {
+        var file = Files.writeString(folder.resolve("leader"), "left behind");
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("nightly")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            assertThat(Spoken.of(environment, "file", file.toString(), "nightly", "--for", "500ms")
+                            .code())
+                    .isZero();
+            assertThat(file).doesNotExist();
+        }
+    }
+
+    @Test
+    void aFileWhoseWriterStoppedWritingIsTooOldWhenItsMandateIsOver() throws Exception {
+        var file = folder.resolve("leader");
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            new FreshFile(file).write(mandate);
+            var written = Files.readString(file);
+            assertThat(Spoken.of(Map.of(), "file", "--check", file.toString()).err())
+                    .as(written)
+                    .isEmpty();
+            Files.writeString(file, written.replaceAll("until_millis=\\d+", "until_millis=1"));
+            assertThat(check(file)).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void whatWasWrittenByAnotherOrBeforeTheMachineWasStartedIsNotFresh() throws IOException {
+        var file = Files.writeString(folder.resolve("leader"), "{\"timestamp\": 1}");
+        assertThat(Spoken.of(Map.of(), "file", "--check", file.toString()).err())
+                .contains("not written by");
+        Files.writeString(file, "clock=another\nat_millis=0\nuntil_millis=999999999999999\n");
+        assertThat(Spoken.of(Map.of(), "file", "--check", file.toString()).err())
+                .contains("before this machine");
+    }
+
+    @Test
+    void withoutAnElectionThereIsNothingToStandFor() {
+        assertThat(Spoken.of(environment, "file", folder.resolve("leader").toString())
+                        .code())
+                .isEqualTo(2);
+    }
+
+    private int check(Path file) {
+        return Spoken.of(Map.of(), "file", "--check", file.toString()).code();
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            return "";
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ReaperFileTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void fileOfTheOriginalIsTakenAsItIs() throws IOException {
+        var file = file("""
+                harvest:
+                  baseKafkaConfig:
+                    bootstrap.servers: b1:9092,b2:9092
+                    sasl.mechanisms: SCRAM-SHA-512
+                    sasl.username: me
+                    sasl.password: it's "secret"
+                  producerKafkaConfig:
+                    compression.type: lz4
+                    delivery.timeout.ms: 10000
+                    socket.keepalive.enable: true
+                  leaderTopic: my-app.neli
+                  leaderGroupID: my-app
+                  dataSource: host=db port=5433 user=app password='p w' dbname=shop sslmode=disable
+                  outboxTable: outbox
+                  limits:
+                    minPollInterval: 1s
+                    heartbeatTimeout: 5s
+                    markBackoff: 10ms
+                    maxInFlightRecords: 1000
+                    sendConcurrency: 8
+                    sendBuffer: 10
+                logging:
+                  level: Info
+                """);
+        assertThat(file.dataSource()).isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
+        assertThat(file.leaderTopic()).contains("my-app.neli");
+        assertThat(file.level()).isEqualTo("Info");
+        assertThat(file.config().build().name()).isEqualTo("my-app");
+        assertThat(file.kafka())
+                .containsEntry("bootstrap.servers", "b1:9092,b2:9092")
+                .containsEntry("sasl.mechanism", "SCRAM-SHA-512")
+                .containsEntry("delivery.timeout.ms", 10000)
+                .containsEntry(
+                        "sasl.jaas.config",
+                        "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"me\""
+                                + " password=\"it's \\\"secret\\\"\";");
+        assertThat(file.warnings())
+                .anyMatch(warning -> warning.contains("sendConcurrency"))
+                .anyMatch(warning -> warning.contains("sendBuffer"))
+                .anyMatch(warning -> warning.contains("minPollInterval"))
+                .anyMatch(warning -> warning.contains("socket.keepalive.enable"))
+                .noneMatch(warning -> warning.contains("maxInFlightRecords"));
+    }
+
+    @Test
+    void unknownKeysAndBadValuesAreRefused() {
+        assertThatThrownBy(() -> file("harvest:\n  limits:\n    maxInflight: 3\n"))
+                .isInstanceOf(UsageException.class)
+                .hasMessage("unknown key limits.maxInflight");
+        assertThatThrownBy(() -> file("harvester: {}\n")).hasMessage("unknown key harvester");
+        assertThatThrownBy(() -> file("relay:\n  poison: skip\n").config()).hasMessageContaining("block-key");
+        assertThatThrownBy(() ->
+                        file("harvest:\n  limits:\n    markBackoff: soon\n").config())
+                .hasMessageContaining("markBackoff is soon");
+    }
+
+    @Test
+    void emptyFileMeansTheDefaults() throws IOException {
+        var file = file("");
+        assertThat(file.dataSource())
+                .isEqualTo("jdbc:postgresql://localhost:5432/postgres?user=postgres&sslmode=disable");
+        assertThat(file.kafka()).isEqualTo(Map.of("bootstrap.servers", "localhost:9092"));
+    }
+
+    @Test
+    void urlsOfGoAreUnderstood() {
+        assertThat(GoDataSource.jdbc("postgres://me:pw@db:5432/shop?sslmode=require"))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=require&user=me&password=pw");
+    }
+
+    private ReaperFile file(String text) throws IOException {
+        return ReaperFile.read(Files.writeString(folder.resolve("reaper.yaml"), text));
+    }
+}

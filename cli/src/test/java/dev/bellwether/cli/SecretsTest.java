@@ -1,0 +1,80 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whatever is mistyped, however: nothing of a password comes out again. */
+class SecretsTest {
+    private static final int TRIES = 400;
+    private static final String LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    private static final String ODD = "!$*()_-+.,;~^%/?#:@&= \"'\\{}[]|<>é";
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void noOutputEverShowsASecret() throws Exception {
+        var seed = Long.getLong("bellwether.seed", new Random().nextLong());
+        var random = new Random(seed);
+        for (var i = 0; i < TRIES; i++) {
+            // The middle is what must not be seen; what surrounds it may break the URI apart in any way.
+            var core = "S3cr3t" + letters(random, 8);
+            var secret = odd(random) + core + odd(random);
+            var uri = uri(random, secret);
+            var environment = random.nextInt(3) == 0 ? Map.of("BELLWETHER_ON", uri) : Map.<String, String>of();
+            var spoken = Spoken.of(environment, args(random, uri));
+            assertThat(spoken.all()).as("seed %d, try %d, URI %s", seed, i, uri).doesNotContain(core);
+        }
+    }
+
+    private String[] args(Random random, String uri) throws Exception {
+        var file = Files.writeString(folder.resolve("uri"), uri);
+        var args = new ArrayList<String>(List.of(random.nextBoolean() ? "ls" : "show"));
+        switch (random.nextInt(6)) {
+            case 0 -> args.addAll(List.of("--on", uri, "--timeout", "10ms"));
+            case 1 -> args.addAll(List.of("--on=" + uri, "--timeout", "10ms"));
+            case 2 -> args.addAll(List.of("x", uri)); // where a backend cannot be
+            case 3 -> args.addAll(List.of("x", "--on-file", file.toString(), "--timeout", "10ms"));
+            case 4 -> args.addAll(List.of("--no=" + uri));
+            default -> args.addAll(List.of("x", "--timeout", "10ms"));
+        }
+        if (random.nextInt(4) == 0) {
+            args.add("--verbose");
+        }
+        return args.toArray(String[]::new);
+    }
+
+    private static String uri(Random random, String secret) {
+        return switch (random.nextInt(9)) {
+            case 0 -> "jdbc:postgresql://user:" + secret + "@127.0.0.1:1/app";
+            case 1 -> "jdbc:postgresql://127.0.0.1:1/app?user=me&password=" + secret;
+            case 2 -> "jdbc:sqlite:/nowhere/at/all.db?password=" + secret;
+            case 3 -> "gopher://user:" + secret + "@host/path";
+            case 4 -> "memory:x?token=" + secret;
+            case 5 -> "//user:" + secret + "@host";
+            case 6 -> "jdbc:nonesuch://h/db?apiKey=" + secret + "&x";
+            case 7 -> "memory:y?password=" + secret + "&password=" + secret;
+            default -> "kafka:user:" + secret + "@127.0.0.1:1";
+        };
+    }
+
+    private static String odd(Random random) {
+        return random.nextInt(3) > 0 ? "" : String.valueOf(ODD.charAt(random.nextInt(ODD.length())));
+    }
+
+    private static String letters(Random random, int count) {
+        var text = new StringBuilder();
+        for (var i = 0; i < count; i++) {
+            text.append(LETTERS.charAt(random.nextInt(LETTERS.length())));
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,66 @@
+package dev.bellwether.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.PrintWriter;
+import java.io.Reader;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.io.Writer;
+import java.util.Map;
+
+/** What the command said, run in this process, where {@code memory:} makes sense. */
+record Spoken(int code, String out, String err) {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    static Spoken of(Map<String, String> environment, String... args) {
+        return on(false, "", environment, args);
+    }
+
+    static Spoken onTerminal(String typed, Map<String, String> environment, String... args) {
+        return on(true, typed, environment, args);
+    }
+
+    private static Spoken on(boolean terminal, String typed, Map<String, String> environment, String... args) {
+        var out = new StringWriter();
+        var err = new StringWriter();
+        var around = new Surroundings(
+                environment,
+                new BufferedReader(new StringReader(typed)),
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                terminal,
+                terminal,
+                terminal,
+                true);
+        var code = Main.run(around, args);
+        return new Spoken(code, out.toString(), err.toString());
+    }
+
+    /** Returns surroundings for a command that is not run. */
+    static Surroundings around() {
+        return new Surroundings(
+                Map.of(),
+                new BufferedReader(Reader.nullReader()),
+                new PrintWriter(Writer.nullWriter()),
+                new PrintWriter(Writer.nullWriter()),
+                false,
+                false,
+                false,
+                true);
+    }
+
+    JsonNode json() {
+        try {
+            return JSON.readTree(out);
+        } catch (JsonProcessingException e) {
+            throw new AssertionError("no JSON: " + out, e);
+        }
+    }
+
+    String all() {
+        return out + err;
+    }
+}

@@ -1,0 +1,304 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.Elections;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+class VerbsTest {
+    private final String uri = "memory:" + UUID.randomUUID();
+    private final Map<String, String> environment = Map.of("BELLWETHER_ON", uri, "TERM", "xterm");
+    private Elections elections = Elections.connect(uri);
+
+    @TempDir
+    Path folder;
+
+    @BeforeEach
+    void connect() {
+        elections = Elections.connect(uri);
+    }
+
+    @AfterEach
+    void close() {
+        elections.close();
+    }
+
+    @Test
+    void lsShowsWhoLeadsWhat() throws Exception {
+        lead("billing", "ann");
+        elections.stand("billing", CandidacyConfig.builder().candidate("bob").build());
+        lead("nightly", "cyd").close();
+
+        var spoken = Spoken.of(environment, "ls");
+
+        assertThat(spoken.code()).isZero();
+        assertThat(spoken.err()).isEmpty();
+        assertThat(spoken.out().lines().map(line -> line.split(" +", -1)))
+                .satisfiesExactly(
+                        head -> assertThat(head).containsExactly("ELECTION", "TOKEN", "FOR", "LEADER"),
+                        first -> assertThat(String.join(" ", first)).matches("billing 1 \\d+s ann"),
+                        second -> assertThat(second).containsExactly("nightly", "-", "-", "(nobody)"));
+    }
+
+    @Test
+    void lsAsJsonIsOneDocument() throws Exception {
+        lead("billing", "ann");
+        lead("nightly", "cyd").close();
+
+        var found = Spoken.of(environment, "ls", "--json").json().get("elections");
+
+        assertThat(found).hasSize(2);
+        assertThat(found.get(0).get("election").asText()).isEqualTo("billing");
+        assertThat(found.get(0).get("leader").get("candidate").asText()).isEqualTo("ann");
+        assertThat(found.get(0).get("leader").get("token").asLong()).isEqualTo(1);
+        assertThat(found.get(1).get("leader").isNull()).isTrue();
+    }
+
+    @Test
+    void lsOfNothingSaysHowToBegin() {
+        var spoken = Spoken.of(environment, "ls");
+
+        assertThat(spoken.code()).isZero();
+        assertThat(spoken.out()).isEmpty();
+        assertThat(spoken.err()).contains("bellwether run");
+    }
+
+    @Test
+    void showTellsTheLeaderAndWhoStandsBy() throws Exception {
+        lead("billing", "ann");
+        elections.stand(
+                "billing",
+                CandidacyConfig.builder()
+                        .candidate("bob")
+                        .priority(7)
+                        .metadata(Map.of("zone", "b"))
+                        .build());
+
+        var spoken = Spoken.of(environment, "show", "billing");
+        var json = Spoken.of(environment, "show", "--json", "billing").json();
+
+        assertThat(spoken.code()).isZero();
+        assertThat(spoken.out()).contains("ann").contains("bob, priority 7, zone=b");
+        assertThat(json.get("leader").get("candidate").asText()).isEqualTo("ann");
+        assertThat(json.get("candidates")).hasSize(2);
+    }
+
+    @Test
+    void showOfAVacantSeatExitsWith3() {
+        assertThat(Spoken.of(environment, "show", "nothing").code()).isEqualTo(ExitCode.NOBODY_LEADS);
+        assertThat(Spoken.of(environment, "show", "nothing", "--json")
+                        .json()
+                        .get("leader")
+                        .isNull())
+                .isTrue();
+    }
+
+    @Test
+    void watchPrintsALinePerChange() throws Exception {
+        lead("billing", "ann");
+
+        var spoken = Spoken.of(environment, "watch", "billing", "--for", "300ms");
+
+        assertThat(spoken.code()).isZero();
+        assertThat(spoken.out().lines()).singleElement().asString().endsWith("billing  ann leads, token 1");
+    }
+
+    @Test
+    void watchOnATerminalDrawsATable() throws Exception {
+        lead("billing", "ann");
+
+        var spoken = Spoken.onTerminal("", environment, "watch", "--for", "300ms");
+
+        assertThat(spoken.out()).contains("ELECTION").contains("ann").contains("\u001b[2K");
+    }
+
+    @Test
+    @Timeout(20)
+    void standDownAsksAndTakesNoForAnAnswer() throws Exception {
+        var ann = lead("billing", "ann");
+
+        var no = Spoken.onTerminal("n\n", environment, "stand-down", "billing");
+        var nothing = Spoken.onTerminal("", environment, "stand-down", "billing");
+        assertThat(no.code()).isEqualTo(ExitCode.FAILED);
+        assertThat(nothing.code()).isEqualTo(ExitCode.FAILED);
+        assertThat(no.out()).contains("ann").contains("[y/N]");
+        assertThat(ann.isLeader()).isTrue();
+
+        var yes = Spoken.onTerminal("y\n", environment, "stand-down", "billing");
+        assertThat(yes.code()).isZero();
+        while (ann.status().lastCause().isEmpty()) {
+            Thread.onSpinWait(); // ordered is not obeyed yet
+        }
+        assertThat(ann.status().lastCause()).contains(Cause.REVOKED_BY_OPERATOR);
+    }
+
+    @Test
+    void standDownWithoutTerminalOrYesDoesNothing() throws Exception {
+        var ann = lead("billing", "ann");
+
+        var spoken = Spoken.of(environment, "stand-down", "billing");
+
+        assertThat(spoken.code()).isEqualTo(ExitCode.USAGE);
+        assertThat(spoken.err()).contains("--yes");
+        assertThat(ann.isLeader()).isTrue();
+    }
+
+    @Test
+    void standDownOfNobodyExitsWith3() {
+        var spoken = Spoken.of(environment, "stand-down", "billing", "--yes", "--json");
+
+        assertThat(spoken.code()).isEqualTo(ExitCode.NOBODY_LEADS);
+        assertThat(spoken.json().get("done").asBoolean()).isFalse();
+    }
+
+    @Test
+    void endAndDeleteDoAsTheySay() throws Exception {
+        var ann = lead("billing", "ann");
+
+        assertThat(Spoken.of(environment, "end", "billing", "-y").code()).isZero();
+        ann.awaitClose();
+        assertThat(Spoken.of(environment, "show", "billing").out()).contains("has ended");
+        assertThat(Spoken.of(environment, "ls").out()).contains("(ended)");
+        assertThat(Spoken.of(environment, "show", "billing", "--json")
+                        .json()
+                        .get("ended")
+                        .asBoolean())
+                .isTrue();
+        assertThat(Spoken.of(environment, "delete", "billing", "-y").code()).isZero();
+
+        assertThat(Spoken.of(environment, "ls", "--json").json().get("elections"))
+                .isEmpty();
+    }
+
+    @Test
+    void completionIsAScript() throws Exception {
+        var script = Files.writeString(
+                folder.resolve("completion"),
+                Spoken.of(environment, "completion", "bash").out());
+
+        var bash =
+                new ProcessBuilder("bash", "-n", script.toString()).inheritIO().start();
+        assertThat(bash.waitFor()).isZero();
+        assertThat(Files.readString(script)).contains("stand-down");
+    }
+
+    @Test
+    void everyVerbHasHelpWithAnExample() {
+        var spoken = Spoken.of(environment, "--help");
+        assertThat(spoken.code()).isZero();
+        for (var one : Main.commandLine(Spoken.around()).getSubcommands().entrySet()) {
+            if (one.getValue().getCommandSpec().usageMessage().hidden()) {
+                continue; // for our own use
+            }
+            var verb = one.getKey();
+            assertThat(spoken.out()).contains(verb);
+            var help = Spoken.of(environment, verb, "--help");
+            assertThat(help.code()).isZero();
+            assertThat(help.out())
+                    .contains("Usage: bellwether ")
+                    .contains("Examples:")
+                    .contains("  bellwether ");
+            assertThat(help.out().lines().mapToInt(String::length).max().orElse(0))
+                    .isLessThanOrEqualTo(100);
+            assertThat(Spoken.of(environment, "help", verb).out()).isEqualTo(help.out());
+        }
+    }
+
+    @Test
+    void coloursAreForTerminalsThatWantThem() {
+        assertThat(Spoken.of(environment, "--help").out()).doesNotContain("\u001b");
+        assertThat(Spoken.onTerminal("", environment, "--help").out()).contains("\u001b");
+        assertThat(Spoken.onTerminal("", Map.of("TERM", "xterm", "NO_COLOR", "1"), "--help")
+                        .out())
+                .doesNotContain("\u001b");
+        assertThat(Spoken.onTerminal("", Map.of("TERM", "dumb"), "--help").out())
+                .doesNotContain("\u001b");
+    }
+
+    @Test
+    void mistakesAreOneLineThatSaysWhatWouldBeRight() throws IOException {
+        assertWrong("a URI without a scheme", "has no scheme", "ls", "--on", "billing");
+        assertWrong("an unknown scheme", "no backend for the scheme", 1, "ls", "--on", "gopher://x");
+        assertWrong("a blank name", "blank", "show", " ");
+        assertWrong("a bad duration", "250ms", "watch", "--for", "soon");
+        assertWrong("both ways to name a backend", "give one of them", "ls", "--on", uri, "--on-file", "x");
+        assertWrong(
+                "a file that is not there",
+                "cannot be read",
+                "ls",
+                "--on-file",
+                folder.resolve("x").toString());
+        assertWrong(
+                "a grace that does not fit",
+                "make the lease",
+                "run",
+                "--lease",
+                "2s",
+                "--grace",
+                "2s",
+                "e",
+                "--",
+                "true");
+        assertWrong("one signal of two", "belong together", "run", "--won", "USR1", "e", "--", "true");
+        assertWrong("a signal that kills", "is no signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
+        assertWrong("no command", "COMMAND", "run", "e");
+        assertWrong("an option of the command", "after --", "run", "e", "ls", "-l");
+        assertWrong("a verb that does not exist", "Did you mean ls?", "lls");
+    }
+
+    @Test
+    void memoryIsRefusedWhereNobodyElseCouldSeeIt() throws Exception {
+        var line = Commands.java();
+        line.addAll(java.util.List.of("ls", "--on", "memory:"));
+        var process = new ProcessBuilder(line).redirectErrorStream(true).start();
+
+        assertThat(new String(process.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8))
+                .contains("one process");
+        assertThat(process.waitFor()).isEqualTo(ExitCode.USAGE);
+    }
+
+    @Test
+    void onFileNamesTheBackend() throws Exception {
+        lead("billing", "ann");
+        var file = Files.writeString(folder.resolve("uri"), uri + "\n");
+
+        assertThat(Spoken.of(Map.of(), "show", "billing", "--on-file", file.toString())
+                        .code())
+                .isZero();
+    }
+
+    private void assertWrong(String what, String hint, String... args) {
+        assertWrong(what, hint, ExitCode.USAGE, args);
+    }
+
+    private void assertWrong(String what, String hint, int code, String... args) {
+        var spoken = Spoken.of(environment, args);
+        assertThat(spoken.code()).as(what).isEqualTo(code);
+        assertThat(spoken.err())
+                .as(what)
+                .startsWith("bellwether: ")
+                .contains(hint)
+                .doesNotContain("\tat ");
+        assertThat(spoken.out()).as(what).isEmpty();
+    }
+
+    private Candidacy lead(String election, String candidate) throws InterruptedException {
+        var candidacy = elections.stand(
+                election, CandidacyConfig.builder().candidate(candidate).build());
+        assertThat(candidacy.await(Duration.ofSeconds(10))).isPresent();
+        return candidacy;
+    }
+}
