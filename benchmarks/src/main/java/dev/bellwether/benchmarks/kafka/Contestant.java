@@ -1,0 +1,20 @@
+package dev.bellwether.benchmarks.kafka;
+
+/** One candidate, of whatever make. */
+interface Contestant extends AutoCloseable {
+
+    /** Returns whether it believes to lead. */
+    boolean leads();
+
+    /** Leaves in order. */
+    @Override
+    void close();
+
+    /** Makes candidates. */
+    interface Make {
+        String name();
+
+        /** Lets one stand, over the given brokers; the name of the election is new for each round. */
+        Contestant stand(String bootstrap, String election, java.time.Duration session);
+    }
+}

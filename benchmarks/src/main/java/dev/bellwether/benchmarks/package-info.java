@@ -1,0 +1,2 @@
+/** Figures, each printed by a command of {@code scripts/bench}. */
+package dev.bellwether.benchmarks;

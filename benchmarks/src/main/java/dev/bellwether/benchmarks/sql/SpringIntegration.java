@@ -1,0 +1,58 @@
+package dev.bellwether.benchmarks.sql;
+
+import java.time.Duration;
+import java.util.UUID;
+import org.springframework.integration.jdbc.lock.DefaultLockRepository;
+import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
+import org.springframework.integration.leader.DefaultCandidate;
+import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+
+/** Spring Integration's leader election over its JDBC lock registry, with its defaults but for the lease. */
+final class SpringIntegration implements Contestant.Make {
+    private static final int POOL = 10;
+
+    @Override
+    public String name() {
+        return "Spring Integration";
+    }
+
+    @Override
+    public Contestant connect(int port, Duration lease) {
+        var pool = Contestant.pool(port, POOL);
+        return new Contestant() {
+            @Override
+            public Seat stand(String election) {
+                // a repository is what tells one candidate from another
+                var repository =
+                        new DefaultLockRepository(pool, UUID.randomUUID().toString());
+                repository.setTransactionManager(new JdbcTransactionManager(pool));
+                repository.setCheckDatabaseOnStart(false);
+                repository.afterPropertiesSet();
+                repository.afterSingletonsInstantiated();
+                repository.start();
+                var initiator = new LockRegistryLeaderInitiator(
+                        new JdbcLockRegistry(repository, lease),
+                        new DefaultCandidate(UUID.randomUUID().toString(), election));
+                initiator.start();
+                return new Seat() {
+                    @Override
+                    public boolean leads() {
+                        return initiator.getContext().isLeader();
+                    }
+
+                    @Override
+                    public void leave() {
+                        initiator.stop();
+                        repository.stop();
+                    }
+                };
+            }
+
+            @Override
+            public void close() {
+                pool.close();
+            }
+        };
+    }
+}

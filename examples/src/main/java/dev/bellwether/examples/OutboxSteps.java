@@ -1,0 +1,39 @@
+package dev.bellwether.examples;
+
+import dev.bellwether.outbox.Message;
+import dev.bellwether.outbox.Outbox;
+import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.RelayConfig;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import javax.sql.DataSource;
+
+/** How messages get into an outbox, and out of it. */
+final class OutboxSteps {
+    private OutboxSteps() {}
+
+    static void stash(Connection connection) throws SQLException {
+        // tag::stash
+        connection.setAutoCommit(false);
+        // … change your data, having locked the row of the order …
+        Outbox.of(OutboxTable.named("outbox"))
+                .stash(connection, Message.of("orders", "order-42", "{\"status\":\"paid\"}"));
+        connection.commit();
+        // end::stash
+    }
+
+    static void relay(DataSource dataSource, CountDownLatch stop) throws InterruptedException {
+        // tag::relay
+        var config = RelayConfig.named("orders")
+                .table(OutboxTable.named("outbox"))
+                .producer(Map.of("bootstrap.servers", "broker:9092"))
+                .build();
+        var relay = OutboxRelay.start(dataSource, config);
+        stop.await();
+        relay.close();
+        // end::relay
+    }
+}

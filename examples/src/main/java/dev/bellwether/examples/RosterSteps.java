@@ -1,0 +1,60 @@
+package dev.bellwether.examples;
+
+import dev.bellwether.Elections;
+import dev.bellwether.Roster;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterMode;
+import java.time.Duration;
+
+/** The code of the page about rosters. */
+final class RosterSteps {
+    private RosterSteps() {}
+
+    /** Where prices go. */
+    interface Feed {
+        void publish(int instrument, long token);
+    }
+
+    /** What holds the shards of a store. */
+    interface Shards {
+        void put(int shard, String key, String value, long token);
+
+        void forward(int shard, String key, String value);
+    }
+
+    static Roster price(Elections elections, Feed feed) {
+        // tag::exclusive
+        var roster = elections.roster("pricing", RosterConfig.ofRoles(1_000));
+        roster.whileLeading((role, mandate) -> feed.publish(role, mandate.token()));
+        // end::exclusive
+        return roster;
+    }
+
+    static Roster priceWithoutGaps(Elections elections, Feed feed, String group) {
+        // tag::overlapping
+        var config = RosterConfig.builder()
+                .mode(RosterMode.OVERLAPPING)
+                .roles(1_000)
+                .group(group) // "a" on these machines, "b" on others
+                .groups(2)
+                .lease(Duration.ofSeconds(3))
+                .threshold(Duration.ofSeconds(6)) // two may publish for so long at most, beyond the lease
+                .build();
+        var roster = elections.roster("pricing", config);
+        roster.whileLeading((role, mandate) -> feed.publish(role, mandate.token()));
+        // end::overlapping
+        return roster;
+    }
+
+    static void put(Roster roster, Shards shards, String key, String value) {
+        // tag::sharding
+        var shard = roster.roleOf(key); // the same in every process
+        var mandate = roster.mandate(shard);
+        if (mandate.isPresent()) {
+            shards.put(shard, key, value, mandate.get().token()); // a guard there refuses an older token
+        } else {
+            shards.forward(shard, key, value); // another member leads it
+        }
+        // end::sharding
+    }
+}
