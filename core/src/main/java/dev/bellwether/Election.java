@@ -61,11 +61,4 @@ public interface Election {
      * @param ended whether the election has ended, so that nobody may stand until it is deleted
      */
     record State(Optional<Leader> leader, List<Candidate> candidates, boolean ended) {}
-
-    /** A running {@link Election#watch}. */
-    interface Watch extends AutoCloseable {
-        /** Ends the watch. Idempotent. */
-        @Override
-        void close();
-    }
 }

@@ -1,9 +1,9 @@
 package dev.bellwether.cli;
 
-import dev.bellwether.Election;
 import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalTime;
@@ -70,7 +70,7 @@ final class WatchCommand implements Callable<Integer> {
             Target.checked(election);
         }
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
-        var watches = new TreeMap<String, Election.Watch>();
+        var watches = new TreeMap<String, Watch>();
         try (var elections = target.connect()) {
             while (true) {
                 for (var name : names(elections)) {
@@ -86,7 +86,7 @@ final class WatchCommand implements Callable<Integer> {
                 TimeUnit.NANOSECONDS.sleep(Math.min(left, 1_000_000_000L));
             }
         } finally {
-            watches.values().forEach(Election.Watch::close);
+            watches.values().forEach(Watch::close);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.bellwether.internal;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
@@ -44,7 +45,7 @@ final class LeaseArbiter implements Arbiter {
     private final List<Due> due = new ArrayList<>();
     private final Map<String, Watched> watched = new HashMap<>();
     /** For close(), on any thread; in the order of their beginning, so that a simulation can be repeated. */
-    private final Set<LeaseStore.Watch> open = Collections.synchronizedSet(new LinkedHashSet<>());
+    private final Set<Watch> open = Collections.synchronizedSet(new LinkedHashSet<>());
 
     LeaseArbiter(LeaseStore store) {
         this.store = store;
@@ -71,7 +72,7 @@ final class LeaseArbiter implements Arbiter {
     }
 
     @Override
-    public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+    public Watch watch(String election, Consumer<View> watcher, Loop loop) {
         var observer = new Observer(election, watcher, loop);
         loop.execute(observer::begin);
         return observer;
@@ -89,7 +90,7 @@ final class LeaseArbiter implements Arbiter {
 
     @Override
     public void close() {
-        List.of(open.toArray(LeaseStore.Watch[]::new)).forEach(LeaseStore.Watch::close);
+        List.of(open.toArray(Watch[]::new)).forEach(Watch::close);
         store.close();
     }
 
@@ -108,15 +109,15 @@ final class LeaseArbiter implements Arbiter {
     }
 
     /** Watches through the store. If it cannot just now, we are told nothing, and find out by asking. */
-    private LeaseStore.Watch watch(String election, Consumer<View> watcher) {
-        LeaseStore.Watch watch;
+    private Watch watch(String election, Consumer<View> watcher) {
+        Watch watch;
         try {
             watch = store.watch(election, watcher);
         } catch (RuntimeException e) {
             log.warn("cannot watch \"{}\" on {}; changes will be noticed later", election, describe(), e);
-            return LeaseStore.Watch.NONE;
+            return Watch.NONE;
         }
-        if (watch.equals(LeaseStore.Watch.NONE)) {
+        if (watch.equals(Watch.NONE)) {
             return watch;
         }
         var ours = new OpenWatch(watch);
@@ -125,10 +126,10 @@ final class LeaseArbiter implements Arbiter {
     }
 
     /** One that close() will not forget. */
-    private final class OpenWatch implements LeaseStore.Watch {
-        private final LeaseStore.Watch watch;
+    private final class OpenWatch implements Watch {
+        private final Watch watch;
 
-        private OpenWatch(LeaseStore.Watch watch) {
+        private OpenWatch(Watch watch) {
             this.watch = watch;
         }
 
@@ -145,7 +146,7 @@ final class LeaseArbiter implements Arbiter {
     /** The campaigns of one election, and the one watch that they share. */
     private static final class Watched {
         private final Set<Campaign> campaigns = new LinkedHashSet<>();
-        private LeaseStore.Watch watch = LeaseStore.Watch.NONE;
+        private Watch watch = Watch.NONE;
 
         private void tell(View view) {
             List.copyOf(campaigns).forEach(campaign -> campaign.noticed(view));
@@ -191,11 +192,11 @@ final class LeaseArbiter implements Arbiter {
     /**
      * Watches for somebody who does not stand. A store tells of no lease that runs out, so we look again when one should have.
      */
-    private final class Observer implements LeaseStore.Watch {
+    private final class Observer implements Watch {
         private final String election;
         private final Consumer<View> watcher;
         private final Loop loop;
-        private LeaseStore.Watch watch = LeaseStore.Watch.NONE;
+        private Watch watch = Watch.NONE;
         private volatile boolean closed;
         private @Nullable View last;
         private Loop.@Nullable Timer timer;
@@ -233,7 +234,7 @@ final class LeaseArbiter implements Arbiter {
             if (view.holder().isPresent() && !view.remaining().isZero()) {
                 lookAgainIn(view.remaining().toNanos() + 1_000_000);
             } else {
-                lookAgainIn(watch.equals(LeaseStore.Watch.NONE) ? LOOK_NANOS : SAFETY_NANOS);
+                lookAgainIn(watch.equals(Watch.NONE) ? LOOK_NANOS : SAFETY_NANOS);
             }
             watcher.accept(view);
         }

@@ -2,6 +2,7 @@ package dev.bellwether.internal;
 
 import dev.bellwether.Election;
 import dev.bellwether.Leader;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;

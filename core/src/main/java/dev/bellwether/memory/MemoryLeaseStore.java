@@ -1,6 +1,7 @@
 package dev.bellwether.memory;
 
 import dev.bellwether.Candidate;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;

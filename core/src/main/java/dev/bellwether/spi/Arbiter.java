@@ -1,5 +1,6 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.Watch;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -17,7 +18,7 @@ public non-sealed interface Arbiter extends Backend {
     CompletionStage<View> read(String election, Loop loop);
 
     /** Tells the watcher of changes, vacancies too, beginning with what is the case now; on any thread. */
-    LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop);
+    Watch watch(String election, Consumer<View> watcher, Loop loop);
 
     /** Carries out an operator's order, on whatever thread it likes. Returns false if there was nobody to order. */
     CompletionStage<Boolean> order(String election, Order order);

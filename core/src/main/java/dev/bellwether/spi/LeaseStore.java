@@ -1,5 +1,6 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.Watch;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -55,13 +56,4 @@ public non-sealed interface LeaseStore extends Backend {
 
     /** Returns the names of all elections that were not deleted. */
     CompletionStage<List<String>> list();
-
-    /** A watch that runs until it is closed. */
-    interface Watch extends AutoCloseable {
-        /** A watch that tells nothing. */
-        Watch NONE = () -> {};
-
-        @Override
-        void close();
-    }
 }

@@ -8,6 +8,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
 import dev.bellwether.Metrics;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;

@@ -3,10 +3,10 @@ package dev.bellwether.kafka;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
-import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RosterCarrier;
@@ -156,7 +156,7 @@ final class KafkaArbiter implements Arbiter, Book {
     }
 
     @Override
-    public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+    public Watch watch(String election, Consumer<View> watcher, Loop loop) {
         var reader = new Journal.Reader() {
             @Override
             public void read(@Nullable Entry entry, Page page) {

@@ -4,6 +4,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;

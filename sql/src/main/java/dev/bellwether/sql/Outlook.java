@@ -1,6 +1,6 @@
 package dev.bellwether.sql;
 
-import dev.bellwether.spi.LeaseStore.Watch;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.View;
 import java.util.List;
 import java.util.Map;

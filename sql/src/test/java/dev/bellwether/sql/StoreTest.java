@@ -2,6 +2,7 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
@@ -388,7 +389,7 @@ class StoreTest {
         try (var other = (LeaseStore) ConnectUri.parse(database).connect()) {
             var told = new LinkedBlockingQueue<View>();
             try (var watch = other.watch(election, told::add)) {
-                assertThat(watch).isNotSameAs(LeaseStore.Watch.NONE);
+                assertThat(watch).isNotSameAs(Watch.NONE);
                 var claim = claim("first");
                 acquire(claim);
                 awaitTold(told, view -> view.heldUnder(claim.nonce()));

@@ -3,9 +3,9 @@ package dev.bellwether.testkit;
 import dev.bellwether.Candidate;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
-import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.Proof;
@@ -55,7 +55,7 @@ final class ControlledArbiter implements Arbiter {
     }
 
     @Override
-    public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+    public Watch watch(String election, Consumer<View> watcher, Loop loop) {
         loop.execute(() -> {
             room(election).watchers.add(watcher);
             watcher.accept(room(election).view());

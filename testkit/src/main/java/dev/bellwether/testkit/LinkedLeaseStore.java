@@ -2,6 +2,7 @@ package dev.bellwether.testkit;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;

@@ -2,6 +2,7 @@ package dev.bellwether.testkit;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;

@@ -1,6 +1,6 @@
 package dev.bellwether.zookeeper;
 
-import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.View;
 import java.util.Optional;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Confined to the loop, except {@link #close}.
  */
-final class Observer implements LeaseStore.Watch {
+final class Observer implements Watch {
     private static final long AGAIN_NANOS = 500_000_000L;
 
     private final String name;

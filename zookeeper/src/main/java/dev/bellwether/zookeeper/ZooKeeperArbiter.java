@@ -3,9 +3,9 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
-import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.Seat;
@@ -181,7 +181,7 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     @Override
-    public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+    public Watch watch(String election, Consumer<View> watcher, Loop loop) {
         var observer =
                 new Observer(election, main, main.full(paths.election(election)), watcher, loop, observers::remove);
         observers.add(observer);

@@ -6,13 +6,13 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterEvent;
+import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryGroups;
 import dev.bellwether.memory.MemoryRosters;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
-import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RosterCarrier;
@@ -228,7 +228,7 @@ final class RosterMember {
         }
 
         @Override
-        public LeaseStore.Watch watch(String election, Consumer<View> watcher, Loop loop) {
+        public Watch watch(String election, Consumer<View> watcher, Loop loop) {
             throw new UnsupportedOperationException("rosters only");
         }
 

@@ -6,6 +6,7 @@ import dev.bellwether.Election;
 import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;

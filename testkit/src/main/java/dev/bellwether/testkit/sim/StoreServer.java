@@ -1,5 +1,6 @@
 package dev.bellwether.testkit.sim;
 
+import dev.bellwether.Watch;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.View;
 import java.util.ArrayList;
@@ -14,7 +15,7 @@ final class StoreServer {
     private final World world;
     private final LeaseStore store;
     private final List<Runnable> waiting = new ArrayList<>();
-    private final Map<SimProcess, Set<LeaseStore.Watch>> watches = new HashMap<>();
+    private final Map<SimProcess, Set<Watch>> watches = new HashMap<>();
     private long pausedUntil;
     private long downUntil;
 
@@ -52,7 +53,7 @@ final class StoreServer {
         downUntil = Math.max(downUntil, world.agenda().now() + nanos);
         waiting.clear();
         if (forgetsWatches) {
-            watches.values().forEach(open -> open.forEach(LeaseStore.Watch::close));
+            watches.values().forEach(open -> open.forEach(Watch::close));
             watches.clear();
         }
     }
@@ -73,11 +74,11 @@ final class StoreServer {
         return store.read(election).toCompletableFuture().join();
     }
 
-    void watched(SimProcess process, LeaseStore.Watch watch) {
+    void watched(SimProcess process, Watch watch) {
         watches.computeIfAbsent(process, name -> new HashSet<>()).add(watch);
     }
 
-    void unwatched(SimProcess process, LeaseStore.Watch watch) {
+    void unwatched(SimProcess process, Watch watch) {
         watch.close();
         var open = watches.get(process);
         if (open != null && open.remove(watch) && open.isEmpty()) {
@@ -89,7 +90,7 @@ final class StoreServer {
     void disconnected(SimProcess process) {
         var open = watches.remove(process);
         if (open != null) {
-            open.forEach(LeaseStore.Watch::close);
+            open.forEach(Watch::close);
         }
     }
 
