@@ -85,6 +85,24 @@ class GroupFaultsTest {
     }
 
     @Test
+    void candidatesThatCameOneAfterAnotherAndLeaveInThatOrderAreEachLedByTheNext() {
+        var standing = new ArrayList<Actor>();
+        for (var i = 0; i < 4; i++) {
+            standing.add(standUnhurried());
+            awaitJoined(standing.get(i));
+        }
+        var token = 0L;
+        for (var leader : standing) {
+            var mandate = leader.awaitLeads();
+            assertThat(mandate.token()).isGreaterThan(token);
+            token = mandate.token();
+            assertThat(standing.stream().filter(Actor::isLeader)).containsExactly(leader);
+            leader.candidacy().close();
+            assertThat(leader.events().turns()).containsExactly("Acquired " + token, "Revoked " + token + " RESIGNED");
+        }
+    }
+
+    @Test
     void aStandbyThatDiesWhileAnotherJoinsDoesNotCostTheLeaderItsMandate() {
         var lease = stage.lease().multipliedBy(2);
         var leader = stage.stand(stage.client(), new EventLog(), settings -> settings.lease(lease));

@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -82,12 +83,20 @@ class KafkaSettingsTest {
     }
 
     @Test
-    void aMissingTopicThatWeMayNotCreateIsAnErrorWithTheCommand() {
-        assertThatThrownBy(() -> Elections.connect(SharedBroker.uri() + "?topic=absent&topic.create=false"))
+    void aMissingTopicThatWeMayNotCreateIsAnErrorWithTheCommandAndLeavesNoClientRunning() {
+        var connection = SharedBroker.uri() + "?topic=absent&topic.create=false";
+        var before = Thread.getAllStackTraces().keySet();
+        assertThatThrownBy(() -> Elections.connect(connection))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("kafka-topics.sh")
                 .hasMessageContaining("--create --topic absent --partitions 1")
                 .hasMessageContaining("message.timestamp.type=LogAppendTime");
+        Eventually.eventually(
+                "its clients have ended",
+                Duration.ofSeconds(30),
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .filter(thread -> !before.contains(thread))
+                        .noneMatch(thread -> thread.getName().contains("kafka")));
     }
 
     @Test

@@ -2,7 +2,9 @@ package dev.bellwether.benchmarks.kafka;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Ours. */
 final class Bellwether implements Contestant.Make {
@@ -14,11 +16,25 @@ final class Bellwether implements Contestant.Make {
     @Override
     public Contestant stand(String bootstrap, String election, Duration session) {
         var elections = Elections.connect("kafka://" + bootstrap);
-        var candidacy = elections.stand(election, CandidacyConfig.ofLease(session));
+        var lost = new AtomicInteger();
+        var config = CandidacyConfig.builder()
+                .lease(session)
+                .listener(event -> {
+                    if (event instanceof LeadershipEvent.Fenced) {
+                        lost.incrementAndGet();
+                    }
+                })
+                .build();
+        var candidacy = elections.stand(election, config);
         return new Contestant() {
             @Override
             public boolean leads() {
                 return candidacy.isLeader();
+            }
+
+            @Override
+            public int lost() {
+                return lost.get();
             }
 
             @Override

@@ -1,10 +1,15 @@
 package dev.bellwether.benchmarks.kafka;
 
+import java.time.Duration;
+
 /** One candidate, of whatever make. */
 interface Contestant extends AutoCloseable {
 
     /** Returns whether it believes to lead. */
     boolean leads();
+
+    /** Returns how often it led and then did so no more, without having been closed. */
+    int lost();
 
     /** Leaves in order. */
     @Override
@@ -15,6 +20,6 @@ interface Contestant extends AutoCloseable {
         String name();
 
         /** Lets one stand, over the given brokers; the name of the election is new for each round. */
-        Contestant stand(String bootstrap, String election, java.time.Duration session);
+        Contestant stand(String bootstrap, String election, Duration session);
     }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -39,6 +40,7 @@ final class NeliLike implements Contestant.Make {
         private final Thread thread = new Thread(this::run, "neli");
         private volatile boolean closed;
         private volatile boolean leads;
+        private final AtomicInteger lost = new AtomicInteger();
         private boolean assigned;
         private long heardNanos;
 
@@ -82,7 +84,7 @@ final class NeliLike implements Contestant.Make {
                     }
                     if (assigned) {
                         var beat = producer.send(new ProducerRecord<>(TOPIC, 0, name, begun + "%" + name));
-                        leads = !beat.isCancelled() && System.nanoTime() - heardNanos < heartbeatNanos;
+                        turn(!beat.isCancelled() && System.nanoTime() - heardNanos < heartbeatNanos);
                     }
                     var rest = MIN_POLL_INTERVAL.toNanos() - (System.nanoTime() - begun);
                     if (rest > 0) {
@@ -102,7 +104,7 @@ final class NeliLike implements Contestant.Make {
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
             if (partitions.stream().anyMatch(partition -> partition.partition() == 0)) {
                 assigned = true;
-                leads = true;
+                turn(true);
                 heardNanos = System.nanoTime();
             }
         }
@@ -110,12 +112,25 @@ final class NeliLike implements Contestant.Make {
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
             assigned = false;
-            leads = false;
+            turn(false);
+        }
+
+        /** On the loop's thread only. */
+        private void turn(boolean leadsNow) {
+            if (leads && !leadsNow && !closed) {
+                lost.incrementAndGet();
+            }
+            leads = leadsNow;
         }
 
         @Override
         public boolean leads() {
             return leads;
+        }
+
+        @Override
+        public int lost() {
+            return lost.get();
         }
 
         @Override
