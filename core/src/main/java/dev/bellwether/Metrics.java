@@ -16,7 +16,10 @@ public interface Metrics {
     /** A mandate ended. */
     default void termEnded(String election, String candidate, Cause cause, Duration held) {}
 
-    /** An attempt to take the seat was answered, or not; so was each renewal. */
+    /**
+     * An attempt to take the seat was answered, or not; so was each renewal. Told of every backend, by the candidate that made it: of those
+     * that lead by each renewal, of standbys by each claim. Where a group decides who leads, as on Kafka, standbys do not ask.
+     */
     default void attempted(String election, String candidate, Attempt attempt, Duration latency) {}
 
     /** A listener or task threw. */

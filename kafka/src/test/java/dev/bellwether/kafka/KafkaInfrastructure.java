@@ -63,6 +63,11 @@ class KafkaInfrastructure implements Infrastructure {
     }
 
     @Override
+    public boolean asks() {
+        return false; // the group says who leads
+    }
+
+    @Override
     public Map<String, Long> leftovers() {
         try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
             var groups = admin.listGroups(ListGroupsOptions.forConsumerGroups()).all().get().stream()

@@ -110,6 +110,14 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
+     * Returns whether a standby asks for the seat and is refused, which is then told as an attempt; where a group decides, it is never
+     * asked. By default they ask.
+     */
+    default boolean asks() {
+        return true;
+    }
+
+    /**
      * Returns how many stand/close cycles the leak check does by default; {@code -Dbellwether.cycles=N} goes before it. 1,000 is what
      * a backend should afford; one whose cycle takes long may do fewer by default, and say why.
      */

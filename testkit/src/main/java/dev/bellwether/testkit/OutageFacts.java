@@ -8,9 +8,11 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import dev.bellwether.Metrics;
+import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.testkit.Infrastructure.Capability;
 import dev.bellwether.testkit.Link.Way;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -125,6 +127,37 @@ abstract class OutageFacts extends ListenerFacts {
         Eventually.eventually("the mandate runs out", stage.patience(), () -> !mandate.isValid());
         assertThat(victim.isLeader()).isFalse();
         assertThat(victim.candidacy().mandate()).isEmpty();
+    }
+
+    @Test
+    void everyAttemptIsToldWithItsOutcome() {
+        var attempts = new AttemptLog();
+        var config = ElectionsConfig.builder().metrics(attempts).build();
+        var linked = stage.linkedClient(config);
+        var leader = stage.stand(linked.elections());
+        leader.awaitLeads();
+        stage.eventually("its renewals are told", () -> attempts.has(leader, Attempt.RENEWED));
+        assertThat(attempts.of(leader).indexOf(Attempt.WON))
+                .as("the claim that was won: %s", attempts.of(leader))
+                .isNotNegative()
+                .isLessThan(attempts.of(leader).indexOf(Attempt.RENEWED));
+        var standby = stage.stand(stage.client(config));
+        standby.awaitFollows(leader);
+        if (stage.infrastructure().asks()) {
+            stage.eventually("its refusal is told", () -> attempts.has(standby, Attempt.REFUSED));
+        }
+        linked.link().cut();
+        stage.eventually("a renewal without an answer is told", () -> attempts.has(leader, Attempt.MISSED));
+        standby.awaitLeads();
+        for (var actor : List.of(leader, standby)) {
+            stage.eventually(
+                    "each mandate of " + actor + " is told as won: " + attempts.of(actor),
+                    () -> attempts.of(actor).stream()
+                                    .filter(Attempt.WON::equals)
+                                    .count()
+                            == actor.events().count(LeadershipEvent.Acquired.class));
+        }
+        assertThat(attempts.nonsense()).isEmpty();
     }
 
     @Test
