@@ -32,6 +32,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long LARGEST_LAG = 100;
+    private static final int NO_QUORUM = 503;
+    private static final String NO_LEADER =
+            "it has no leader: nobody can claim or renew until the servers have chosen one";
     /** The oldest on which we have seen no two of racing compare-and-sets accepted. On 2.9.10 every second race has two winners. */
     private static final String REPLICAS_SAFE_FROM = "2.10.27";
 
@@ -40,6 +43,12 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final Duration LONGEST_CHORIA_TTL = Duration.ofHours(1);
     /** So long a replicated bucket was without a leader at most, when its leader was killed: see docs/nats.md. */
     static final Duration FAIL_OVER = Duration.ofSeconds(9);
+
+    /** Says what that means for a lease that is no longer. */
+    static String tooShort(Duration lease) {
+        return "a lease of " + lease + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
+                + " leader after its server died; take 20 seconds or more if it shall";
+    }
 
     /** Finds or makes the bucket, and refuses one that cannot hold elections. */
     static Bucket open(Wire wire, NatsConfig config) {
@@ -60,6 +69,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                     throw refused(wire, e);
                 }
             } catch (IOException e) {
+                requireRights(wire, e);
                 if (System.nanoTime() - end > 0) {
                     throw new UnavailableException(
                             wire
@@ -82,9 +92,23 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             var all = new ArrayList<>(wrong(info, wire, config));
             all.addAll(warnings(info, wire));
             return all;
-        } catch (IOException | JetStreamApiException e) {
-            throw new UnavailableException(wire + " does not tell of its bucket: " + e.getMessage(), e);
+        } catch (JetStreamApiException e) {
+            if (e.getErrorCode() == NO_QUORUM) {
+                return List.of(NO_LEADER + " (it said: " + e.getMessage() + ")");
+            }
+            throw refused(wire, e);
+        } catch (IOException e) {
+            requireRights(wire, e);
+            throw new UnavailableException(
+                    wire + " does not tell of its bucket; has that a leader? (it said: " + e.getMessage() + ")", e);
         }
+    }
+
+    /** Nothing is answered that we may not ask. */
+    private static void requireRights(Wire wire, IOException e) {
+        wire.missingRight("STREAM.").ifPresent(missing -> {
+            throw new ElectionException(wire + " " + missing, e);
+        });
     }
 
     private static StreamInfo findOrMake(JetStreamManagement management, Wire wire, NatsConfig config)
@@ -213,15 +237,17 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         if (cluster == null
                 || cluster.getLeader() == null
                 || cluster.getLeader().isEmpty()) {
-            warnings.add("it has no leader: nobody can claim or renew until the servers have chosen one");
+            warnings.add(NO_LEADER);
             return warnings;
         }
         var others = cluster.getReplicas() == null ? List.<io.nats.client.api.Replica>of() : cluster.getReplicas();
         for (var replica : others) {
             if (replica.isOffline()) {
                 warnings.add("its replica " + replica.getName() + " is offline");
-            } else if (!replica.isCurrent() || replica.getLag() > LARGEST_LAG) {
+            } else if (replica.getLag() > LARGEST_LAG) {
                 warnings.add("its replica " + replica.getName() + " is " + replica.getLag() + " operations behind");
+            } else if (!replica.isCurrent()) {
+                warnings.add("its replica " + replica.getName() + " is not up to date");
             }
         }
         if (others.size() < replicas - 1) {
@@ -235,7 +261,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     }
 
     private static RuntimeException refused(Wire wire, JetStreamApiException e) {
-        var said = wire + " refused: " + e.getMessage();
-        return e.getErrorCode() >= 500 ? new UnavailableException(said, e) : new ElectionException(said, e);
+        var said = " (it said: " + e.getMessage() + ")";
+        return e.getErrorCode() >= 500
+                ? new UnavailableException(wire + ": JetStream cannot just now; has the cluster a leader?" + said, e)
+                : new ElectionException(wire + " refused" + said, e);
     }
 }

@@ -25,6 +25,7 @@ public final class NatsConfig {
             "domain",
             "prefix",
             "credentials",
+            "inbox",
             "tls",
             "truststore",
             "truststorePassword",

@@ -1,7 +1,6 @@
 package dev.bellwether.nats;
 
 import dev.bellwether.CandidacyConfig;
-import dev.bellwether.Candidate;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
@@ -12,12 +11,12 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -33,28 +32,35 @@ import org.slf4j.LoggerFactory;
 final class NatsLeaseStore implements LeaseStore {
     private static final Logger log = LoggerFactory.getLogger(NatsLeaseStore.class);
     private static final AtomicLong SERIAL = new AtomicLong();
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
-    private static final long SIGNS_SECONDS = 30;
+    private static final Duration PROBE = Duration.ofSeconds(2);
+    private static final long SIGNS_MILLIS = 30_000;
     private static final long CLOSE_SECONDS = 2;
 
     private final Wire wire;
     private final NatsConfig config;
     private final Bucket bucket;
     private final Sightings sightings = new Sightings();
+    private final Register register;
     private final Seats seats;
+    private final Orders orders;
     private final Roll roll;
+    private final Survey survey;
     private final Watches watches;
     private final ScheduledThreadPoolExecutor thread;
     private final Map<String, String> electionsByKey = new ConcurrentHashMap<>(); // of those that are watched
     private final Map<Long, CompletableFuture<?>> leaving = new ConcurrentHashMap<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private NatsLeaseStore(Wire wire, NatsConfig config, Bucket bucket, String created) {
+    private NatsLeaseStore(Wire wire, NatsConfig config, Bucket bucket, boolean writeOnly) {
         this.wire = wire;
         this.config = config;
         this.bucket = bucket;
-        seats = new Seats(wire, new Format(config.choria(), bucket.ttl()), sightings, bucket, config.choria(), created);
-        roll = new Roll(wire, config.presence(), bucket.messageTtl() && wire.serverIsAtLeast("2.11.0"));
+        register = new Register(wire, config, bucket, sightings, writeOnly);
+        seats = new Seats(register, bucket.ttl(), config.choria());
+        orders = new Orders(wire, register, config.choria());
+        var presence = presence(config.presence(), bucket.ttl());
+        roll = new Roll(wire, presence, bucket.messageTtl() && wire.serverIsAtLeast("2.11.0"));
+        survey = new Survey(wire, register, roll, config.choria());
         var name = "bellwether-nats-" + SERIAL.incrementAndGet();
         thread = new ScheduledThreadPoolExecutor(1, task -> {
             var made = new Thread(task, name);
@@ -63,10 +69,16 @@ final class NatsLeaseStore implements LeaseStore {
         });
         thread.setRemoveOnCancelPolicy(true);
         watches = new Watches(wire, thread, this::heard);
-        wire.onSilence(this::whenSilent);
+        wire.signs().onSilence(this::whenSilent);
         if (!config.choria()) {
-            var unused = thread.scheduleWithFixedDelay(roll::giveSigns, SIGNS_SECONDS, SIGNS_SECONDS, TimeUnit.SECONDS);
+            var period = Math.min(SIGNS_MILLIS, presence.toMillis() / 4);
+            var unused = thread.scheduleWithFixedDelay(roll::giveSigns, period, period, TimeUnit.MILLISECONDS);
         }
+    }
+
+    /** The server drops the keys of standbys, too. */
+    private static Duration presence(Duration wanted, Duration ttl) {
+        return ttl.isZero() || ttl.compareTo(wanted) > 0 ? wanted : ttl;
     }
 
     /**
@@ -77,7 +89,25 @@ final class NatsLeaseStore implements LeaseStore {
      */
     static NatsLeaseStore open(Wire wire, NatsConfig config) {
         var bucket = Bucket.open(wire, config);
-        return new NatsLeaseStore(wire, config, bucket, bucket.created());
+        return new NatsLeaseStore(wire, config, bucket, config.choria() && !mayRead(wire));
+    }
+
+    /** Choria's brokers may not let us. On a connection of the user's we are not told that, and take silence for it. */
+    private static boolean mayRead(Wire wire) {
+        try {
+            var unused = wire.read("bellwether", PROBE).join();
+            return true;
+        } catch (CompletionException e) {
+            var denied = e.getCause() instanceof Rights.Missing;
+            if (denied || !wire.isOwned()) {
+                log.info(
+                        "{} may not publish to {}, or is not answered there: standing without reading, as Choria's candidates do",
+                        wire,
+                        wire.rightToRead());
+                return false;
+            }
+            return true;
+        }
     }
 
     @Override
@@ -103,18 +133,41 @@ final class NatsLeaseStore implements LeaseStore {
                     + ": the server would drop the key under a leader; shorten the lease, or use a bucket with a longer TTL,"
                     + " or with none");
         }
+        checkBackoff(candidacy, ttl);
         if (bucket.replicas() > 1 && lease.compareTo(Bucket.FAIL_OVER) <= 0) {
-            log.info(
-                    "{}: a lease of {} does not ride through the 4 to 9 seconds that a replicated bucket is without a"
-                            + " leader after its server died",
-                    wire,
-                    lease);
+            log.warn("{}: \"{}\": {}", wire, election, Bucket.tooShort(lease));
+        }
+    }
+
+    /** A standby that is away for longer would miss when a key is dropped, and a winner by Choria's rules when to confirm. */
+    private void checkBackoff(CandidacyConfig candidacy, Duration ttl) {
+        var longest = ttl.multipliedBy(3).dividedBy(5);
+        if (!ttl.isZero()
+                && candidacy
+                        .standbyBackoff()
+                        .filter(backoff -> backoff.compareTo(longest) > 0)
+                        .isPresent()) {
+            throw new ElectionException(
+                    "standbyBackoff " + candidacy.standbyBackoff().get() + " is longer than three fifths of the TTL "
+                            + ttl + " of " + wire
+                            + ": with its jitter, a standby would come back after the server has dropped the key; make it "
+                            + longest + " or shorter");
         }
     }
 
     @Override
     public List<String> warnings() {
-        return Bucket.warnings(wire, config);
+        var warnings = new ArrayList<>(Bucket.warnings(wire, config));
+        if (register.isWriteOnly()) {
+            warnings.add(register.cannotRead());
+        } else if (bucket.replicas() > 1) {
+            survey.leases().forEach((election, lease) -> {
+                if (lease.compareTo(Bucket.FAIL_OVER) <= 0) {
+                    warnings.add("\"" + election + "\": " + Bucket.tooShort(lease));
+                }
+            });
+        }
+        return warnings;
     }
 
     @Override
@@ -145,52 +198,15 @@ final class NatsLeaseStore implements LeaseStore {
 
     @Override
     public CompletionStage<View> read(String election) {
-        return seats.look(election, PATIENCE).thenCompose(sighting -> {
-            if (config.choria()) {
-                return CompletableFuture.completedFuture(view(sighting, List.of(), Optional.empty()));
-            }
-            return roll.list(election, sighting)
-                    .handle((listed, error) -> listed == null
-                            ? view(sighting, List.of(), Optional.empty())
-                            : view(
-                                    sighting,
-                                    listed.candidates(),
-                                    listed.overview().now()));
-        });
-    }
-
-    /** For display, a leader is gone whose lease should have run out by the clock of the server that wrote it down. */
-    private View view(Sighting sighting, List<Candidate> listed, Optional<Instant> serverNow) {
-        var now = System.nanoTime();
-        var plain = sighting.view(now, 0, roll.topPriority(sighting.election()), listed);
-        if (plain.holder().isEmpty()) {
-            return plain;
-        }
-        var gone = serverNow
-                .filter(time -> !sighting.written().equals(Instant.EPOCH))
-                .filter(time -> sighting.written().plus(sighting.seat().lease()).isBefore(time))
-                .isPresent();
-        var seat = sighting.seat();
-        var all = new ArrayList<Candidate>();
-        listed.forEach(one -> all.add(new Candidate(one.id(), one.priority(), one.metadata(), one.leads() && !gone)));
-        if (!gone && listed.stream().noneMatch(Candidate::leads)) {
-            all.add(new Candidate(seat.candidate(), seat.priority(), seat.metadata(), true));
-        }
-        return new View(
-                plain.election(),
-                plain.token(),
-                gone ? Optional.empty() : plain.holder(),
-                gone ? Duration.ZERO : plain.remaining(),
-                plain.standDown() && !gone,
-                plain.ended(),
-                plain.era(),
-                plain.topPriority(),
-                List.copyOf(all));
+        return survey.read(election);
     }
 
     @Override
     public Watch watch(String election, Consumer<View> watcher) {
-        var key = seats.key(election);
+        if (register.isWriteOnly()) {
+            return Watch.NONE;
+        }
+        var key = register.key(election);
         Consumer<Sighting> told =
                 sighting -> watcher.accept(sighting.view(System.nanoTime(), 0, roll.topPriority(election), List.of()));
         electionsByKey.put(key, election);
@@ -209,25 +225,12 @@ final class NatsLeaseStore implements LeaseStore {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        return seats.order(election, order);
+        return orders.order(election, order);
     }
 
     @Override
     public CompletionStage<List<String>> list() {
-        return wire.overview(config.choria() ? ">" : "*", PATIENCE).thenCompose(overview -> {
-            var listed = overview.keys().keySet().stream()
-                    .flatMap(key -> (config.choria() ? Optional.of(key) : Keys.election(key)).stream())
-                    .map(election -> seats.look(election, PATIENCE)
-                            .thenApply(sighting ->
-                                    sighting.seat().listed() ? Optional.of(election) : Optional.<String>empty()))
-                    .toList();
-            return CompletableFuture.allOf(listed.toArray(CompletableFuture[]::new))
-                    .thenApply(done -> listed.stream()
-                            .map(CompletableFuture::join)
-                            .flatMap(Optional::stream)
-                            .sorted()
-                            .toList());
-        });
+        return survey.list();
     }
 
     @Override
@@ -259,16 +262,16 @@ final class NatsLeaseStore implements LeaseStore {
     private void heard(Found found) {
         var election = electionsByKey.get(found.key());
         if (election != null) {
-            seats.note(election, Optional.of(found));
+            register.note(election, Optional.of(found));
         }
     }
 
     private void whenSilent() {
-        if (wire.seemsDead() && !closed.get()) {
+        if (wire.signs().seemsDead() && !closed.get()) {
             try {
                 thread.execute(() -> {
-                    if (wire.seemsDead() && !closed.get()) {
-                        wire.reconnectIfDead();
+                    if (wire.signs().seemsDead() && !closed.get()) {
+                        wire.signs().reconnectIfDead();
                     }
                 });
             } catch (RejectedExecutionException e) {

@@ -13,12 +13,17 @@ import io.nats.client.ErrorListener;
 import io.nats.client.Nats;
 import io.nats.client.Options;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
+import javax.net.ssl.SSLHandshakeException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,7 +43,8 @@ public final class NatsProvider implements ElectionsProvider {
     public Backend connect(ConnectUri uri) {
         uri.requireKnown(NatsConfig.PARAMETERS);
         var config = config(uri);
-        var wire = Wire.owning(open(uri), uri.toString(), config);
+        var rights = new Rights();
+        var wire = Wire.owning(open(uri, rights), uri.toString(), config, rights);
         try {
             return NatsLeaseStore.open(wire, config);
         } catch (RuntimeException e) {
@@ -60,36 +66,75 @@ public final class NatsProvider implements ElectionsProvider {
         return builder.build();
     }
 
-    private static Connection open(ConnectUri uri) {
+    private static Connection open(ConnectUri uri, Rights rights) {
         if (uri.authority().isBlank() || !(uri.path().isEmpty() || uri.path().equals("/"))) {
             throw new ElectionException(
                     uri + " must be of the form nats://host:4222?bucket=NAME, or with several hosts,"
                             + " separated by commas");
         }
+        var listener = new Listener(uri, rights);
         try {
-            return Nats.connect(options(uri));
+            requireReadable(uri, "credentials");
+            requireReadable(uri, "truststore");
+            requireReadable(uri, "keystore");
+            return Nats.connect(options(uri, listener));
         } catch (AuthenticationException e) {
             throw new ElectionException(
                     uri + " does not let us in: check user, password, token or credentials (it said: "
                             + uri.redact(String.valueOf(e.getMessage())) + ")",
                     e);
         } catch (IOException e) {
-            throw new UnavailableException(uri + " does not answer: " + uri.redact(String.valueOf(e.getMessage())), e);
-        } catch (IllegalArgumentException e) {
-            throw new ElectionException(uri + ": " + uri.redact(String.valueOf(e.getMessage())), e);
+            throw unreachable(uri, listener.lastFailure, e);
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            throw new ElectionException(uri + ": " + uri.redact(reason(e)), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while connecting to " + uri, e);
         }
     }
 
-    static Options options(ConnectUri uri) {
+    /** The client says only that it could not connect; what the matter was, its listener heard. */
+    private static RuntimeException unreachable(ConnectUri uri, @Nullable Exception last, IOException e) {
+        for (Throwable cause = last; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SSLHandshakeException || cause instanceof GeneralSecurityException) {
+                return new ElectionException(
+                        uri + " and we do not agree on TLS: check certificates, truststore and keystore (it said: "
+                                + uri.redact(reason(cause)) + ")",
+                        e);
+            }
+        }
+        var said = String.valueOf(e.getMessage());
+        if (said.contains("SSL required") || (last != null && reason(last).contains("SSL required"))) {
+            return new ElectionException(uri + " wants TLS: write tls: for nats:, or tls=true", e);
+        }
+        return new UnavailableException(
+                uri + " does not answer: " + uri.redact(last == null ? said : said + ": " + reason(last)), e);
+    }
+
+    /** Returns the message of what lies deepest. */
+    private static String reason(Throwable error) {
+        var deepest = error;
+        while (deepest.getCause() != null) {
+            deepest = deepest.getCause();
+        }
+        return Optional.ofNullable(deepest.getMessage())
+                .orElse(deepest.getClass().getSimpleName());
+    }
+
+    private static void requireReadable(ConnectUri uri, String parameter) {
+        uri.parameter(parameter).ifPresent(file -> {
+            if (!Files.isReadable(Path.of(file))) {
+                throw new ElectionException(uri + ": the file that " + parameter + " names cannot be read");
+            }
+        });
+    }
+
+    private static Options options(ConnectUri uri, Listener listener) {
         var secure =
                 uri.scheme().equals("tls") || flag("tls", uri.parameter("tls").orElse("false"));
         var servers = Arrays.stream(uri.authority().split(",", -1))
                 .map(host -> (secure ? "tls://" : "nats://") + host.strip())
                 .toArray(String[]::new);
-        var listener = new Listener(uri);
         var builder = Wire.ourOptions()
                 .servers(servers)
                 .connectionName("bellwether")
@@ -106,6 +151,7 @@ public final class NatsProvider implements ElectionsProvider {
             }
         });
         uri.parameter("credentials").ifPresent(builder::credentialPath);
+        uri.parameter("inbox").ifPresent(builder::inboxPrefix);
         uri.parameter("truststore").ifPresent(builder::truststorePath);
         uri.parameter("truststorePassword").map(String::toCharArray).ifPresent(builder::truststorePassword);
         uri.parameter("keystore").ifPresent(builder::keystorePath);
@@ -149,24 +195,36 @@ public final class NatsProvider implements ElectionsProvider {
     /** Logs what the connection tells of itself. Thread-safe. */
     private static final class Listener implements ConnectionListener, ErrorListener {
         private final ConnectUri uri;
+        private final Rights rights;
+        private volatile @Nullable Exception lastFailure;
 
-        private Listener(ConnectUri uri) {
+        private Listener(ConnectUri uri, Rights rights) {
             this.uri = uri;
+            this.rights = rights;
         }
 
         @Override
         @SuppressWarnings("deprecation") // the other method has a default, this one has not
         public void connectionEvent(Connection connection, Events type) {
+            if (type == Events.RECONNECTED) {
+                rights.forget();
+            }
             log.debug("{}: {}", uri, type);
         }
 
         @Override
         public void errorOccurred(Connection connection, String error) {
-            log.warn("{} said: {}", uri, uri.redact(Optional.ofNullable(error).orElse("")));
+            var said = Optional.ofNullable(error).orElse("");
+            if (rights.heard(said)) {
+                log.debug("{} said: {}", uri, uri.redact(said)); // who asked says what it means
+            } else {
+                log.warn("{} said: {}", uri, uri.redact(said));
+            }
         }
 
         @Override
         public void exceptionOccurred(Connection connection, Exception exception) {
+            lastFailure = exception;
             log.debug("{}: {}", uri, uri.redact(String.valueOf(exception)));
         }
 

@@ -59,6 +59,19 @@ final class Sightings {
         return known;
     }
 
+    /** Takes note of a record of which only the revision was told, as seen just now though it may have been seen before. */
+    Sighting guess(String election, long revision, Seat seat) {
+        var now = System.nanoTime();
+        synchronized (seen) {
+            var before = seen.get(election);
+            var known = before == null
+                    ? Sighting.first(election, revision, Instant.EPOCH, seat, now)
+                    : before.next(revision, Instant.EPOCH, seat, now);
+            seen.put(election, known);
+            return known;
+        }
+    }
+
     void watch(String election, Consumer<Sighting> watcher) {
         synchronized (seen) {
             watchers.computeIfAbsent(election, name -> new CopyOnWriteArrayList<>())

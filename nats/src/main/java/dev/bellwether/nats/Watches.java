@@ -132,6 +132,14 @@ final class Watches implements AutoCloseable {
                         .jetStream(wire.options())
                         .subscribe(wire.storedSubject(key), dispatcher, this::received, false, options);
             } catch (IOException | JetStreamApiException | RuntimeException e) {
+                var missing = wire.missingRight("CONSUMER.");
+                if (missing.isPresent()) {
+                    log.warn(
+                            "{} {}; without it a standby moves only when the lease that it saw has run out",
+                            wire,
+                            missing.get());
+                    return;
+                }
                 log.debug("cannot watch {} on {} just now: {}", key, wire, e.getMessage());
                 var unused = thread.schedule(this::begin, RETRY_MILLIS, TimeUnit.MILLISECONDS);
             }

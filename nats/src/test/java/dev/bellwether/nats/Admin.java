@@ -3,6 +3,7 @@ package dev.bellwether.nats;
 import io.nats.client.Connection;
 import io.nats.client.JetStreamApiException;
 import io.nats.client.Nats;
+import io.nats.client.Options;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.jspecify.annotations.Nullable;
@@ -17,11 +18,16 @@ final class Admin implements AutoCloseable {
 
     /** Connects to this server and no other. */
     static Admin of(int port) {
+        return of(Wire.ourOptions()
+                .server("nats://127.0.0.1:" + port)
+                .ignoreDiscoveredServers()
+                .build());
+    }
+
+    /** Connects as these say. */
+    static Admin of(Options options) {
         try {
-            return new Admin(Nats.connect(Wire.ourOptions()
-                    .server("nats://127.0.0.1:" + port)
-                    .ignoreDiscoveredServers()
-                    .build()));
+            return new Admin(Nats.connect(options));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {

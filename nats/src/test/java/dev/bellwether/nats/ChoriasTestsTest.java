@@ -9,11 +9,9 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
-import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
-import io.nats.client.api.StorageType;
 import io.nats.client.api.StreamConfiguration;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,7 +20,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What Choria tests of its elections, and what it does not: that ours lacks its known weaknesses. */
+/** What Choria tests of its elections, and what befalls a key. That ours lacks their weaknesses is in {@link ChoriasWeaknessesTest}. */
 class ChoriasTestsTest {
     private static final Duration LEASE = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -119,39 +117,6 @@ class ChoriasTestsTest {
                     .hasMessageContaining("not shorter than the TTL PT5S");
             var candidacy = elections.stand(election, CandidacyConfig.ofLease(Duration.ofMillis(4_900)));
             Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
-        }
-    }
-
-    @Test
-    void aBucketIsUsedAsFoundAfterSayingWhatIsWrongWithIt() {
-        try (var admin = Admin.of(server.port())) {
-            admin.ask(connection -> connection
-                    .jetStreamManagement()
-                    .addStream(StreamConfiguration.builder()
-                            .name("KV_history")
-                            .subjects("$KV.history.>")
-                            .maxMessagesPerSubject(5)
-                            .build()));
-            admin.ask(connection -> connection
-                    .jetStreamManagement()
-                    .addStream(StreamConfiguration.builder()
-                            .name("KV_memory")
-                            .subjects("$KV.memory.>")
-                            .maxMessagesPerSubject(1)
-                            .storageType(StorageType.Memory)
-                            .build()));
-        }
-        assertThatThrownBy(() -> Elections.connect(server.uri("bucket=history")))
-                .isInstanceOf(ElectionException.class)
-                .hasMessageContaining("history is 5, and must be 1");
-        assertThatThrownBy(() -> Elections.connect(server.uri("bucket=absent&create=false")))
-                .isInstanceOf(ElectionException.class)
-                .hasMessageContaining("nats kv add absent");
-        var memory = ConnectUri.parse(server.uri("bucket=memory")).connect();
-        try {
-            assertThat(memory.warnings()).singleElement().asString().contains("kept in memory");
-        } finally {
-            memory.close();
         }
     }
 

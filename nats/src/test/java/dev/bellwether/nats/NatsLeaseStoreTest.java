@@ -7,9 +7,12 @@ import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import dev.bellwether.testkit.Eventually;
+import io.nats.client.JetStreamApiException;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterAll;
@@ -141,8 +144,40 @@ class NatsLeaseStoreTest {
         assertThat(get(one.read(election)).heldUnder("a-1")).isTrue();
     }
 
+    @Test
+    void aStandbySignsAgainBeforeTheServerDropsItsKey() {
+        try (var brief = store(
+                NatsConfig.builder().bucket("brief").ttl(Duration.ofSeconds(8)).build())) {
+            assertThat(get(brief.acquire(claim(election, "a-1", SHORT))).granted())
+                    .isTrue();
+            assertThat(get(brief.acquire(claim(election, "b-1", SHORT))).granted())
+                    .isFalse();
+            var first = Eventually.eventually("it signs", PATIENCE, this::signed);
+            Eventually.eventually(
+                    "it signs again",
+                    PATIENCE,
+                    () -> signed().filter(again -> again > first).isPresent());
+        }
+    }
+
+    /** Returns at which revision the second candidate is listed. */
+    private Optional<Long> signed() {
+        var subject = "$KV.brief." + Keys.candidate(election, "b", 0);
+        try {
+            return Optional.of(admin.connection()
+                    .jetStreamManagement()
+                    .getLastMessage("KV_brief", subject)
+                    .getSeq());
+        } catch (IOException | JetStreamApiException e) {
+            return Optional.empty();
+        }
+    }
+
     private NatsLeaseStore store() {
-        var config = NatsConfig.builder().bucket("store").build();
+        return store(NatsConfig.builder().bucket("store").build());
+    }
+
+    private static NatsLeaseStore store(NatsConfig config) {
         return NatsLeaseStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config);
     }
 

@@ -20,11 +20,18 @@ final class NatsServer implements AutoCloseable {
     private final String program;
     private final String name;
     private final int port;
+    private final String jetStream;
     private final String extra;
     private Process server;
     private Process undertaker;
 
     NatsServer(String program, String name, int port, String extra) {
+        this(program, name, port, "", extra);
+    }
+
+    /** What is said of JetStream, beside where it keeps its data, and what else is configured. */
+    NatsServer(String program, String name, int port, String jetStream, String extra) {
+        this.jetStream = jetStream;
         this.program = Scripts.where(program);
         this.name = name;
         this.port = port;
@@ -66,8 +73,17 @@ final class NatsServer implements AutoCloseable {
     }
 
     void kill() {
+        end("KILL");
+    }
+
+    /** Lets it take leave of the others. */
+    void stop() {
+        end("TERM");
+    }
+
+    private void end(String signal) {
         undertaker.destroy();
-        Undertaker.signal("KILL", server.pid());
+        Undertaker.signal(signal, server.pid());
         try {
             server.waitFor();
         } catch (InterruptedException e) {
@@ -121,13 +137,16 @@ final class NatsServer implements AutoCloseable {
     }
 
     private Process launch() throws IOException {
-        var configuration =
-                Files.writeString(folder.resolve("conf"), """
+        var configuration = Files.writeString(
+                folder.resolve("conf"), """
                 server_name: "%s"
                 listen: "127.0.0.1:%d"
-                jetstream { store_dir: "%s" }
+                jetstream {
+                  store_dir: "%s"
+                  %s
+                }
                 %s
-                """.formatted(name, port, folder.resolve("data"), extra));
+                """.formatted(name, port, folder.resolve("data"), jetStream, extra));
         return new ProcessBuilder(List.of(program, "-c", configuration.toString()))
                 .redirectErrorStream(true)
                 .redirectOutput(

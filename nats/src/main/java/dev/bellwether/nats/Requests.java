@@ -1,0 +1,108 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.UnavailableException;
+import io.nats.client.Connection;
+import io.nats.client.Message;
+import io.nats.client.impl.Headers;
+import io.nats.client.support.JsonParseException;
+import io.nats.client.support.JsonParser;
+import io.nats.client.support.JsonValue;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Asks the server and makes of what it answers, or does not, what it means. Thread-safe; nothing here waits. */
+final class Requests {
+    private static final Logger log = LoggerFactory.getLogger(Requests.class);
+    private static final int WRONG_LAST_SEQUENCE = 10071;
+    private static final int WRONG_LAST_SEQUENCE_CONSTANT = 10164;
+    /** How a server says which revision the key is at. */
+    private static final Pattern REVISION = Pattern.compile("sequence: (\\d+)");
+
+    private final Connection connection;
+    private final boolean owned;
+    private final String description;
+    private final Rights rights;
+    private final LifeSigns signs;
+
+    Requests(Connection connection, boolean owned, String description, Rights rights, LifeSigns signs) {
+        this.connection = connection;
+        this.owned = owned;
+        this.description = description;
+        this.rights = rights;
+        this.signs = signs;
+    }
+
+    /** Asks, and returns what was answered, be it an error. */
+    CompletableFuture<Map<String, JsonValue>> ask(
+            String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
+        CompletableFuture<Message> reply;
+        try {
+            reply = connection.requestWithTimeout(subject, headers, body, timeout);
+        } catch (IllegalStateException | IllegalArgumentException e) {
+            return CompletableFuture.failedFuture(
+                    new UnavailableException(description + " is not connected: " + e.getMessage(), e));
+        }
+        var asked = System.nanoTime();
+        return rights.watched(subject, reply)
+                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                .handle((message, error) -> {
+                    var missing = cause(error);
+                    if (missing instanceof Rights.Missing) {
+                        throw new Rights.Missing(description + " " + missing.getMessage());
+                    }
+                    if (message == null || message.isStatusMessage()) {
+                        throw unanswered(subject, timeout, asked, error);
+                    }
+                    signs.heard();
+                    try {
+                        var parsed = JsonParser.parse(message.getData()).map;
+                        return parsed == null ? Map.<String, JsonValue>of() : parsed;
+                    } catch (JsonParseException e) {
+                        throw new UnavailableException(
+                                description + " answered on " + subject + " with what is no JSON", e);
+                    }
+                });
+    }
+
+    /** The client cancels what was not answered in time, and also what nobody was there to answer. */
+    private UnavailableException unanswered(
+            String subject, Duration timeout, long askedNanos, @Nullable Throwable error) {
+        var late = System.nanoTime() - askedNanos >= timeout.toNanos() - TimeUnit.MILLISECONDS.toNanos(1);
+        if (late) {
+            signs.unheard();
+            return new UnavailableException(
+                    description + " did not answer on " + subject + " within " + timeout
+                            + (owned ? "" : ", or we may not publish to that"),
+                    error);
+        }
+        signs.heard();
+        return new UnavailableException(
+                description + " has nobody to answer on " + subject
+                        + ": JetStream is off there, or the bucket is gone or has no leader",
+                error);
+    }
+
+    private static @Nullable Throwable cause(@Nullable Throwable error) {
+        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    }
+
+    /** Returns what an error in an answer means. */
+    RuntimeException failure(String what, JsonValue error) {
+        var map = error.map == null ? Map.<String, JsonValue>of() : error.map;
+        var code = (int) Format.number(map.get("err_code"));
+        var said = description + " could not " + what + ": " + Format.text(map.get("description")) + " (" + code + ")";
+        if (code == WRONG_LAST_SEQUENCE || code == WRONG_LAST_SEQUENCE_CONSTANT) {
+            var revision = REVISION.matcher(said);
+            return new Wire.Outdated(said, revision.find() ? Long.parseLong(revision.group(1)) : -1);
+        }
+        log.warn("{}; whether it was done is unknown", said);
+        return new UnavailableException(said);
+    }
+}

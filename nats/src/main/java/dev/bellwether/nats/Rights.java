@@ -1,0 +1,98 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.ElectionException;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
+
+/**
+ * What the server says that we may not do. It does not answer such a request: it says so on the connection, naming the subject, and
+ * whoever waits for an answer there is told by us. Thread-safe.
+ *
+ * <p>Of a connection of the user's we do not hear this, and find out by waiting.
+ */
+final class Rights {
+    private static final Pattern VIOLATION = Pattern.compile(
+            "permissions violation for (publish|subscription) to \"([^\"]*)\"", Pattern.CASE_INSENSITIVE);
+
+    private static final int MANY = 1_000;
+
+    private final Set<String> denied = ConcurrentHashMap.newKeySet();
+    private final Set<Asked> waiting = ConcurrentHashMap.newKeySet();
+    private volatile Optional<String> deaf = Optional.empty();
+
+    /** A right is missing, and the message names it. */
+    static final class Missing extends ElectionException {
+        private static final long serialVersionUID = 1;
+
+        Missing(String message) {
+            super(message);
+        }
+    }
+
+    /** Takes note of what the server said, if it is of rights; returns whether it was. */
+    boolean heard(String said) {
+        var found = VIOLATION.matcher(said);
+        if (!found.find()) {
+            return false;
+        }
+        var subject = found.group(2);
+        if (found.group(1).equalsIgnoreCase("publish")) {
+            if (denied.size() < MANY) {
+                denied.add(subject);
+            }
+            waiting.stream()
+                    .filter(asked -> asked.subject.equals(subject))
+                    .forEach(asked -> asked.fail(toPublish(subject)));
+        } else {
+            var missing = "may not subscribe to " + subject
+                    + ", where answers come: grant that, or name an inbox that is granted (inbox)";
+            deaf = Optional.of(missing);
+            waiting.forEach(asked -> asked.fail(missing));
+        }
+        return true;
+    }
+
+    /** Has this answer fail as soon as we hear that the question is not allowed. */
+    <T> CompletableFuture<T> watched(String subject, CompletableFuture<T> reply) {
+        var asked = new Asked(subject, reply);
+        waiting.add(asked);
+        missing(subject).ifPresent(asked::fail); // heard already
+        return reply.whenComplete((answer, error) -> waiting.remove(asked));
+    }
+
+    /** A request that has no answer yet. */
+    private static final class Asked {
+        private final String subject;
+        private final CompletableFuture<?> reply;
+
+        private Asked(String subject, CompletableFuture<?> reply) {
+            this.subject = subject;
+            this.reply = reply;
+        }
+
+        private void fail(String missing) {
+            reply.completeExceptionally(new Missing(missing));
+        }
+    }
+
+    /** Returns what right was found missing for subjects that begin like this. */
+    Optional<String> missing(String beginning) {
+        return deaf.or(() -> denied.stream()
+                .filter(subject -> subject.startsWith(beginning))
+                .findAny()
+                .map(Rights::toPublish));
+    }
+
+    /** A new connection may have other rights. */
+    void forget() {
+        denied.clear();
+        deaf = Optional.empty();
+    }
+
+    private static String toPublish(String subject) {
+        return "may not publish to " + subject + ": grant that right";
+    }
+}

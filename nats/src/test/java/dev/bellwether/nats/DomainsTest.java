@@ -1,0 +1,97 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.LeadershipAuditor;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** JetStream that is somewhere else: in another domain, or in another account. */
+class DomainsTest {
+    /** So long that whoever waited for it is told from who did not. */
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofMinutes(2));
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @Test
+    void aCandidateOnALeafStandsInTheDomainOfTheHub() throws Exception {
+        var port = NatsServer.freePort();
+        try (var hub = new NatsServer(
+                        "nats-server",
+                        "hub",
+                        NatsServer.freePort(),
+                        "domain: hub",
+                        "leafnodes { listen: \"127.0.0.1:%d\" }".formatted(port));
+                var leaf = new NatsServer(
+                        "nats-server",
+                        "leaf",
+                        NatsServer.freePort(),
+                        "domain: leaf",
+                        "leafnodes { remotes: [ { url: \"nats://127.0.0.1:%d\" } ] }".formatted(port))) {
+            hub.awaitPort();
+            leaf.awaitPort();
+            handsOver(hub.uri("bucket=domains"), leaf.uri("bucket=domains&domain=hub"));
+            handsOver(leaf.uri("bucket=domains&domain=hub"), hub.uri("bucket=domains&domain=hub"));
+            assertThat(streams(hub)).isEqualTo(1);
+            assertThat(streams(leaf)).as("kept in the hub, and not here").isZero();
+        }
+    }
+
+    @Test
+    void aCandidateInAnotherAccountStandsByThePrefixOfItsImport() throws Exception {
+        try (var server = NatsServer.alone("""
+                accounts {
+                  HUB {
+                    jetstream: enabled
+                    users: [ { user: hub, password: hub } ]
+                    exports: [
+                      { service: "$JS.API.>", response_type: stream }
+                      { service: "$KV.shared.>" }
+                      { stream: "_INBOX.>" }
+                    ]
+                  }
+                  APP {
+                    users: [ { user: app, password: app } ]
+                    imports: [
+                      { service: { account: HUB, subject: "$JS.API.>" }, to: "hub.API.>" }
+                      { service: { account: HUB, subject: "$KV.shared.>" }, to: "hub.API.$KV.shared.>" }
+                      { stream: { account: HUB, subject: "_INBOX.>" } }
+                    ]
+                  }
+                }
+                """)) {
+            var hub = "nats://hub:hub@127.0.0.1:" + server.port() + "?bucket=shared";
+            var app = "nats://app:app@127.0.0.1:" + server.port() + "?bucket=shared&prefix=hub.API";
+            handsOver(hub, app);
+            handsOver(app, hub);
+        }
+    }
+
+    /** The one leads, the other follows it, and is told at once when it leaves. */
+    private static void handsOver(String first, String second) throws Exception {
+        var election = "handed-over-" + System.nanoTime();
+        try (var one = Elections.connect(first);
+                var other = Elections.connect(second);
+                var auditor = new LeadershipAuditor()) {
+            var leader = one.stand(election, CONFIG);
+            auditor.audit(leader);
+            var before = leader.await(PATIENCE).orElseThrow();
+            var standby = other.stand(election, CONFIG);
+            auditor.audit(standby);
+            Eventually.eventually(
+                    "it follows", PATIENCE, () -> standby.status().following().isPresent());
+            leader.resign();
+            assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(before.token());
+        }
+    }
+
+    private static int streams(NatsServer server) {
+        try (var admin = Admin.of(server.port())) {
+            return admin.ask(connection ->
+                    connection.jetStreamManagement().getStreamNames().size());
+        }
+    }
+}
