@@ -52,10 +52,11 @@ final class ShowCommand implements Callable<Integer> {
     public Integer call() {
         Target.checked(election);
         Election.State state;
-        List<String> warnings;
         var backend = target.uri().connect();
         try (var elections = target.connect(backend)) {
-            warnings = backend.warnings();
+            backend.warnings() // first: what they tell may be why there is no answer
+                    .forEach(warning ->
+                            around.err().println("bellwether: warning: " + backend.describe() + ": " + warning));
             state = elections.election(election).state();
         }
         if (json) {
@@ -63,8 +64,6 @@ final class ShowCommand implements Callable<Integer> {
         } else {
             page(state);
         }
-        warnings.forEach(
-                warning -> around.err().println("bellwether: warning: " + backend.describe() + ": " + warning));
         return state.leader().isPresent() ? ExitCode.OK : ExitCode.NOBODY_LEADS;
     }
 

@@ -1,0 +1,102 @@
+package dev.bellwether.cli;
+
+import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+
+/** A nats-server with JetStream of the tests' own, which does not outlive this JVM. */
+final class NatsProcess implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** Waits for the end of a pipe, which the system closes if this JVM is killed, and then kills the one process. */
+    private static final String WATCHED = "\"$@\" & read never; kill -9 $!; wait";
+
+    private final Process shell;
+    private final int port;
+
+    private NatsProcess(Process shell, int port) {
+        this.shell = shell;
+        this.port = port;
+    }
+
+    static NatsProcess start() {
+        try {
+            var port = freePort();
+            var folder = Files.createTempDirectory("bellwether-cli-nats");
+            var shell = new ProcessBuilder(
+                            "sh",
+                            "-c",
+                            WATCHED,
+                            "nats",
+                            program(),
+                            "-a",
+                            "127.0.0.1",
+                            "-p",
+                            Integer.toString(port),
+                            "-js",
+                            "-sd",
+                            folder.toString())
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(folder.resolve("log").toFile())
+                    .start();
+            Eventually.eventually("nats-server answers", PATIENCE, () -> answers(port));
+            return new NatsProcess(shell, port);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    static int freePort() {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean answers(int port) {
+        try (var socket = new Socket()) {
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1_000);
+            return true;
+        } catch (IOException e) {
+            return false; // starting up
+        }
+    }
+
+    /** Returns the program; if it is missing, fails with the way to get it. */
+    private static String program() throws IOException {
+        var folder = Path.of("").toAbsolutePath();
+        while (!Files.exists(folder.resolve("scripts/servers"))) {
+            folder = Objects.requireNonNull(folder.getParent(), "not in a checkout");
+        }
+        var process = new ProcessBuilder(folder.resolve("scripts/servers").toString(), "where", "nats-server").start();
+        var said = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        var path = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        if (process.onExit().join().exitValue() != 0) {
+            throw new AssertionError(said);
+        }
+        return path;
+    }
+
+    @Override
+    public void close() {
+        try {
+            shell.getOutputStream().close();
+        } catch (IOException e) {
+            shell.descendants().forEach(ProcessHandle::destroyForcibly);
+        }
+        shell.onExit().join();
+    }
+}
