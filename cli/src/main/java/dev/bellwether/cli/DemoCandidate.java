@@ -1,17 +1,27 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
-import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** A candidate of the demo, in a process of its own: tells its turns on standard output, and ends when its standard input does. */
+/**
+ * A candidate of the demo, in a process of its own. Looks at {@code isLeader()} some thousand times a second and writes down when it
+ * was true, resigns at each line of its standard input, to stand again a lease later, and ends when that does.
+ */
 @Command(name = "demo-candidate", hidden = true)
 final class DemoCandidate implements Callable<Integer> {
+    private static final long BETWEEN_LOOKS_NANOS = 250_000;
+
     private final Surroundings around;
 
     @Mixin
@@ -20,8 +30,16 @@ final class DemoCandidate implements Callable<Integer> {
     @Option(names = "--id", required = true)
     private String id = "";
 
+    @Option(names = "--election", required = true)
+    private String election = "";
+
     @Option(names = "--lease", required = true)
     private Duration lease = Duration.ZERO;
+
+    @Option(names = "--terms", required = true)
+    private Path terms = Path.of("");
+
+    private volatile boolean over;
 
     DemoCandidate(Surroundings around) {
         this.around = around;
@@ -29,32 +47,75 @@ final class DemoCandidate implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException {
-        var settings = CandidacyConfig.builder()
-                .candidate(id)
-                .lease(lease)
-                .listener(this::tell)
-                .build();
-        try (var elections = target.connect();
-                var candidacy = elections.stand(DemoCommand.ELECTION, settings)) {
-            around.out().println("standing " + candidacy.candidate());
-            while (around.in().readLine() != null) {
-                candidacy.resign(); // whatever is typed means: go
+    public Integer call() throws IOException, InterruptedException {
+        var file = TermFile.open(terms);
+        try (var elections = connect()) {
+            while (!over) {
+                stand(elections, file);
+                if (!over) {
+                    around.out().println("resting");
+                    TimeUnit.NANOSECONDS.sleep(lease.toNanos()); // or it might win the seat that it has just left
+                }
             }
         }
         return ExitCode.OK;
     }
 
-    /** The clock is that of the machine, so that the demo can compare what different processes tell. */
-    private void tell(LeadershipEvent event) {
-        if (event instanceof LeadershipEvent.Acquired acquired) {
-            around.out()
-                    .println("leads " + System.nanoTime() + " "
-                            + acquired.mandate().token());
-        } else if (event instanceof LeadershipEvent.Revoked revoked) {
-            around.out().println("left " + System.nanoTime() + " " + revoked.cause());
-        } else if (event instanceof LeadershipEvent.Fenced fenced) {
-            around.out().println("left " + System.nanoTime() + " " + fenced.cause());
+    /** The server may be away just now, as others have killed it. */
+    private Elections connect() throws InterruptedException {
+        while (true) {
+            try {
+                return target.connect();
+            } catch (UnavailableException e) {
+                TimeUnit.MILLISECONDS.sleep(200);
+            }
+        }
+    }
+
+    private void stand(Elections elections, TermFile file) throws InterruptedException, IOException {
+        var settings = CandidacyConfig.builder().candidate(id).lease(lease).build();
+        try (var candidacy = elections.stand(election, settings)) {
+            var looking = new Thread(() -> look(candidacy, file), "bellwether-demo-look");
+            looking.setDaemon(true);
+            looking.start();
+            around.out().println("standing");
+            if (around.in().readLine() == null) {
+                over = true;
+            }
+            candidacy.resign();
+            candidacy.awaitClose();
+            looking.interrupt();
+            looking.join();
+        }
+    }
+
+    /** Certain leadership runs from the end of the first look that says so to the beginning of the last. */
+    private static void look(Candidacy candidacy, TermFile file) {
+        var leads = false;
+        var leadsBy = 0L;
+        while (!Thread.currentThread().isInterrupted()) {
+            var token = candidacy.status().token();
+            var before = System.nanoTime();
+            var now = candidacy.isLeader();
+            var after = System.nanoTime();
+            if (now && candidacy.status().token() != token) {
+                continue; // of which mandate it spoke is not clear
+            }
+            if (leads && (!now || leadsBy != token)) {
+                file.end();
+                leads = false;
+            }
+            if (now && leads) {
+                file.stillLeading(before);
+            } else if (now) {
+                file.begin(token, after);
+                leads = true;
+                leadsBy = token;
+            }
+            LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
+        }
+        if (leads) {
+            file.end();
         }
     }
 }

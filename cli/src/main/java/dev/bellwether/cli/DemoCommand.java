@@ -1,17 +1,18 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.ConnectUri;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -19,27 +20,35 @@ import picocli.CommandLine.Option;
 /** {@code bellwether demo} */
 @Command(
         name = "demo",
-        header = "Watch an election survive its leader, on this machine, with nothing set up.",
+        header = "Kill the leader, and watch the election survive it: on this machine, with nothing set up.",
         descriptionHeading = "%n",
         description =
-                "Three candidates, each a process of its own, stand for one seat in an SQLite file. Whoever leads is made to"
-                        + " resign, or killed with SIGKILL, in turn; another takes over, with a higher token. Nothing is left running,"
-                        + " and nothing is left behind.",
+                "Starts a Kafka broker and three candidates, each a process of its own, and a page on which one sees who leads, in"
+                        + " true time, and can kill, freeze, cut off and slow each of them. Nothing is left running.",
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
         footerHeading = "%nExamples:%n",
-        footer = {"  bellwether demo", "  bellwether demo --for 20s --lease 1s"})
+        footer = {
+            "  bellwether demo",
+            "  bellwether demo --tour                  a script does what you would, and checks what follows",
+            "  bellwether demo --on sqlite --for 20s   an SQLite file: no broker, and no network to cut",
+            "",
+            "Exit codes: 0 all right; 1 two led at once, or a step of the tour went wrong."
+        })
 final class DemoCommand implements Callable<Integer> {
-    static final String ELECTION = "demo";
-    private static final List<String> NAMES = List.of("ann", "bob", "cyd");
-    private static final Duration TERM = Duration.ofSeconds(3);
+    private static final int CANDIDATES = 3;
+    private static final long BETWEEN_LOOKS_MILLIS = 10;
 
     private final Surroundings around;
-    private final List<Process> processes = new ArrayList<>(); // guarded by this
-    private final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
     private final long began = System.nanoTime();
-    private volatile boolean over;
+
+    @Option(
+            names = "--on",
+            paramLabel = "BACKEND",
+            defaultValue = "kafka",
+            description = "kafka or sqlite, started for it; or the URI of one that runs. Default: kafka.")
+    private String on = "kafka";
 
     @Option(names = "--for", paramLabel = "TIME", description = "Stop after this time. Default: at Ctrl-C.")
     private Optional<Duration> time = Optional.empty();
@@ -51,17 +60,18 @@ final class DemoCommand implements Callable<Integer> {
             description = "How long the seat stays taken after a crash. Default: 2s.")
     private Duration lease = Duration.ofSeconds(2);
 
-    /** A line that a candidate told. */
-    private record Told(String candidate, Process process, List<String> words) {
-        private String word(int index) {
-            return index < words.size() ? words.get(index) : "";
-        }
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            defaultValue = "0",
+            description = "Where the page listens, on the loopback. Default: a free port.")
+    private int port;
 
-        /** When it happened, on the clock that all processes of a machine share. */
-        private long nanos() {
-            return Long.parseLong(word(1));
-        }
-    }
+    @Option(names = "--tour", description = "Play a script, check what follows, and end.")
+    private boolean tour;
+
+    @Option(names = "--json", description = "With --tour: print one JSON document in the end.")
+    private boolean json;
 
     DemoCommand(Surroundings around) {
         this.around = around;
@@ -69,160 +79,141 @@ final class DemoCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        var folder = Files.createTempDirectory("bellwether-demo-");
-        var uri = "jdbc:sqlite:" + folder.resolve("elections.db");
-        var hook = new Thread(() -> leaveNothing(folder), "bellwether-demo-end");
-        Runtime.getRuntime().addShutdownHook(hook);
+        if (json && !tour) {
+            throw new UsageException("--json is for --tour");
+        }
+        var given = on.equals("kafka") || on.equals("sqlite") ? Optional.<ConnectUri>empty() : Optional.of(uri());
+        var election = given.isPresent()
+                ? "demo-" + Integer.toHexString(ThreadLocalRandom.current().nextInt(0x10000, 0x1000000))
+                : "demo";
+        var keys = tour ? Optional.<Keys>empty() : Keys.each(around);
+        try (var props = Props.in(Files.createTempDirectory("bellwether-demo-"), keys)) {
+            say(
+                    Scene.Tone.FAINT,
+                    given.isPresent()
+                            ? "connecting to " + given.get()
+                            : on.equals("kafka") ? "starting a Kafka broker" : "making an SQLite file");
+            var engine = props.keep(engine(given, election, props.folder()));
+            say(Scene.Tone.FAINT, "starting " + CANDIDATES + " candidates on " + engine.describe());
+            var orders = new DemoProcess.Orders(election, lease, props.folder());
+            var feed = new Feed();
+            var scene =
+                    props.keep(new Scene(engine, orders, feed, note -> say(note.nanos(), note.tone(), note.text())));
+            return tour ? tour(scene, engine) : show(scene, engine, feed, props);
+        }
+    }
+
+    private ConnectUri uri() {
         try {
-            say("Three candidates stand for the election \"" + ELECTION + "\", each a process of its own.");
-            say(paint().faint(
-                            "Lease " + Durations.show(lease) + ". Ctrl-C ends it. To look on from another terminal:"));
-            say(paint().faint("  bellwether watch --on " + uri));
-            for (var name : NAMES) {
-                start(name, uri);
+            var uri = ConnectUri.parse(on);
+            if (uri.scheme().equals("memory")) {
+                throw new UsageException("memory: lives in one process, and the candidates of the demo are processes");
             }
-            play(uri);
-        } finally {
-            leaveNothing(folder);
+            return uri;
+        } catch (ElectionException e) {
+            throw new UsageException("--on: " + e.getMessage() + "; or say kafka or sqlite", e);
         }
-        return ExitCode.OK;
     }
 
-    /** Tells what the candidates tell, and gives the leader a push when it has led for a while. */
-    private void play(String uri) throws IOException, InterruptedException {
-        var end = began + time.orElse(Duration.ofDays(36_500)).toNanos();
-        var pushAt = end;
-        var killNext = false;
-        Told leading = null;
-        var vacantSince = Optional.<Long>empty();
-        while (true) {
-            var next = told.poll(Math.min(pushAt, end) - System.nanoTime(), TimeUnit.NANOSECONDS);
-            if (System.nanoTime() - end >= 0) {
-                return;
-            }
-            if (next != null && next.word(0).equals("leads")) {
-                var vacancy = vacantSince
-                        .map(since -> paint().faint("; vacant for ") + (next.nanos() - since) / 1_000_000 + " ms")
-                        .orElse("");
-                say(paint().good(next.candidate() + " leads") + ", token " + next.word(2) + vacancy);
-                leading = next;
-                pushAt = System.nanoTime() + TERM.toNanos();
-            } else if (next != null && next.word(0).equals("left")) {
-                if (leading != null && leading.process().equals(next.process())) {
-                    say(next.candidate() + " leads no more" + paint().faint(", " + next.word(2)));
-                    leading = null;
-                    pushAt = end;
+    private Engine engine(Optional<ConnectUri> given, String election, Path folder) throws IOException {
+        if (given.isPresent()) {
+            return GivenEngine.on(given.get(), election);
+        }
+        return on.equals("kafka") ? KafkaEngine.start(folder) : new FileEngine(folder);
+    }
+
+    private int tour(Scene scene, Engine engine) throws IOException, InterruptedException {
+        for (var i = 0; i < CANDIDATES; i++) {
+            scene.startNext();
+        }
+        var steps = new Tour(scene, engine, lease, this::tell).play();
+        var overlap = scene.overlapNanos();
+        var ok =
+                overlap == 0 && steps.stream().allMatch(step -> step.complaint().isEmpty());
+        if (json) {
+            around.out().println(document(steps, overlap, ok));
+        } else {
+            around.out().println("overlap: " + overlap + " ns");
+        }
+        return ok ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    private void tell(Tour.Step step) {
+        if (!json) {
+            var paint = new Paint(around.colours());
+            var what = step.complaint().map(paint::bad).orElse(step.outcome());
+            var vacancy = step.vacancyNanos()
+                    .map(nanos -> ", vacant for " + Text.millis(nanos))
+                    .orElse("");
+            around.out().println(paint.strong("%-16s".formatted(step.name())) + " " + what + vacancy);
+        }
+    }
+
+    private static String document(List<Tour.Step> steps, long overlap, boolean ok) {
+        return Json.object(json -> {
+            json.writeArrayFieldStart("steps");
+            for (var step : steps) {
+                json.writeStartObject();
+                json.writeStringField("step", step.name());
+                json.writeStringField("outcome", step.outcome());
+                if (step.vacancyNanos().isPresent()) {
+                    json.writeNumberField("vacancyMillis", step.vacancyNanos().get() / 1000 / 1e3);
                 }
-                vacantSince = Optional.of(next.nanos());
-            } else if (next != null) {
-                tellOther(next);
-            } else if (leading != null) {
-                var process = leading.process();
-                if (killNext) {
-                    say(paint().bad("kill -9 " + process.pid()) + paint().faint(": its lease has to run out first"));
-                    vacantSince = Optional.of(System.nanoTime());
-                    process.destroyForcibly();
-                } else {
-                    say("asking " + leading.candidate() + " to resign" + paint().faint(": it hands over in order"));
-                    try (var in = process.getOutputStream()) {
-                        in.write('\n');
-                    }
+                if (step.complaint().isPresent()) {
+                    json.writeStringField("complaint", step.complaint().get());
                 }
-                start(leading.candidate(), uri); // back again, to stand by
-                killNext = !killNext;
-                leading = null;
-                pushAt = end;
+                json.writeEndObject();
             }
+            json.writeEndArray();
+            json.writeNumberField("overlapNanos", overlap);
+            json.writeBooleanField("ok", ok);
+        });
+    }
+
+    private int show(Scene scene, Engine engine, Feed feed, Props props) throws IOException, InterruptedException {
+        var place = new PageServer.Place(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), List.of());
+        var page = props.keep(PageServer.start(place, feed, scene::now, words -> order(scene, words)));
+        for (var i = 0; i < CANDIDATES; i++) {
+            scene.startNext();
         }
-    }
-
-    private void tellOther(Told next) {
-        switch (next.word(0)) {
-            case "standing" ->
-                say(paint().faint(next.candidate() + " stands, process "
-                        + next.process().pid()));
-            case "failed" ->
-                throw new IllegalStateException(
-                        "candidate " + next.candidate() + " failed: " + String.join(" ", next.words()));
-            default -> {}
+        var paint = new Paint(around.colours());
+        around.out().println();
+        around.out().println("  See it, and kill the leader:  " + paint.strong(page.url()));
+        around.out().println();
+        around.out().println(paint.faint("  From another terminal:  bellwether watch --on " + engine.shownUri()));
+        new DemoKeys(around, scene, engine, props::end).start(props.hearsEachKey());
+        around.out().println();
+        var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
+        while (!props.isOver() && end - System.nanoTime() > 0) {
+            scene.look();
+            TimeUnit.MILLISECONDS.sleep(BETWEEN_LOOKS_MILLIS);
         }
+        around.out().println("overlap: " + scene.overlapNanos() + " ns");
+        return scene.overlapNanos() == 0 ? ExitCode.OK : ExitCode.FAILED;
     }
 
-    /** Starts a candidate. Its standard input is a pipe from us, which ends when we do, however we end; then it ends, too. */
-    private void start(String name, String uri) throws IOException {
-        var line = new ArrayList<>(ownCommand());
-        line.addAll(List.of("demo-candidate", "--id", name, "--lease", lease.toMillis() + "ms", "--on", uri));
-        var process = new ProcessBuilder(line)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        remember(process);
-        var reader = new Thread(
-                () -> {
-                    try (var lines = process.inputReader(StandardCharsets.UTF_8)) {
-                        for (var text = lines.readLine(); text != null; text = lines.readLine()) {
-                            told.add(new Told(name, process, List.of(text.split(" ", -1))));
-                        }
-                    } catch (IOException e) {
-                        if (!over) {
-                            told.add(new Told(name, process, List.of("failed", String.valueOf(e.getMessage()))));
-                        }
-                    }
-                },
-                "bellwether-demo-" + name);
-        reader.setDaemon(true);
-        reader.start();
+    private static void order(Scene scene, Map<String, String> words) throws IOException, InterruptedException {
+        var id = words.getOrDefault("action", "");
+        var action = Action.of(id).orElseThrow(() -> new IllegalArgumentException("there is no action \"" + id + "\""));
+        scene.act(action, Optional.ofNullable(words.get("name")));
     }
 
-    /** Returns how this process was started, for another of the same. */
-    private static List<String> ownCommand() {
-        var line = new ArrayList<String>();
-        line.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        for (var option :
-                java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            if (option.startsWith("-XX:") || option.startsWith("-Xshare") || option.startsWith("-Xlog")) {
-                line.add(option);
-            }
+    private void say(Scene.Tone tone, String text) {
+        say(System.nanoTime(), tone, text);
+    }
+
+    private void say(long nanos, Scene.Tone tone, String text) {
+        if (json) {
+            return;
         }
-        line.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
-        return line;
-    }
-
-    private synchronized void remember(Process process) {
-        processes.removeIf(one -> !one.isAlive());
-        processes.add(process);
-        if (over) {
-            process.destroyForcibly();
-        }
-    }
-
-    private synchronized void leaveNothing(Path folder) {
-        over = true;
-        processes.forEach(Process::destroyForcibly);
-        try {
-            for (var process : processes) {
-                process.waitFor();
-            }
-            if (Files.exists(folder)) {
-                try (var files = Files.list(folder)) {
-                    for (var file : files.toList()) {
-                        Files.deleteIfExists(file);
-                    }
-                }
-                Files.deleteIfExists(folder);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private Paint paint() {
-        return new Paint(around.colours());
-    }
-
-    private void say(String text) {
-        var millis = (System.nanoTime() - began) / 1_000_000;
-        around.out().println(paint().faint("%3d.%03d  ".formatted(millis / 1000, millis % 1000)) + text);
+        var paint = new Paint(around.colours());
+        var millis = (nanos - began) / 1_000_000;
+        var painted = switch (tone) {
+            case GOOD -> paint.good(text);
+            case BAD -> paint.bad(text);
+            case PLAIN -> text;
+            case FAINT -> paint.faint(text);
+        };
+        around.out().println(paint.faint("%3d.%03d  ".formatted(millis / 1000, millis % 1000)) + painted);
     }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** Lays out what people read. */
 final class Text {
@@ -49,6 +50,13 @@ final class Text {
             return age.toHours() + "h" + age.toMinutesPart() + "m";
         }
         return age.toMinutes() > 0 ? age.toMinutes() + "m" + age.toSecondsPart() + "s" : age.toSeconds() + "s";
+    }
+
+    /** Returns a time that was measured, in milliseconds. */
+    static String millis(long nanos) {
+        return nanos < 100_000_000
+                ? String.format(Locale.ROOT, "%.1f ms", nanos / 1e6)
+                : Math.round(nanos / 1e6) + " ms";
     }
 
     private static int width(String text) {

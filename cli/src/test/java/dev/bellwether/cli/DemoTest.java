@@ -2,7 +2,11 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(120)
+@Timeout(300)
 class DemoTest {
     @TempDir
     Path folder;
@@ -23,31 +27,84 @@ class DemoTest {
 
     @AfterEach
     void leaveNothingRunning() {
-        started.forEach(Process::destroyForcibly); // which takes its candidates with it, as a fact here shows
+        started.forEach(Process::destroyForcibly); // which takes all the rest with it, as a fact here shows
     }
 
     @Test
-    void leadersComeAndGoAndNothingIsLeft() throws Exception {
-        var demo = start("--for", "14s", "--lease", "1s");
+    void tourOfKafkaPassesWithoutOverlapAndLeavesNothing() throws Exception {
+        var demo = start("--tour", "--json");
 
-        assertThat(demo.waitFor(90, TimeUnit.SECONDS)).isTrue();
+        assertThat(demo.waitFor(280, TimeUnit.SECONDS)).isTrue();
 
         assertThat(demo.exitValue()).as(told()).isZero();
-        assertThat(told()).contains("leads, token 1").contains("leads, token 2").contains("vacant for");
-        assertThat(candidatesOfThisDemo()).isEmpty();
-        try (var left = Files.list(temporary())) {
-            assertThat(left).isEmpty();
-        }
+        var document = new ObjectMapper().readTree(told());
+        assertThat(steps(document))
+                .containsExactly(
+                        "elect", "hand over", "kill", "freeze", "cut off", "cut off one way", "slow", "broker restart");
+        assertThat(document.get("overlapNanos").asLong()).isZero();
+        assertThat(document.get("ok").asBoolean()).isTrue();
+        // A crash is noticed when the lease has run out, and not before: else this measures something else.
+        assertThat(document.get("steps").get(2).get("vacancyMillis").asDouble()).isBetween(500.0, 60_000.0);
+        assertThat(temporary()).isEmptyDirectory();
     }
 
     @Test
-    void killedDemoTakesItsCandidatesWithIt() throws Exception {
+    void tourOfSqlitePassesWithoutWhatItHasNot() throws Exception {
+        var demo = start("--tour", "--on", "sqlite", "--lease", "1s");
+
+        assertThat(demo.waitFor(280, TimeUnit.SECONDS)).isTrue();
+
+        assertThat(demo.exitValue()).as(told()).isZero();
+        assertThat(told())
+                .contains("elect ", "hand over ", "kill ", "freeze ")
+                .doesNotContain("cut off", "restart")
+                .endsWith("overlap: 0 ns\n");
+        assertThat(temporary()).isEmptyDirectory();
+    }
+
+    @Test
+    void killedDemoTakesItsBrokerAndItsCandidatesWithItEvenAFrozenOne() throws Exception {
         var demo = start();
-        until(() -> candidatesOfThisDemo().size() == 3);
+        until(() -> told().contains("leads, token"));
+        type(demo, "f");
+        until(() -> told().contains("freeze "));
+        until(() -> told().lines().filter(line -> line.contains("leads, token")).count() == 2);
+        var descendants = demo.descendants().toList();
+        assertThat(descendants).hasSizeGreaterThanOrEqualTo(5); // a broker, candidates, shells
 
         demo.destroyForcibly();
 
-        until(() -> candidatesOfThisDemo().isEmpty());
+        until(() -> descendants.stream().noneMatch(ProcessHandle::isAlive));
+        var left = temporary();
+        until(() -> isEmpty(left));
+    }
+
+    @Test
+    void keysKillTheLeaderAndStartItAgain() throws Exception {
+        var demo = start("--on", "sqlite", "--lease", "1s");
+        until(() -> told().contains("leads, token"));
+
+        type(demo, "k");
+        until(() -> told().contains("kill -9 "));
+        until(() -> told().contains("vacant for"));
+        type(demo, "n");
+        until(() -> told().lines()
+                        .filter(line -> line.contains(" starts, process "))
+                        .count()
+                == 4);
+        type(demo, "h");
+        until(() -> told().contains("there is no network of"));
+        type(demo, "q");
+
+        assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(demo.exitValue()).as(told()).isZero();
+        assertThat(told()).endsWith("overlap: 0 ns\n");
+    }
+
+    private static List<String> steps(JsonNode document) {
+        var names = new ArrayList<String>();
+        document.get("steps").forEach(step -> names.add(step.get("step").asText()));
+        return names;
     }
 
     private Process start(String... args) throws IOException {
@@ -63,28 +120,35 @@ class DemoTest {
         return demo;
     }
 
+    private static void type(Process demo, String keys) throws IOException {
+        demo.getOutputStream().write(keys.getBytes(StandardCharsets.US_ASCII));
+        demo.getOutputStream().flush();
+    }
+
     private Path temporary() throws IOException {
         return Files.createDirectories(folder.resolve("tmp"));
+    }
+
+    private static boolean isEmpty(Path folder) {
+        try (var files = Files.list(folder)) {
+            return files.findAny().isEmpty();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private String told() {
         try {
             return Files.readString(folder.resolve("told"));
         } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
+            throw new UncheckedIOException(e);
         }
     }
 
-    /** Their command lines name the demo's folder. */
-    private List<ProcessHandle> candidatesOfThisDemo() {
-        return ProcessHandle.allProcesses()
-                .filter(one -> one.info().commandLine().orElse("").contains("jdbc:sqlite:" + folder))
-                .toList();
-    }
-
+    /** The timeout of the class bounds this. */
     private static void until(BooleanSupplier condition) throws InterruptedException {
         while (!condition.getAsBoolean()) {
-            TimeUnit.MILLISECONDS.sleep(20); // the timeout of the class bounds this
+            TimeUnit.MILLISECONDS.sleep(20);
         }
     }
 }

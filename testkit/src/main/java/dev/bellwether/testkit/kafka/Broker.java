@@ -20,14 +20,16 @@ public final class Broker {
     private static final String SERVING = "Kafka Server started";
 
     private final KafkaBrokers.Node node;
+    private final String classPath;
     private final Path directory;
     private final Path config;
     private final Path output;
     private @Nullable Process process;
 
-    Broker(KafkaBrokers.Node node, Path parent, Map<String, String> properties) {
+    Broker(KafkaBrokers.Node node, KafkaBrokers.Home home, Map<String, String> properties) {
         this.node = node;
-        directory = parent.resolve("broker-" + node.id());
+        classPath = home.classPath();
+        directory = home.folder().resolve("broker-" + node.id());
         config = directory.resolve("server.properties");
         output = directory.resolve("output");
         try {
@@ -111,7 +113,7 @@ public final class Broker {
                             "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
                             "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.group=info",
                             "-cp",
-                            System.getProperty("java.class.path"),
+                            classPath,
                             BrokerMain.class.getName(),
                             config.toString(),
                             CLUSTER))

@@ -23,7 +23,8 @@ import java.util.stream.IntStream;
  *
  * <p>Tuned for tests: sessions down to 10 ms, no delay before a group's first rebalance, internal topics of one partition, and a
  * cluster that notices a dead broker within two seconds. Each broker can also be reached by {@link FaultProxy links}, and who comes
- * in by one is told of no other way, to any broker: so a client can be cut off from all brokers or from some. Needs {@code org.apache.kafka:kafka_2.13} on the class path.
+ * in by one is told of no other way, to any broker: so a client can be cut off from all brokers or from some. Needs {@code
+ * org.apache.kafka:kafka_2.13} on the class path, or a {@link Home} that has it.
  *
  * <p>Thread-safe as far as different brokers are concerned. {@link #close} kills what runs and deletes what it wrote; a process that
  * ends without it takes its brokers along.
@@ -35,15 +36,15 @@ public final class KafkaBrokers implements AutoCloseable {
     private final List<Broker> brokers;
     private final Thread atExit = new Thread(this::end);
 
-    private KafkaBrokers(int count, int links, Map<String, String> settings) {
-        directory = temporaryDirectory();
+    private KafkaBrokers(int count, int links, Map<String, String> settings, Home home) {
+        directory = home.folder();
         var listeners = 2 + links;
         var ports = freePorts(listeners * count);
         var nodes = IntStream.range(0, count)
                 .mapToObj(i -> Node.of(i + 1, ports.subList(listeners * i, listeners * (i + 1))))
                 .toList();
         brokers = nodes.stream()
-                .map(node -> new Broker(node, directory, properties(node, nodes, settings)))
+                .map(node -> new Broker(node, home, properties(node, nodes, settings)))
                 .toList();
         Runtime.getRuntime().addShutdownHook(atExit);
     }
@@ -55,7 +56,12 @@ public final class KafkaBrokers implements AutoCloseable {
 
     /** Starts so many brokers with so many links to each, and with these properties beside or instead of ours. */
     public static KafkaBrokers start(int count, int links, Map<String, String> settings) {
-        var cluster = new KafkaBrokers(count, links, settings);
+        return start(count, links, settings, new Home(temporaryDirectory(), System.getProperty("java.class.path")));
+    }
+
+    /** Starts them in a home of your choice. */
+    public static KafkaBrokers start(int count, int links, Map<String, String> settings, Home home) {
+        var cluster = new KafkaBrokers(count, links, settings, home);
         try {
             cluster.brokers.forEach(Broker::launch);
             cluster.brokers.forEach(Broker::awaitServing);
@@ -204,6 +210,14 @@ public final class KafkaBrokers implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
     }
+
+    /**
+     * Where brokers live.
+     *
+     * @param folder which exists, and is deleted in the end
+     * @param classPath with the testkit and {@code org.apache.kafka:kafka_2.13}; the programs that start brokers need not have it on theirs
+     */
+    public record Home(Path folder, String classPath) {}
 
     /** The ports of one; its links lead to its last ports. */
     record Node(int id, int controllerPort, int port, List<Integer> linkedPorts, List<FaultProxy> links) {

@@ -1,0 +1,188 @@
+// The page: hears what is so, keeps it, and hands it to the view that shows it.
+import { DemoView } from './demo.js';
+
+const $ = id => document.getElementById(id);
+
+/** Makes an element: `make('button', {class: 'bad'}, 'Kill')`. */
+export function make(name, attributes = {}, ...children) {
+  const one = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith('on')) {
+      one.addEventListener(key.slice(2), value);
+    } else if (value === true) {
+      one.setAttribute(key, '');
+    } else if (value !== false && value !== undefined) {
+      one.setAttribute(key, value);
+    }
+  }
+  one.append(...children);
+  return one;
+}
+
+/** Changes a text only if it is another, so that nobody is told the same twice. */
+export function text(element, words) {
+  if (element.textContent !== words) {
+    element.textContent = words;
+  }
+}
+
+/** The token comes in the address, and does not stay there. */
+function takeToken() {
+  const match = /^#token=([\w-]+)$/.exec(location.hash);
+  if (match) {
+    sessionStorage.setItem('token', match[1]);
+    history.replaceState(null, '', location.pathname);
+  }
+  return sessionStorage.getItem('token');
+}
+
+const token = takeToken();
+
+/** Has something done. Complains on the page if it is refused. */
+export async function order(words) {
+  let complaint = 'Nobody answers.';
+  try {
+    const answer = await fetch('/order', {
+      method: 'POST',
+      headers: { 'X-Bellwether-Token': token || '' },
+      body: new URLSearchParams(words),
+    });
+    if (answer.ok) {
+      return true;
+    }
+    complaint = (await answer.text()).trim();
+    if (answer.status === 403) {
+      sessionStorage.removeItem('token');
+      $('looking').hidden = false;
+    }
+  } catch (e) {
+    // nobody answers
+  }
+  refuse(complaint);
+  return false;
+}
+
+export const mayAct = () => Boolean(token);
+
+let refusal;
+
+function refuse(complaint) {
+  text($('refused'), complaint);
+  $('refused').hidden = false;
+  clearTimeout(refusal);
+  refusal = setTimeout(() => { $('refused').hidden = true; }, 6000);
+}
+
+/** Tells those who listen rather than look. */
+export function say(words) {
+  text($('said'), words);
+}
+
+/** Asks before something that cannot be taken back. */
+export function ask(title, words, yes) {
+  text($('ask-title'), title);
+  text($('ask-text'), words);
+  text($('ask-yes'), yes);
+  const dialog = $('ask');
+  return new Promise(resolve => {
+    // not by the event that it has closed, which may come when the next question stands already
+    const answer = given => {
+      dialog.close();
+      resolve(given);
+    };
+    $('ask-yes').onclick = () => answer(true);
+    $('ask-no').onclick = () => answer(false);
+    dialog.oncancel = () => resolve(false);
+    dialog.showModal();
+  });
+}
+
+/** What the server has told, by kind and id; and what the time is there. */
+class Store {
+  constructor() {
+    this.kinds = new Map();
+    this.byId = new Map();
+    this.samples = [];
+  }
+
+  of(kind) {
+    return this.kinds.get(kind) || new Map();
+  }
+
+  one(kind) {
+    return this.of(kind).get(kind + ':');
+  }
+
+  take(batch) {
+    if (batch.fresh) {
+      this.kinds.clear();
+      this.byId.clear();
+    }
+    this.samples.push(batch.now - performance.now());
+    if (this.samples.length > 30) {
+      this.samples.shift();
+    }
+    this.ahead = Math.max(...this.samples);
+    for (const object of batch.objects) {
+      const before = this.byId.get(object.id);
+      if (object.is === 'gone') {
+        if (before) {
+          this.kinds.get(before.is).delete(object.id);
+        }
+        this.byId.delete(object.id);
+      } else {
+        this.byId.set(object.id, object);
+        if (!this.kinds.has(object.is)) {
+          this.kinds.set(object.is, new Map());
+        }
+        this.kinds.get(object.is).set(object.id, object);
+      }
+    }
+  }
+
+  /** What is drawn is a little late, so that nothing arrives after its time. */
+  now() {
+    return performance.now() + (this.ahead || 0) - 350;
+  }
+}
+
+const store = new Store();
+let view;
+
+function show(batch) {
+  store.take(batch);
+  if (!view && store.one('demo')) {
+    view = new DemoView($('main'), store);
+  }
+  if (view) {
+    view.changed(batch.objects);
+  }
+}
+
+function listen() {
+  const events = new EventSource('/events');
+  events.onopen = () => live(true);
+  events.onerror = () => live(false);
+  events.onmessage = message => show(JSON.parse(message.data));
+}
+
+function live(on) {
+  text($('live'), on ? 'live' : 'not connected: trying again');
+  $('live').classList.toggle('on', on);
+}
+
+const still = matchMedia('(prefers-reduced-motion: reduce)');
+let drawn = 0;
+
+/** Draws thirty times a second; once a second for those who want no motion. */
+function draw(time) {
+  if (view && time - drawn >= (still.matches ? 1000 : 30)) {
+    drawn = time;
+    view.draw();
+  }
+  requestAnimationFrame(draw);
+}
+
+$('looking').hidden = mayAct();
+listen();
+requestAnimationFrame(draw);
