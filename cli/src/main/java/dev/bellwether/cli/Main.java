@@ -74,6 +74,7 @@ public final class Main {
                 .addSubcommand(new SchemaCommand(around))
                 .addSubcommand(new ReapCommand(around))
                 .addSubcommand(outbox(around))
+                .addSubcommand(new ConsoleCommand(around))
                 .addSubcommand(new DemoCommand(around))
                 .addSubcommand(new DemoCandidate(around))
                 .addSubcommand(new CompletionCommand(around));

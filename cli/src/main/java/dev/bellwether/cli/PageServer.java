@@ -40,6 +40,7 @@ final class PageServer implements AutoCloseable {
             "/", new Resource("page.html", "text/html; charset=utf-8"),
             "/page.css", new Resource("page.css", "text/css; charset=utf-8"),
             "/page.js", new Resource("page.js", "text/javascript; charset=utf-8"),
+            "/console.js", new Resource("console.js", "text/javascript; charset=utf-8"),
             "/demo.js", new Resource("demo.js", "text/javascript; charset=utf-8"),
             "/timeline.js", new Resource("timeline.js", "text/javascript; charset=utf-8"),
             "/icon.svg", new Resource("icon.svg", "image/svg+xml"));
@@ -58,6 +59,11 @@ final class PageServer implements AutoCloseable {
     interface Orders {
         /** Does it; complains by IllegalStateException, whose message the page shows. */
         void order(Map<String, String> words) throws IOException, InterruptedException;
+
+        /** Returns a JSON document that was asked for; complains likewise. */
+        default String look(Map<String, String> words) {
+            throw new IllegalStateException("there is nothing to look at");
+        }
     }
 
     /**
@@ -145,6 +151,8 @@ final class PageServer implements AutoCloseable {
                 say(exchange, 405, "GET is all there is.");
             } else if (path.equals("/events")) {
                 stream(exchange);
+            } else if (path.equals("/election")) {
+                look(exchange);
             } else if (resource != null) {
                 serve(exchange, resource);
             } else {
@@ -190,6 +198,16 @@ final class PageServer implements AutoCloseable {
             say(exchange, 409, String.valueOf(e.getMessage()));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private void look(HttpExchange exchange) throws IOException {
+        var query = exchange.getRequestURI().getRawQuery();
+        try {
+            var document = orders.look(words(query == null ? "" : query));
+            send(exchange, 200, "application/json", document.getBytes(StandardCharsets.UTF_8));
+        } catch (IllegalStateException | IllegalArgumentException e) {
+            say(exchange, 409, String.valueOf(e.getMessage()));
         }
     }
 

@@ -172,9 +172,14 @@ final class Browser implements AutoCloseable {
         }
     }
 
-    /** Writes what is seen to a file, for people to look at. */
+    /** Writes the whole page to a file, for people to look at. */
     void photograph(String name) throws Exception {
-        var picture = call("Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", true))
+        photograph(name, true);
+    }
+
+    /** Writes the page to a file, or as much of it as the screen shows. */
+    void photograph(String name, boolean whole) throws Exception {
+        var picture = call("Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", whole))
                 .get("data")
                 .asText();
         var folder = Files.createDirectories(Path.of("target", "screenshots"));
@@ -184,6 +189,11 @@ final class Browser implements AutoCloseable {
     /** Returns what the console and the network have complained of. */
     List<String> complaints() {
         return List.copyOf(complaints);
+    }
+
+    /** Forgets what was complained of. */
+    void forget() {
+        complaints.clear();
     }
 
     JsonNode call(String method, Map<String, ?> parameters) throws Exception {

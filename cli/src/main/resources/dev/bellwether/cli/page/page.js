@@ -1,4 +1,5 @@
 // The page: hears what is so, keeps it, and hands it to the view that shows it.
+import { ConsoleView } from './console.js';
 import { DemoView } from './demo.js';
 
 const $ = id => document.getElementById(id);
@@ -153,6 +154,8 @@ function show(batch) {
   store.take(batch);
   if (!view && store.one('demo')) {
     view = new DemoView($('main'), store);
+  } else if (!view && store.one('console')) {
+    view = new ConsoleView($('main'), store);
   }
   if (view) {
     view.changed(batch.objects);

@@ -1,0 +1,301 @@
+// The console: all elections of a backend, and one of them from near.
+import { ask, make, mayAct, order, say, text } from './page.js';
+import { drawAxis, drawTrack, palette } from './timeline.js';
+
+const $ = id => document.getElementById(id);
+const ROW = 58;
+const SPARE = 6;
+
+/** How long something has been so. */
+function age(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) {
+    return seconds + ' s';
+  }
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) {
+    return `${minutes} min ${seconds % 60} s`;
+  }
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+function clock(ms) {
+  return new Date(ms).toLocaleTimeString();
+}
+
+function millis(ms) {
+  return ms < 10000 ? Math.round(ms) + ' ms' : age(ms);
+}
+
+export class ConsoleView {
+  constructor(main, store) {
+    this.store = store;
+    this.window = 300000;
+    this.words = '';
+    this.kind = 'all';
+    this.shown = [];
+    this.rows = new Map();
+    this.terms = new Map();
+    this.colours = palette();
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.colours = palette(); });
+    this.build(main);
+    addEventListener('scroll', () => this.place(), { passive: true });
+    addEventListener('resize', () => this.place());
+  }
+
+  build(main) {
+    const about = this.store.one('console');
+    this.about = about;
+    document.title = 'Bellwether: ' + about.on;
+    text($('where'), about.on + (about.readOnly ? ' (read-only)' : ''));
+    $('looking').hidden = about.readOnly || mayAct();
+    this.search = make('input', { type: 'search', id: 'search', placeholder: 'Search elections and leaders', 'aria-label': 'Search elections and leaders',
+      oninput: event => { this.words = event.target.value.toLowerCase(); this.choose(); } });
+    const kinds = make('select', { id: 'kind', 'aria-label': 'Which elections', onchange: event => { this.kind = event.target.value; this.choose(); } },
+      make('option', { value: 'all' }, 'all'), make('option', { value: 'led' }, 'led'), make('option', { value: 'vacant' }, 'vacant'),
+      make('option', { value: 'changed' }, 'changed since this page runs'));
+    const reach = make('select', { id: 'reach', 'aria-label': 'How far back', onchange: event => { this.window = Number(event.target.value); } },
+      make('option', { value: 60000 }, 'last minute'), make('option', { value: 300000, selected: true }, 'last 5 minutes'),
+      make('option', { value: 3600000 }, 'last hour'), make('option', { value: 86400000 }, 'last day'));
+    this.count = make('p', { class: 'count', role: 'status' });
+    this.axis = make('canvas', { 'aria-hidden': 'true' });
+    this.list = make('ul', { class: 'rows seats', 'aria-label': 'Elections' });
+    this.near = make('section', { class: 'near', 'aria-label': 'One election', hidden: true });
+    this.complaint = make('p', { class: 'notice', role: 'alert', hidden: true });
+    main.append(this.complaint, this.near,
+      make('div', { class: 'bar' }, this.search, kinds, reach, make('span', { class: 'grow' }), this.count),
+      make('div', { class: 'row seat axis', 'aria-hidden': 'true' }, make('div', { class: 'who' }), this.axis), this.list);
+    this.list.addEventListener('keydown', event => this.walk(event));
+  }
+
+  changed(objects) {
+    let seats = false;
+    for (const object of objects) {
+      if (object.is === 'seat' || object.is === 'gone') {
+        seats = true;
+      }
+      if (object.is === 'term') {
+        this.remember(object);
+        this.announce(object);
+      } else if (object.is === 'gone' && object.id.startsWith('term:')) {
+        this.forget(object.id);
+      }
+    }
+    const complaint = this.store.one('backend')?.complaint || '';
+    text(this.complaint, complaint);
+    this.complaint.hidden = !complaint;
+    if (seats) {
+      this.choose();
+    }
+    if (this.name && objects.some(object => object.row === this.name || object.name === this.name)) {
+      this.look();
+    }
+  }
+
+  remember(term) {
+    if (!this.terms.has(term.row)) {
+      this.terms.set(term.row, new Map());
+    }
+    this.terms.get(term.row).set(term.id, term);
+  }
+
+  forget(id) {
+    for (const terms of this.terms.values()) {
+      terms.delete(id);
+    }
+  }
+
+  /** Only of the one that is looked at from near: two thousand would be noise. */
+  announce(term) {
+    if (term.row === this.name && term.to === undefined) {
+      say(`${term.leader} leads ${term.row}, token ${term.token}`);
+    }
+  }
+
+  choose() {
+    const kinds = { all: () => true, led: seat => seat.leader, vacant: seat => !seat.leader, changed: seat => seat.changes > 0 };
+    const seats = [...this.store.of('seat').values()];
+    this.shown = seats
+      .filter(seat => kinds[this.kind](seat) && (!this.words || seat.name.toLowerCase().includes(this.words) || seat.leader.toLowerCase().includes(this.words)))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    const vacant = seats.filter(seat => !seat.leader).length;
+    text(this.count, `${this.shown.length} of ${seats.length} elections, ${vacant} vacant`);
+    this.list.style.height = Math.max(1, this.shown.length) * ROW + 'px';
+    this.place();
+  }
+
+  /** Of thousands of rows, only those exist that are seen. */
+  place() {
+    const top = this.list.getBoundingClientRect().top;
+    const first = Math.max(0, Math.floor(-top / ROW) - SPARE);
+    const last = Math.min(this.shown.length, Math.ceil((innerHeight - top) / ROW) + SPARE);
+    const wanted = new Map();
+    for (let i = first; i < last; i++) {
+      wanted.set(this.shown[i].name, i);
+    }
+    for (const [name, row] of this.rows) {
+      if (!wanted.has(name)) {
+        row.item.remove();
+        this.rows.delete(name);
+      }
+    }
+    let before = null;
+    for (const [name, i] of wanted) {
+      const row = this.rows.get(name) || this.newRow(name);
+      this.fill(row, this.shown[i], i);
+      const place = before ? before.nextSibling : this.list.firstChild;
+      if (row.item !== place) {
+        this.list.insertBefore(row.item, place);
+      }
+      before = row.item;
+    }
+  }
+
+  newRow(name) {
+    const title = make('button', { type: 'button', class: 'name link', 'data-name': name, onclick: () => this.approach(name) }, name);
+    const state = make('div', { class: 'state' });
+    const canvas = make('canvas', { 'aria-hidden': 'true' });
+    const item = make('li', { class: 'row seat' }, make('div', { class: 'who' }, title, state), canvas);
+    const row = { item, state, canvas, title };
+    this.rows.set(name, row);
+    return row;
+  }
+
+  fill(row, seat, i) {
+    row.item.style.top = i * ROW + 'px';
+    row.item.setAttribute('aria-setsize', this.shown.length);
+    row.item.setAttribute('aria-posinset', i + 1);
+    row.item.classList.toggle('leads', Boolean(seat.leader));
+    row.item.classList.toggle('dead', !seat.leader);
+    row.title.setAttribute('aria-current', seat.name === this.name ? 'true' : 'false');
+    row.seat = seat;
+    text(row.state, words(seat, this.store.now()));
+  }
+
+  /** Arrow keys go from one to the next, also to those that are not on the screen. */
+  walk(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const name = event.target.dataset?.name;
+    if (!step || !name) {
+      return;
+    }
+    event.preventDefault();
+    const next = this.shown[this.shown.findIndex(seat => seat.name === name) + step];
+    if (next) {
+      const at = this.list.getBoundingClientRect().top + this.shown.indexOf(next) * ROW;
+      if (at < 0 || at + ROW > innerHeight) {
+        scrollBy(0, step * ROW);
+        this.place();
+      }
+      this.rows.get(next.name)?.title.focus();
+    }
+  }
+
+  approach(name) {
+    this.name = name;
+    this.place();
+    this.look();
+    clearInterval(this.looking);
+    this.looking = setInterval(() => this.look(), 2000);
+  }
+
+  leave() {
+    clearInterval(this.looking);
+    const name = this.name;
+    this.name = undefined;
+    this.near.hidden = true;
+    this.nearFor = undefined;
+    this.rows.get(name)?.title.focus();
+    this.place();
+  }
+
+  async look() {
+    const name = this.name;
+    try {
+      const answer = await fetch('/election?' + new URLSearchParams({ name }));
+      if (answer.ok && name === this.name) {
+        this.showNear(await answer.json());
+      }
+    } catch (e) {
+      // the events say that nobody answers
+    }
+  }
+
+  showNear(state) {
+    if (this.nearFor !== state.name) {
+      this.nearFor = state.name;
+      this.buildNear(state.name);
+    }
+    this.near.hidden = false;
+    const leader = state.leader;
+    text(this.nearState, state.ended ? 'It has ended: nobody may stand.' : leader
+      ? `${leader.candidate} leads, token ${leader.token}, since ${new Date(leader.since).toLocaleString()}` : 'Nobody leads.');
+    const candidates = state.candidates.map(one => [one.id, one.leads ? 'leads' : 'stands by', String(one.priority),
+      Object.entries(one.metadata).map(([key, value]) => `${key}=${value}`).join(' ') || '–']);
+    fill(this.candidates, candidates.length ? candidates : [['nobody', '', '', '']]);
+    const terms = [...(this.terms.get(state.name) || new Map()).values()].sort((a, b) => b.from - a.from);
+    fill(this.changes, terms.slice(0, 12).map((term, i) => {
+      const earlier = terms[i + 1];
+      const vacant = earlier && earlier.to !== undefined ? millis(Math.max(0, term.from - earlier.to)) : '–';
+      return [clock(term.from), term.leader, String(term.token), vacant, term.to === undefined ? 'leads' : millis(term.to - term.from)];
+    }));
+    if (this.standDown) {
+      this.standDown.disabled = !leader || !mayAct();
+    }
+  }
+
+  buildNear(name) {
+    this.nearState = make('p', { id: 'near-state' });
+    this.candidates = make('tbody');
+    this.changes = make('tbody');
+    this.standDown = this.about.readOnly ? null : make('button', { type: 'button', class: 'bad', id: 'stand-down', onclick: () => this.orderStandDown(name) }, 'Stand down…');
+    this.near.replaceChildren(
+      make('div', { class: 'bar' }, make('h2', { tabindex: '-1', id: 'near-name' }, name), make('span', { class: 'grow' }),
+        ...(this.standDown ? [this.standDown] : []),
+        make('button', { type: 'button', onclick: () => this.leave() }, 'Close')),
+      this.nearState,
+      make('div', { class: 'tables' },
+        table('Candidates', ['id', 'state', 'priority', 'metadata'], this.candidates),
+        table('Changes seen', ['from', 'leader', 'token', 'vacant before', 'for'], this.changes)));
+    scrollTo({ top: 0 });
+    $('near-name').focus();
+  }
+
+  async orderStandDown(name) {
+    const leader = this.store.of('seat').get('seat:' + name)?.leader;
+    if (await ask(`Have ${leader || 'the leader'} stand down?`, `The leader of ${name} ends its work and hands over; if nobody else stands, it leads again a lease later.`, 'Stand down')) {
+      if (await order({ action: 'stand-down', name })) {
+        say('The order has been given.');
+      }
+    }
+  }
+
+  draw() {
+    const to = this.store.now();
+    const from = to - this.window;
+    drawAxis(this.axis, from, to, this.colours, tick => new Date(tick).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: this.window < 600000 ? '2-digit' : undefined }));
+    for (const row of this.rows.values()) {
+      const terms = [...(this.terms.get(row.seat.name) || new Map()).values()];
+      drawTrack(row.canvas, { alive: false, terms: terms.map(term => ({ from: term.from, to: term.to ?? to, label: term.leader })) }, from, to, this.colours);
+      text(row.state, words(row.seat, to));
+    }
+  }
+}
+
+function words(seat, now) {
+  return seat.leader ? `${seat.leader}, token ${seat.token}, for ${age(now - seat.since)}` : 'nobody leads';
+}
+
+function fill(body, lines) {
+  const key = JSON.stringify(lines);
+  if (body.dataset.key !== key) {
+    body.dataset.key = key;
+    body.replaceChildren(...lines.map(cells => make('tr', {}, ...cells.map(cell => make('td', {}, cell)))));
+  }
+}
+
+function table(caption, heads, body) {
+  return make('div', { class: 'scroll' }, make('table', {}, make('caption', {}, caption),
+    make('thead', {}, make('tr', {}, ...heads.map(head => make('th', { scope: 'col' }, head)))), body));
+}

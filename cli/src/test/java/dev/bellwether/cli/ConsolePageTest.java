@@ -1,0 +1,236 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import java.io.BufferedReader;
+import java.io.PrintWriter;
+import java.io.Reader;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The console in a real browser, over elections of this process. */
+@Timeout(180)
+class ConsolePageTest {
+    private static final Pattern URL = Pattern.compile("http://[^ \n]+");
+    private static final Duration LEASE = Duration.ofSeconds(20);
+
+    @TempDir
+    static Path folder;
+
+    private static Browser browser;
+    private static int serial;
+
+    private final String backend = "memory:console" + ++serial;
+    private final Elections elections = Elections.connect(backend);
+    private final StringWriter told = new StringWriter();
+    private final List<Thread> consoles = new ArrayList<>();
+
+    @BeforeAll
+    static void start() throws Exception {
+        browser = Browser.start(folder);
+    }
+
+    @AfterAll
+    static void end() {
+        browser.close();
+    }
+
+    @AfterEach
+    void close() throws InterruptedException {
+        for (var console : consoles) {
+            console.interrupt();
+            console.join();
+        }
+        elections.close();
+    }
+
+    @Test
+    void leaderMovesOnThePageWhenItResignsAndWhenItIsOrderedTo() throws Exception {
+        var ann = stand("billing", "ann");
+        await(ann);
+        var bob = stand("billing", "bob");
+        open(console());
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        assertThat(browser.complaints()).isEmpty();
+
+        ann.close();
+        browser.await(state("billing") + ".startsWith('bob, token 2')");
+
+        stand("billing", "cyd");
+        browser.evaluate(row("billing") + ".click()");
+        browser.await("document.getElementById('near-state')?.textContent.startsWith('bob leads, token 2')");
+        browser.await("[...document.querySelectorAll('.near td')].some(cell => cell.textContent === 'cyd')");
+        lookAt("console-near");
+        browser.evaluate("document.getElementById('stand-down').click()");
+        browser.await("document.getElementById('ask').open");
+        browser.evaluate("document.getElementById('ask-no').click()");
+        browser.await("!document.getElementById('ask').open");
+        assertThat(bob.isLeader()).isTrue();
+
+        browser.evaluate("document.getElementById('stand-down').click()");
+        browser.evaluate("document.getElementById('ask-yes').click()");
+        browser.await(state("billing") + ".startsWith('cyd, token 3')");
+        browser.await("document.getElementById('near-state').textContent.startsWith('cyd leads, token 3')");
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
+    void electionsThatComeAndGoAreShownAndVacantOnesToldApart() throws Exception {
+        await(stand("first", "ann"));
+        open(console("--refresh", "200ms"));
+        browser.await(state("first") + ".startsWith('ann')");
+
+        var late = stand("second", "bob");
+        browser.await(state("second") + ".startsWith('bob')");
+        late.close();
+        browser.await(state("second") + " === 'nobody leads'");
+        browser.evaluate("(kind => { kind.value = 'vacant'; kind.dispatchEvent(new Event('change')); })"
+                + "(document.getElementById('kind'))");
+        browser.await("document.querySelectorAll('.seats .row').length === 1");
+        elections.election("second").delete();
+        browser.await("document.querySelectorAll('.seats .row').length === 0");
+    }
+
+    @Test
+    void readOnlyConsoleHasNoOrdersToGive() throws Exception {
+        await(stand("billing", "ann"));
+        var url = console("--read-only");
+        assertThat(url).doesNotContain("token");
+        open(url);
+        browser.await(state("billing") + ".startsWith('ann')");
+        browser.evaluate(row("billing") + ".click()");
+        browser.await("document.getElementById('near-state')");
+
+        assertThat(browser.evaluate("document.getElementById('stand-down') === null")
+                        .asBoolean())
+                .isTrue();
+    }
+
+    /** What a screen does not show costs nothing: so many rows exist as are seen, however many elections there are. */
+    @Test
+    void twoThousandElectionsAreSearchedAndScrolledWithFewRows() throws Exception {
+        var all = new ArrayList<Candidacy>();
+        for (var i = 0; i < 2_000; i++) {
+            all.add(stand("tenant-%04d".formatted(i), i % 3 == 0 ? "ann" : "bob"));
+        }
+        for (var one : all) {
+            await(one);
+        }
+        open(console());
+        browser.await("document.querySelector('.count')?.textContent === '2000 of 2000 elections, 0 vacant'");
+        assertThat(browser.evaluate("document.querySelectorAll('.seats .row').length")
+                        .asInt())
+                .isBetween(5, 60);
+        lookAt("console-many");
+
+        browser.evaluate("scrollTo(0, document.body.scrollHeight)");
+        browser.await(row("tenant-1999"));
+        assertThat(browser.evaluate("document.querySelectorAll('.seats .row').length")
+                        .asInt())
+                .isBetween(5, 60);
+        var frames = browser.evaluate("new Promise(done => { const times = []; let at = performance.now(); let y = 0;"
+                + " const step = now => { times.push(now - at); at = now; y += 400; scrollTo(0, y);"
+                + " if (times.length < 120) requestAnimationFrame(step);"
+                + " else { times.sort((a, b) => a - b); done(times[60] + ' ms at the median, ' + times[113] + ' ms at 95 %'); } };"
+                + " requestAnimationFrame(step); })");
+        System.out.println("scrolling through 2,000 elections, from frame to frame: " + frames.asText());
+
+        browser.evaluate("(search => { search.value = '0777'; search.dispatchEvent(new Event('input')); })"
+                + "(document.getElementById('search'))");
+        browser.await("document.querySelectorAll('.seats .row').length === 1");
+        all.get(777).close();
+        browser.await(state("tenant-0777") + " === 'nobody leads'");
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
+    void arrowKeysGoFromRowToRow() throws Exception {
+        for (var i = 0; i < 40; i++) {
+            await(stand("tenant-%02d".formatted(i), "ann"));
+        }
+        open(console());
+        browser.await(row("tenant-00"));
+        browser.evaluate(row("tenant-00") + ".focus()");
+        for (var i = 0; i < 30; i++) {
+            browser.press("ArrowDown", 40);
+        }
+        browser.await("document.activeElement.dataset.name === 'tenant-30'");
+        browser.press("Enter", 13);
+        browser.await("document.getElementById('near-name')?.textContent === 'tenant-30'");
+    }
+
+    private Candidacy stand(String election, String id) {
+        return elections.stand(
+                election, CandidacyConfig.builder().candidate(id).lease(LEASE).build());
+    }
+
+    private static void await(Candidacy candidacy) throws InterruptedException {
+        assertThat(candidacy.await(Duration.ofSeconds(60))).isPresent();
+    }
+
+    private static String row(String election) {
+        return "document.querySelector('button[data-name=\"" + election + "\"]')";
+    }
+
+    private static String state(String election) {
+        return "(" + row(election) + "?.parentElement.querySelector('.state').textContent || '')";
+    }
+
+    /** Starts a console and returns its address. */
+    private String console(String... more) throws InterruptedException {
+        var line = new ArrayList<>(List.of("console", "--on", backend));
+        line.addAll(List.of(more));
+        var out = new PrintWriter(told, true);
+        var around = new Surroundings(
+                Map.of(), new BufferedReader(Reader.nullReader()), out, out, false, false, false, true);
+        var console = new Thread(() -> Main.run(around, line.toArray(String[]::new)));
+        console.start();
+        consoles.add(console);
+        while (true) {
+            var matcher = URL.matcher(told.toString());
+            if (matcher.find() && told.toString().endsWith("\n")) {
+                return matcher.group();
+            }
+            assertThat(console.isAlive()).as(told.toString()).isTrue();
+            Thread.sleep(10);
+        }
+    }
+
+    private static void open(String url) throws Exception {
+        browser.size(1280, 860, false);
+        browser.open("about:blank");
+        browser.await("location.href === 'about:blank'");
+        browser.forget(); // that the console of the test before has gone
+        browser.open(url);
+    }
+
+    private static void lookAt(String name) throws Exception {
+        for (var width : List.of(1280, 390)) {
+            browser.size(width, 860, width < 500);
+            for (var light : List.of("light", "dark")) {
+                browser.prefers("prefers-color-scheme", light);
+                browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+                assertThat(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+                                .asBoolean())
+                        .as("width %d", width)
+                        .isTrue();
+                browser.photograph(name + "-" + width + "-" + light, false);
+            }
+        }
+        browser.size(1280, 860, false);
+    }
+}
