@@ -30,4 +30,10 @@ final class ZooKeeperSteps {
         return ZooKeeperElections.using(client, config, ElectionsConfig.defaults());
         // end::using
     }
+
+    static void deleteCandidates(CuratorFramework client, ZooKeeperConfig config) {
+        // tag::delete-candidates
+        ZooKeeperElections.deleteCandidates(client, config, "billing");
+        // end::delete-candidates
+    }
 }

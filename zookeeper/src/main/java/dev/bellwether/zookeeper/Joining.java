@@ -7,67 +7,68 @@ import org.apache.zookeeper.OpResult;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One try to join a queue: ends by telling the seat either that it has a node, or that there is none.
+ * One try to join a queue: ends by telling either that there is a node, or that there is none.
  *
  * <p>Confined to the loop. A creation is sent once. If its answer is lost, we look for the node, and know in the end: so no node of
  * ours is ever left that we do not know of.
  */
 final class Joining {
     private final QueueSeat seat;
+    private final Stay stay;
+    private final Nodes nodes;
     private final Session session;
     private final ZooKeeperArbiter arbiter;
-    private final int number;
-    private final String election;
     /** The session in which we create: known only when it has answered something. */
     private long generation;
 
     private long owner;
     private boolean cancelled;
 
-    Joining(QueueSeat seat, Session session, ZooKeeperArbiter arbiter, int number) {
+    Joining(QueueSeat seat, Stay stay, Nodes nodes, ZooKeeperArbiter arbiter) {
         this.seat = seat;
-        this.session = session;
+        this.stay = stay;
+        this.nodes = nodes;
         this.arbiter = arbiter;
-        this.number = number;
-        election = seat.electionPath();
+        session = nodes.session();
     }
 
     /** Looks whether the election is over, with a watch that will tell. */
     void begin() {
-        seat.then(session.requests().exists(seat.done(), session.watches().watcher(seat.done())), (stat, error) -> {
+        nodes.then(nodes.requests().exists(nodes.done(), nodes.watches().watcher(nodes.done())), (stat, error) -> {
             if (stat == null) {
                 failed(error);
             } else if (stat.isPresent()) {
                 over();
             } else if (cancelled) {
-                seat.notJoined();
+                stay.notJoined();
             } else {
                 create();
             }
         });
     }
 
-    /** Nobody joins now. Is it over for good, or on its way to be deleted, after which it may begin afresh? */
+    /** Nobody joins now. Is it over for good, or only until all who stood have left, after which it begins afresh? */
     private void over() {
-        seat.then(session.requests().data(seat.done(), null), (read, error) -> {
+        nodes.then(nodes.requests().data(nodes.done(), null), (read, error) -> {
             if (read == null) {
                 failed(error);
-            } else if (seat.era() == 0 && Orders.isDeletion(read.text())) {
-                seat.then(Orders.tidy(session, election), (done, failure) -> seat.notJoined());
+            } else if (seat.era() == 0 && Orders.isPassing(read.text())) {
+                nodes.then(Orders.tidy(session, nodes.election()), (done, failure) -> stay.notJoined());
             } else {
-                seat.overBeforeJoining();
+                stay.overBeforeJoining();
             }
         });
     }
 
     private void create() {
         generation = session.generation();
-        owner = session.id();
-        var creation = session.creation(
-                CreateMode.EPHEMERAL_SEQUENTIAL,
-                election + '/' + Paths.CANDIDATE,
-                seat.data().text());
-        seat.then(session.requests().all(List.of(creation)), (results, error) -> {
+        owner = session.client().sessionId();
+        var creation = session.client()
+                .creation(
+                        CreateMode.EPHEMERAL_SEQUENTIAL,
+                        nodes.candidate(Paths.CANDIDATE),
+                        seat.data().text());
+        nodes.then(nodes.requests().all(List.of(creation)), (results, error) -> {
             if (results != null && results.get(0) instanceof OpResult.CreateResult created) {
                 created(created.getPath());
                 return;
@@ -86,8 +87,8 @@ final class Joining {
     }
 
     private void created(String answered) {
-        var path =
-                election + answered.substring(answered.lastIndexOf('/')); // a chroot stands before it, in some versions
+        var name = answered.substring(answered.lastIndexOf('/') + 1); // a chroot stands before it, in some versions
+        var path = nodes.candidate(name);
         if (OwnNode.take(owner, path)) {
             confirm(path);
         } else {
@@ -97,34 +98,34 @@ final class Joining {
 
     private void makeElection() {
         if (seat.era() != 0) {
-            seat.overBeforeJoining(); // it was there when we first stood: somebody has deleted it
+            stay.overBeforeJoining(); // it was there when we first stood: somebody has deleted it
         } else if (arbiter.config().createElections()) {
-            seat.then(arbiter.make(session, election), (made, error) -> {
+            nodes.then(arbiter.make(session, nodes.election()), (made, error) -> {
                 if (error != null) {
                     failed(error);
                 } else if (cancelled) {
-                    seat.notJoined();
+                    stay.notJoined();
                 } else {
                     create();
                 }
             });
         } else {
-            seat.failed(arbiter.missing(election));
-            seat.notJoined();
+            seat.failed(arbiter.missing(nodes.election()));
+            stay.notJoined();
         }
     }
 
     /** We do not know whether there is a node of ours: look. */
     private void resolve() {
         if (isExpired()) {
-            seat.notJoined();
+            stay.notJoined();
             return;
         }
-        seat.then(Orphans.find(session, owner, election, seat.data()), (found, error) -> {
+        nodes.then(Orphans.find(session, owner, nodes.election(), seat.data()), (found, error) -> {
             if (found != null) {
-                found.ifPresentOrElse(this::confirm, seat::notJoined);
+                found.ifPresentOrElse(this::confirm, stay::notJoined);
             } else if (error != null && Failures.code(error) == Code.NONODE) {
-                seat.notJoined();
+                stay.notJoined();
             } else {
                 later(this::resolve);
             }
@@ -133,16 +134,25 @@ final class Joining {
 
     /** There is a node of ours: learn its zxid, and have it watched. */
     private void confirm(String path) {
-        if (isExpired()) {
-            nothingAt(path);
-            return;
-        }
-        seat.then(session.requests().data(path, session.watches().watcher(path)), (read, error) -> {
-            if (read != null && read.stat().getEphemeralOwner() == owner) {
+        nodes.then(nodes.requests().data(path, nodes.watches().watcher(path)), (read, error) -> {
+            var of = read == null ? 0 : read.stat().getEphemeralOwner();
+            if (read != null && of == owner && !isExpired()) {
                 var name = path.substring(path.lastIndexOf('/') + 1);
-                seat.joined(number, new OwnNode(name, path, owner, read.stat().getCzxid(), generation));
-            } else if (read != null || (error != null && Failures.code(error) == Code.NONODE)) {
+                stay.joined(new OwnNode(name, path, owner, read.stat().getCzxid(), generation));
+            } else if (read != null && of == session.client().sessionId()) {
+                discard(path); // made in a later session than we had seen
+            } else if (read != null || isExpired() || (error != null && Failures.code(error) == Code.NONODE)) {
                 nothingAt(path); // of another session of ours, it goes by itself
+            } else {
+                later(() -> confirm(path));
+            }
+        });
+    }
+
+    private void discard(String path) {
+        nodes.then(nodes.requests().delete(path, -1), (deleted, error) -> {
+            if (error == null) {
+                nothingAt(path);
             } else {
                 later(() -> confirm(path));
             }
@@ -151,7 +161,7 @@ final class Joining {
 
     private void nothingAt(String path) {
         OwnNode.forget(owner, path);
-        seat.notJoined();
+        stay.notJoined();
     }
 
     /** Nothing was created. */
@@ -159,7 +169,7 @@ final class Joining {
         if (error != null) {
             Failures.fatal(error, session.where()).ifPresent(seat::failed);
         }
-        seat.notJoined();
+        stay.notJoined();
     }
 
     /** The seat does not want a node any more; it will hear when that is so. */
@@ -172,6 +182,6 @@ final class Joining {
     }
 
     private void later(Runnable step) {
-        seat.loop().at(seat.loop().clock().nanos() + seat.retryInterval().toNanos(), step);
+        nodes.after(seat.config().retryInterval(), step);
     }
 }

@@ -14,12 +14,18 @@ import org.apache.zookeeper.Op;
 final class Orders {
     private static final String END = "end";
     private static final String DELETION = "delete";
+    private static final String DISMISSAL = "dismiss";
 
     private Orders() {}
 
     /** Returns whether this is what stands in {@code DONE} while an election is being deleted. */
     static boolean isDeletion(String text) {
         return text.equals(DELETION);
+    }
+
+    /** Returns whether this stands in {@code DONE} until the last candidate has left, after which others may join. */
+    static boolean isPassing(String text) {
+        return isDeletion(text) || text.equals(DISMISSAL);
     }
 
     static CompletableFuture<Boolean> carryOut(
@@ -62,14 +68,24 @@ final class Orders {
         });
     }
 
-    /** Deletes an election that is to be deleted and that nobody stands in any more. Returns whether it did. */
+    /** Tells all who stand, by {@code DONE}, which the last who leaves takes away, or we do if nobody stands. */
+    static CompletableFuture<Boolean> dismiss(Session session, String election) {
+        return write(session, election + '/' + Paths.DONE, DISMISSAL, false)
+                .thenCompose(written -> tidy(session, election))
+                .thenApply(tidied -> true)
+                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                        ? CompletableFuture.completedFuture(false) // there is no such election
+                        : CompletableFuture.failedFuture(error));
+    }
+
+    /** Clears away what a passing {@code DONE} leaves when nobody stands any more. Returns whether it did. */
     static CompletableFuture<Boolean> tidy(Session session, String election) {
         var done = election + '/' + Paths.DONE;
         return session.requests()
                 .data(done, null)
                 .thenCompose(read -> session.requests().children(election, null).thenCompose(children -> {
                     var names = children.names();
-                    if (!isDeletion(read.text()) || !Paths.queue(names).isEmpty()) {
+                    if (!isPassing(read.text()) || !Paths.queue(names).isEmpty()) {
                         return CompletableFuture.completedFuture(false);
                     }
                     var deletions = new ArrayList<Op>();
@@ -77,7 +93,10 @@ final class Orders {
                         deletions.add(Op.delete(election + '/' + Paths.STAND_DOWN, -1));
                     }
                     deletions.add(Op.delete(done, read.stat().getVersion()));
-                    deletions.add(Op.delete(election, -1)); // refused if somebody has come meanwhile: all or nothing
+                    if (isDeletion(read.text())) {
+                        deletions.add(
+                                Op.delete(election, -1)); // refused if somebody has come meanwhile: all or nothing
+                    }
                     return session.requests().all(deletions).thenApply(deleted -> true);
                 }))
                 .exceptionally(error -> false); // others do the same, and the next who stands
@@ -106,7 +125,7 @@ final class Orders {
     /** Makes the node, or if there is one, gives it this content if so wanted. */
     private static CompletableFuture<Boolean> write(Session session, String path, String text, boolean replace) {
         return session.requests()
-                .all(List.of(session.creation(CreateMode.PERSISTENT, path, text)))
+                .all(List.of(session.client().creation(CreateMode.PERSISTENT, path, text)))
                 .thenApply(made -> true)
                 .exceptionallyCompose(error -> {
                     if (Failures.code(error) != Code.NODEEXISTS) {

@@ -1,5 +1,6 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
@@ -92,8 +94,8 @@ final class Proving {
     private void firstProof() {
         if (last == null) {
             session.opened()
-                    .filter(since -> !session.timeout().isZero())
-                    .ifPresent(since -> last = new Proof(since, session.timeout()));
+                    .filter(since -> !session.client().timeout().isZero())
+                    .ifPresent(since -> last = new Proof(since, session.client().timeout()));
         }
     }
 
@@ -113,7 +115,7 @@ final class Proving {
             timer.cancel();
             timer = null;
         }
-        var interval = session.seats().stream().map(QueueSeat::renewInterval).min(Comparator.naturalOrder());
+        var interval = shortest(CandidacyConfig::renewInterval);
         if (interval.isEmpty()) {
             return; // until somebody enters
         }
@@ -131,11 +133,17 @@ final class Proving {
             return; // there is a newer one
         }
         current = null;
-        var pause = session.seats().stream().map(QueueSeat::retryInterval).min(Comparator.naturalOrder());
+        var pause = shortest(CandidacyConfig::retryInterval);
         if (timer != null && pause.isPresent()) {
             timer.cancel();
             timer = loop().at(loop().clock().nanos() + pause.get().toNanos(), this::now);
         }
+    }
+
+    private Optional<Duration> shortest(Function<CandidacyConfig, Duration> setting) {
+        return session.seats().stream()
+                .map(seat -> setting.apply(seat.config()))
+                .min(Comparator.naturalOrder());
     }
 
     private Loop loop() {
@@ -155,7 +163,7 @@ final class Proving {
         private final long breaks = session.breaks();
         private final long generation = session.generation();
         private final Moment since = loop().clock().now();
-        private final Duration timeout = session.timeout();
+        private final Duration timeout = session.client().timeout();
         private boolean missed;
 
         private void begin() {
@@ -223,7 +231,7 @@ final class Proving {
         }
 
         private void proven(List<QueueSeat> holders) {
-            var negotiated = session.timeout();
+            var negotiated = session.client().timeout();
             if (session.breaks() != breaks || session.generation() != generation) {
                 failed();
                 return;

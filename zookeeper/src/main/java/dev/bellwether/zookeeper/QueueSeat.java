@@ -1,5 +1,6 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
@@ -10,38 +11,31 @@ import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.function.BiConsumer;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One candidacy's place in the queue of an election: decides when to join, whom to follow, when the seat is ours, and when it is not.
+ * One candidacy's seat: decides when it is ours, when it is not, and when we go.
  *
- * <p>Confined to the loop.
+ * <p>Confined to the loop. A {@link Stay} has our node in the queue, a {@link Place} finds where it stands, {@link Notices} hear what
+ * others want of us.
  */
 final class QueueSeat implements Seat {
     /*
-     *   OUT --claim--> JOINING --node made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING
-     *    ^                                       |                              |                          |
-     *    |                                       |                              |                       conceded
-     *    |                                       v                              v                          v
-     *    +------------- LEAVING <-- release, end of the election, time up -------------------------------- ENDING
+     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded--> ENDING
+     *    ^                            |                              |                          |                     |
+     *    +----------------------------+-- release, end, time up -----+--------------------------+---------------------+
      *
-     * From everywhere: when the session has expired, or our node was deleted, we have no node any more. Whoever held the seat hears
-     * that it is lost; whoever waited joins anew.
-     *
-     * Every step but the first is taken by one who has a node, and takes it back if it is no longer wanted. An answer is heeded only by
-     * the try that asked for it.
+     * From everywhere: when the session has expired, or our node was deleted, we are AWAY. Whoever held the seat hears that it is
+     * lost; whoever waited joins anew.
      */
     private enum Phase {
-        OUT,
-        JOINING,
+        /** We have no node, or one that we want to be rid of. */
+        AWAY,
         WAITING,
         FIRST,
         HOLDING,
-        ENDING,
-        LEAVING
+        ENDING
     }
 
     private final Standing standing;
@@ -49,27 +43,18 @@ final class QueueSeat implements Seat {
     private final Loop loop;
     private final ZooKeeperArbiter arbiter;
     private final Session session;
-    private final String election;
+    private final Nodes nodes;
     private final NodeData data;
-    private final Runnable onDone;
-    private final Runnable onOwn;
-    private final Runnable onPredecessor;
-    private final Runnable onOrder;
+    private final Notices notices;
+    private final Place place;
+    private final Stay stay;
 
-    private Phase phase = Phase.OUT;
-    private boolean wanted;
-    private boolean over;
+    private Phase phase = Phase.AWAY;
     private boolean entered;
+    private boolean over;
     private boolean left;
     private boolean endTold;
     private boolean ordered;
-    /** The zxid that made the election's node when we first joined; 0 before that. If another stands there, ours was deleted. */
-    private long era;
-
-    private int tries;
-    private @Nullable Joining joining;
-    private @Nullable OwnNode node;
-    private @Nullable String predecessor;
     private @Nullable Proof proof;
     private Loop.@Nullable Timer timer;
 
@@ -79,11 +64,10 @@ final class QueueSeat implements Seat {
         this.loop = loop;
         this.arbiter = arbiter;
         this.session = session;
-        election = standing.election();
-        onOrder = () -> onLoop(this::readOrder);
-        onPredecessor = () -> onLoop(this::predecessorChanged);
-        onOwn = () -> onLoop(this::ownChanged);
-        onDone = () -> onLoop(this::doneChanged);
+        nodes = new Nodes(session, loop, arbiter.path(session, standing.election()));
+        notices = new Notices(this, nodes);
+        place = new Place(this, nodes);
+        stay = new Stay(this, nodes, arbiter, notices);
         data = new NodeData(
                 standing.candidate(),
                 standing.config().priority(),
@@ -94,196 +78,100 @@ final class QueueSeat implements Seat {
 
     @Override
     public void claim() {
-        wanted = true;
         if (!entered) {
             entered = true;
             session.enter(this, loop);
         }
-        if (phase == Phase.OUT) {
-            join();
-        }
+        stay.enter();
     }
 
     @Override
     public void concede(Duration within) {
-        wanted = false;
+        stay.unwant();
         if (phase == Phase.HOLDING) {
             phase = Phase.ENDING;
             var until = proof == null
                     ? loop.clock().nanos()
                     : proof.since().nanos() + proof.guarantee().toNanos();
             var sooner = loop.clock().nanos() + within.toNanos();
-            at(within.isZero() || until - sooner < 0 ? until : sooner, this::takeBack);
+            at(within.isZero() || until - sooner < 0 ? until : sooner, this::release);
         }
     }
 
     @Override
     public void release() {
-        wanted = false;
-        takeBack();
+        rest();
+        stay.withdraw();
     }
 
     @Override
     public void leave() {
-        wanted = false;
         over = true;
-        if (!entered) {
+        if (entered) {
+            release();
+        } else {
             claimant.left();
-        } else {
-            takeBack();
         }
     }
 
-    /** The loop is about to stop: whatever we have there is taken away behind it, if the session goes on without us. */
+    /** The loop is about to stop. */
     void abandon() {
-        if (node != null || joining != null) {
-            new Sweep(session, electionPath(), data, node).begin();
+        stay.abandon();
+    }
+
+    // ---------------------------------------------------------------- told by our stay
+
+    /** We have a node in the queue. */
+    void arrived(OwnNode made) {
+        phase = Phase.WAITING;
+        notices.attend(made);
+        place.seek(made);
+    }
+
+    /** We have taken our node back. */
+    void departed(OwnNode mine) {
+        arbiter.departed(session, nodes.election(), mine.name(), ordered, endTold);
+        ordered = false;
+    }
+
+    /** We have nothing there. */
+    void settled() {
+        if (over && !left) {
+            left = true;
+            session.exit(this);
+            arbiter.left(this);
+            claimant.left();
         }
     }
 
-    // ---------------------------------------------------------------- joining
+    // ---------------------------------------------------------------- told by our place in the queue
 
-    private void join() {
-        phase = Phase.JOINING;
-        session.watches().listen(done(), onDone);
-        joining = new Joining(this, session, arbiter, ++tries);
-        joining.begin();
+    /** Somebody is before us. */
+    void follows(String candidate) {
+        claimant.attempted(Attempt.REFUSED, Duration.ZERO);
+        claimant.following(Optional.of(candidate));
     }
 
-    /** We have a node. */
-    void joined(int ofTry, OwnNode made) {
-        if (node != null) {
-            throw new IllegalStateException("a second node of " + standing + " while " + node + " is ours");
-        }
-        node = made;
-        joining = null;
-        if (made.generation() != session.generation()) {
-            vanished();
-        } else if (!wanted || ofTry != tries) {
-            takeBack();
-        } else {
-            phase = Phase.WAITING;
-            session.watches().listen(made.path(), onOwn);
-            look();
-        }
-    }
-
-    /** We could not join, and left nothing behind. */
-    void notJoined() {
-        joining = null;
-        if (wanted) {
-            out();
-            at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), this::joinIfWanted);
-        } else {
-            settled();
-        }
-    }
-
-    /** The election is over: told when we have nothing there. */
-    void overBeforeJoining() {
-        joining = null;
-        wanted = false;
-        out();
-        tellEnd();
-    }
-
-    private void joinIfWanted() {
-        if (wanted && phase == Phase.OUT) {
-            join();
-        }
-    }
-
-    // ---------------------------------------------------------------- our place in the queue
-
-    /** Looks where we stand. */
-    private void look() {
-        var mine = node;
-        if (mine == null || (phase != Phase.WAITING && phase != Phase.FIRST)) {
-            return;
-        }
-        answer(session.requests().children(electionPath(), null), mine, children -> {
-            if (phase != Phase.WAITING && phase != Phase.FIRST) {
-                return; // we had asked twice, or are leaving: what we see now must not grant anything
-            }
-            var queue = Paths.queue(children.names());
-            var place = queue.indexOf(mine.name());
-            if (place < 0) {
-                vanished();
-            } else if (era != 0 && era != children.stat().getCzxid()) {
-                theEnd();
-            } else if (children.names().contains(Paths.DONE)) {
-                theEnd();
-            } else {
-                era = children.stat().getCzxid();
-                if (place == 0) {
-                    first();
-                } else {
-                    follow(mine, queue.get(place - 1));
-                }
-            }
-        });
-    }
-
-    /** Waits for the one before us, and watches nobody else: so that one departure wakes one candidate. */
-    private void follow(OwnNode mine, String name) {
-        var path = session.full(arbiter.paths().node(election, name));
-        watchPredecessor(path);
-        then(session.requests().data(path, session.watches().watcher(path)), (read, error) -> {
-            if (!mine.equals(node) || !path.equals(predecessor)) {
-                return;
-            }
-            if (read != null) {
-                claimant.attempted(Attempt.REFUSED, Duration.ZERO);
-                claimant.following(Optional.of(NodeData.of(read.text()).candidate()));
-            } else if (error != null && Failures.code(error) == Code.NONODE) {
-                look();
-            } else {
-                troubled(error);
-            }
-        });
-    }
-
-    private void watchPredecessor(@Nullable String path) {
-        var before = predecessor;
-        predecessor = path;
-        if (before != null && !before.equals(path)) {
-            session.watches().unlisten(before, onPredecessor);
-        }
-        if (path != null) {
-            session.watches().listen(path, onPredecessor);
-        }
-    }
-
-    private void predecessorChanged() {
-        if (phase == Phase.WAITING) {
-            look();
-        }
-    }
-
-    private void first() {
-        watchPredecessor(null);
+    /** Nobody is before us: the seat is ours as soon as the session is proven. */
+    void first() {
         if (phase == Phase.WAITING) {
             phase = Phase.FIRST;
-            var order = session.full(arbiter.paths().node(election, Paths.STAND_DOWN));
-            session.watches().listen(order, onOrder);
+            notices.awaitOrders();
         }
-        var recent = session.proof(longestUse());
-        if (recent.isPresent()) {
-            hold(recent.get());
-        } else {
-            session.prove();
-        }
+        session.proof(longestUse()).ifPresentOrElse(this::hold, session::prove);
     }
 
     private void hold(Proof sessionProof) {
-        if (node == null || phase != Phase.FIRST) {
+        var mine = stay.node();
+        if (mine == null || phase != Phase.FIRST) {
             return;
         }
+        place.rest();
         phase = Phase.HOLDING;
         proof = ours(sessionProof);
         claimant.attempted(Attempt.WON, Duration.ofNanos(loop.clock().now().nanosSince(sessionProof.since())));
-        claimant.granted(node.token(), proof);
-        readOrder();
+        claimant.granted(mine.token(), proof);
+        notices.readOrder();
     }
 
     /** How old a proof may be to begin with: a quarter of its use must be left, or we would soon have to stop again. */
@@ -302,30 +190,18 @@ final class QueueSeat implements Seat {
 
     // ---------------------------------------------------------------- told by the session
 
-    Duration renewInterval() {
-        return standing.config().renewInterval();
-    }
-
-    Duration retryInterval() {
-        return standing.config().retryInterval();
-    }
-
     /** Whether our node should be checked in the next proof. */
     boolean provable() {
-        return node != null && (phase == Phase.FIRST || phase == Phase.HOLDING);
-    }
-
-    /** Returns the path of our node, if there is one. */
-    String path() {
-        return node == null ? electionPath() : node.path();
+        return phase == Phase.FIRST || phase == Phase.HOLDING;
     }
 
     /** The session was proven, and that our node is there. */
     void proven(Proof sessionProof, Duration latency) {
-        if (phase == Phase.HOLDING && node != null) {
+        var mine = stay.node();
+        if (phase == Phase.HOLDING && mine != null) {
             proof = ours(sessionProof);
             attempted(Attempt.RENEWED, latency);
-            claimant.proven(node.token(), proof);
+            claimant.proven(mine.token(), proof);
         }
     }
 
@@ -333,7 +209,7 @@ final class QueueSeat implements Seat {
     void refreshed() {
         session.refusal(standing.config()).ifPresent(this::failed);
         if (phase == Phase.FIRST) {
-            look(); // is it still ours to take?
+            place.look(); // is it still ours to take?
         }
     }
 
@@ -341,9 +217,12 @@ final class QueueSeat implements Seat {
         claimant.attempted(attempt, latency);
     }
 
-    /** Our node is gone, though the session need not be. */
-    void vanished() {
-        gone(Cause.REPLACED);
+    /** There is a connection again: what waits for an answer need not wait for a timer. */
+    void connected() {
+        session.refusal(standing.config()).ifPresent(this::failed);
+        notices.connected();
+        place.look();
+        stay.connected();
     }
 
     /** The session is gone, and with it our node. */
@@ -351,241 +230,115 @@ final class QueueSeat implements Seat {
         gone(Cause.EXPIRED); // one who is joining will see it
     }
 
+    /** Our node is gone, though the session need not be. */
+    void vanished() {
+        gone(Cause.REPLACED);
+    }
+
     private void gone(Cause cause) {
-        var mine = node;
+        var mine = stay.node();
         if (mine == null) {
             return;
         }
-        var held = phase;
-        forget();
-        if (held == Phase.HOLDING || held == Phase.ENDING) {
-            wanted = false;
+        var held = phase == Phase.HOLDING || phase == Phase.ENDING;
+        rest();
+        if (held) {
+            stay.unwant();
             claimant.attempted(Attempt.LOST, Duration.ZERO);
             claimant.lost(mine.token(), cause);
         }
-        settled();
+        stay.lost();
     }
 
-    /** There is a connection again: what waits for an answer need not wait for a timer. */
-    void connected() {
-        session.refusal(standing.config()).ifPresent(this::failed);
+    private void rest() {
+        cancelTimer();
+        phase = Phase.AWAY;
+        proof = null;
+        place.rest();
+        notices.rest();
+    }
+
+    // ---------------------------------------------------------------- what others want
+
+    /** The election is over for those who stand. */
+    void electionOver() {
         switch (phase) {
-            case WAITING, FIRST -> look();
-            case LEAVING -> takeBack();
-            case OUT, JOINING, HOLDING, ENDING -> {}
+            case HOLDING -> {
+                if (!endTold) {
+                    endTold = true;
+                    asked(Cause.ENDED);
+                }
+            }
+            case WAITING, FIRST -> {
+                tellEnd();
+                release();
+            }
+            case AWAY, ENDING -> {} // told when it is tried again
         }
     }
 
+    void tellEnd() {
+        endTold = true;
+        claimant.ended();
+    }
+
+    /** An operator wants another to lead. */
+    void orderedToStandDown() {
+        if (phase == Phase.HOLDING) {
+            ordered = true;
+            asked(Cause.REVOKED_BY_OPERATOR);
+        }
+    }
+
+    private void asked(Cause cause) {
+        var mine = stay.node();
+        if (mine != null) {
+            claimant.asked(mine.token(), cause, standing.config().standDownBudget());
+        }
+    }
+
+    // ---------------------------------------------------------------- what fails
+
+    /** An error that no retry will mend. */
     void failed(ElectionException error) {
         if (!over) {
             claimant.failed(error);
         }
     }
 
-    // ---------------------------------------------------------------- what others do to the election
-
-    private void ownChanged() {
-        var mine = node;
-        if (mine == null || phase == Phase.LEAVING) {
+    /** A request failed: that may mean something for our node, or is worth another look. */
+    void troubled(@Nullable Throwable error) {
+        if (error != null && Failures.code(error) == Code.NONODE) {
+            notices.checkOwn(); // the election's node, or an order, was deleted under us
             return;
         }
-        then(session.requests().data(mine.path(), session.watches().watcher(mine.path())), (read, error) -> {
-            if (!mine.equals(node) || error == null) {
-                return; // written to, by whomever: that concerns nobody
-            }
-            if (Failures.code(error) == Code.NONODE) {
-                vanished();
-            } else {
-                troubled(error);
-            }
-        });
-    }
-
-    private void doneChanged() {
-        var mine = node;
-        if (mine != null && !endTold) {
-            answer(session.requests().exists(done(), session.watches().watcher(done())), mine, stat -> {
-                if (stat.isPresent()) {
-                    theEnd();
-                }
-            });
+        if (error != null) {
+            Failures.fatal(error, session.where()).ifPresent(this::failed);
         }
-    }
-
-    /** The election is over for those who stand. */
-    private void theEnd() {
-        switch (phase) {
-            case HOLDING -> {
-                if (node != null && !endTold) {
-                    endTold = true;
-                    claimant.asked(node.token(), Cause.ENDED, standing.config().standDownBudget());
-                }
-            }
-            case WAITING, FIRST -> {
-                wanted = false;
-                tellEnd();
-                takeBack();
-            }
-            case OUT, JOINING, ENDING, LEAVING -> {} // told when it is tried again
+        if (phase == Phase.WAITING || phase == Phase.FIRST) {
+            at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), place::look);
         }
-    }
-
-    private void tellEnd() {
-        endTold = true;
-        claimant.ended();
-    }
-
-    private void readOrder() {
-        var mine = node;
-        if (mine == null || (phase != Phase.FIRST && phase != Phase.HOLDING)) {
-            return;
-        }
-        var path = session.full(arbiter.paths().node(election, Paths.STAND_DOWN));
-        then(session.requests().exists(path, session.watches().watcher(path)), (stat, error) -> {
-            if (mine.equals(node) && phase == Phase.HOLDING && stat != null && stat.isPresent()) {
-                answer(session.requests().data(path, null), mine, read -> {
-                    if (phase == Phase.HOLDING && read.text().equals(mine.name())) {
-                        ordered = true;
-                        claimant.asked(
-                                mine.token(),
-                                Cause.REVOKED_BY_OPERATOR,
-                                standing.config().standDownBudget());
-                    }
-                });
-            }
-        });
-    }
-
-    // ---------------------------------------------------------------- going
-
-    /** Takes back what we have there; then settles what comes next. */
-    private void takeBack() {
-        cancelTimer();
-        var mine = node;
-        if (mine == null) {
-            if (joining == null) {
-                settled();
-            } else {
-                joining.cancel(); // it will tell us
-            }
-            return;
-        }
-        phase = Phase.LEAVING;
-        if (mine.generation() != session.generation()) {
-            forget();
-            settled();
-            return;
-        }
-        then(session.requests().delete(mine.path(), -1), (deleted, error) -> {
-            if (!mine.equals(node) || phase != Phase.LEAVING) {
-                return;
-            }
-            if (error == null) {
-                forget();
-                arbiter.departed(session, electionPath(), mine.name(), ordered, endTold);
-                ordered = false;
-                settled();
-            } else if (Failures.code(error) == Code.NOAUTH) {
-                Failures.fatal(error, session.where()).ifPresent(this::failed);
-                forget(); // it goes with the session
-                settled();
-            } else {
-                at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), this::takeBack);
-            }
-        });
-    }
-
-    private void forget() {
-        var mine = node;
-        if (mine != null) {
-            session.watches().gone(mine.path(), onOwn);
-            mine.forget();
-        }
-        watchPredecessor(null);
-        session.watches().unlisten(session.full(arbiter.paths().node(election, Paths.STAND_DOWN)), onOrder);
-        node = null;
-        proof = null;
-    }
-
-    /** We have nothing there. */
-    private void settled() {
-        out();
-        if (over) {
-            if (!left) {
-                left = true;
-                session.exit(this);
-                arbiter.left(this);
-                claimant.left();
-            }
-        } else {
-            joinIfWanted();
-        }
-    }
-
-    private void out() {
-        cancelTimer();
-        session.watches().unlisten(done(), onDone);
-        phase = Phase.OUT;
     }
 
     // ---------------------------------------------------------------- small things
 
-    Standing standing() {
-        return standing;
+    CandidacyConfig config() {
+        return standing.config();
     }
 
     NodeData data() {
         return data;
     }
 
+    /** Returns the zxid that made the node of the election that we stand in; 0 if we never stood. */
     long era() {
-        return era;
+        return place.era();
     }
 
-    Loop loop() {
-        return loop;
-    }
-
-    String electionPath() {
-        return session.full(arbiter.paths().election(election));
-    }
-
-    String done() {
-        return session.full(arbiter.paths().node(election, Paths.DONE));
-    }
-
-    /** Something failed that is worth another look. */
-    private void troubled(@Nullable Throwable error) {
-        if (error != null) {
-            Failures.fatal(error, session.where()).ifPresent(this::failed);
-        }
-        if (phase == Phase.WAITING || phase == Phase.FIRST) {
-            at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), this::look);
-        }
-    }
-
-    /** Heeds a good answer, if our node is still the same; looks again after a bad one. */
-    private <T> void answer(CompletableFuture<T> request, OwnNode mine, java.util.function.Consumer<T> turn) {
-        then(request, (value, error) -> {
-            if (!mine.equals(node)) {
-                return;
-            }
-            if (value != null) {
-                turn.accept(value);
-            } else if (error != null && Failures.code(error) == Code.NONODE) {
-                ownChanged(); // the election's node, or an order, was deleted under us
-            } else {
-                troubled(error);
-            }
-        });
-    }
-
-    <T> void then(CompletableFuture<T> request, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
-        Requests.whenDone(request, (value, error) -> onLoop(() -> turn.accept(value, error)));
-    }
-
-    private void onLoop(Runnable turn) {
-        loop.execute(turn);
+    /** Returns the path of our node, or of the election while we have none. */
+    String path() {
+        var mine = stay.node();
+        return mine == null ? nodes.election() : mine.path();
     }
 
     private void at(long nanos, Runnable turn) {

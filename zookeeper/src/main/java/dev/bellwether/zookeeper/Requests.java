@@ -33,7 +33,7 @@ final class Requests {
     record Children(List<String> names, Stat stat) {}
 
     /** Where to send it; throws if there is no client. */
-    interface Client {
+    interface Handle {
         ZooKeeper get() throws Exception;
     }
 
@@ -41,10 +41,10 @@ final class Requests {
         void send(ZooKeeper zooKeeper, CompletableFuture<T> answer);
     }
 
-    private final Client client;
+    private final Handle handle;
 
-    Requests(Client client) {
-        this.client = client;
+    Requests(Handle handle) {
+        this.handle = handle;
     }
 
     /** Returns the node's state, or empty if there is none; with a watcher, either way, that is told of the next change. */
@@ -143,7 +143,7 @@ final class Requests {
     /** Forgets all watches of one path, here and at the server; whether there were any does not matter. */
     void unwatch(String path) {
         try {
-            client.get().removeAllWatches(path, WatcherType.Any, true, (rc, p, context) -> {}, null);
+            handle.get().removeAllWatches(path, WatcherType.Any, true, (rc, p, context) -> {}, null);
         } catch (Exception e) {
             // there is no session, and so no watch
         }
@@ -159,7 +159,7 @@ final class Requests {
     private <T> CompletableFuture<T> send(Call<T> call) {
         var answer = new CompletableFuture<T>();
         try {
-            call.send(client.get(), answer);
+            call.send(handle.get(), answer);
         } catch (Exception e) {
             answer.completeExceptionally(e);
         }

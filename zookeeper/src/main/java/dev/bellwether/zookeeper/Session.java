@@ -6,7 +6,6 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,10 +20,7 @@ import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.CuratorEventType;
 import org.apache.curator.framework.api.CuratorListener;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
-import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.Op;
 import org.apache.zookeeper.Watcher.Event.EventType;
-import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,8 +33,7 @@ import org.slf4j.LoggerFactory;
 final class Session implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
 
-    private final CuratorFramework client;
-
+    private final Client client;
     private final boolean ours;
     private final @Nullable Moment opened;
     private final Requests requests;
@@ -61,35 +56,35 @@ final class Session implements AutoCloseable {
     /** The longest that any mandate in this session can last without a proof. */
     private volatile Duration longest = Duration.ofSeconds(1);
 
-    private Session(CuratorFramework client, boolean ours, @Nullable Moment opened, Duration tick, String where) {
-        this.client = client;
+    private Session(CuratorFramework framework, boolean ours, @Nullable Moment opened, Duration tick, String where) {
+        client = new Client(framework);
         this.ours = ours;
         this.opened = opened;
         this.where = where;
-        requests = new Requests(this::zooKeeper);
+        requests = new Requests(client::zooKeeper);
         watches = new Watches(requests);
         proving = new Proving(this, tick);
-        client.getCuratorListenable().addListener(listener);
+        client.framework().getCuratorListenable().addListener(listener);
     }
 
     /** Takes a client that somebody else has started and will close. */
-    static Session borrowed(CuratorFramework client, Duration tick, String where) {
-        if (client.getState() != CuratorFrameworkState.STARTED) {
-            throw new ElectionException("the CuratorFramework is " + client.getState() + ": start it first");
+    static Session borrowed(CuratorFramework framework, Duration tick, String where) {
+        if (framework.getState() != CuratorFrameworkState.STARTED) {
+            throw new ElectionException("the CuratorFramework is " + framework.getState() + ": start it first");
         }
-        var session = new Session(client, false, null, tick, where);
-        if (session.isConnected()) {
-            session.known.compareAndSet(0, session.id());
-            session.longest = session.timeout();
+        var session = new Session(framework, false, null, tick, where);
+        if (session.client.isConnected()) {
+            session.known.compareAndSet(0, session.client.sessionId());
+            session.longest = session.client.timeout();
             session.connectedOnce.countDown();
         }
         return session;
     }
 
     /** Starts a client of our own. */
-    static Session open(CuratorFramework client, Duration tick, String where) {
-        var session = new Session(client, true, Clock.system().now(), tick, where);
-        client.start();
+    static Session open(CuratorFramework framework, Duration tick, String where) {
+        var session = new Session(framework, true, Clock.system().now(), tick, where);
+        framework.start();
         return session;
     }
 
@@ -107,6 +102,10 @@ final class Session implements AutoCloseable {
 
     String where() {
         return where;
+    }
+
+    Client client() {
+        return client;
     }
 
     Requests requests() {
@@ -127,64 +126,6 @@ final class Session implements AutoCloseable {
         return breaks.get();
     }
 
-    /** Returns the id of the present session. */
-    long id() {
-        try {
-            return zooKeeper().getSessionId();
-        } catch (Exception e) {
-            return 0;
-        }
-    }
-
-    /** Returns what was negotiated with the server; zero if nothing was yet. */
-    Duration timeout() {
-        try {
-            return Duration.ofMillis(zooKeeper().getSessionTimeout());
-        } catch (Exception e) {
-            return Duration.ZERO;
-        }
-    }
-
-    private boolean isConnected() {
-        try {
-            return zooKeeper().getState().isConnected();
-        } catch (Exception e) {
-            return false;
-        }
-    }
-
-    private boolean isReadOnly() {
-        try {
-            return zooKeeper().getState() == ZooKeeper.States.CONNECTEDREADONLY;
-        } catch (Exception e) {
-            return false;
-        }
-    }
-
-    private ZooKeeper zooKeeper() throws Exception {
-        return client.getZookeeperClient().getZooKeeper();
-    }
-
-    /** Returns the path as the server, or its chroot, knows it. */
-    String full(String path) {
-        var namespace = client.getNamespace();
-        return namespace == null || namespace.isEmpty() ? path : "/" + namespace + (path.equals("/") ? "" : path);
-    }
-
-    /** Makes the request to create a node, with the ACL that Curator's provider has for it. */
-    Op creation(CreateMode mode, String path, String text) {
-        try {
-            return client.usingNamespace(null) // our paths have it
-                    .transactionOp()
-                    .create()
-                    .withMode(mode)
-                    .forPath(path, text.getBytes(StandardCharsets.UTF_8))
-                    .get();
-        } catch (Exception e) {
-            throw new ElectionException("a node " + path + " cannot be created: " + e.getMessage(), e);
-        }
-    }
-
     /** Returns whether it is ours, and ends when we close it. */
     boolean isOurs() {
         return ours;
@@ -192,8 +133,8 @@ final class Session implements AutoCloseable {
 
     /** Returns why a lease cannot be held here, as far as is known. */
     Optional<ElectionException> refusal(CandidacyConfig config) {
-        var timeout = timeout();
-        if (isReadOnly()) {
+        var timeout = client.timeout();
+        if (client.isReadOnly()) {
             return Optional.of(new ElectionException(where
                     + " is read-only: the server has lost its ensemble, and nobody can stand there; connect to one that has"
                     + " not, and do without canBeReadOnly"));
@@ -222,7 +163,7 @@ final class Session implements AutoCloseable {
     void offConnect(Runnable action) {
         onConnect.remove(action);
         if (closed && onConnect.isEmpty()) {
-            client.getCuratorListenable().removeListener(listener);
+            client.framework().getCuratorListenable().removeListener(listener);
         }
     }
 
@@ -273,12 +214,12 @@ final class Session implements AutoCloseable {
         switch (watched.getState()) {
             case Disconnected, Closed -> breaks.incrementAndGet();
             case SyncConnected, SaslAuthenticated -> {
-                var id = id();
+                var id = client.sessionId();
                 var before = known.getAndSet(id);
                 if (before != 0 && before != id) {
                     ended(); // Curator has made a new client without a word
                 }
-                longest = timeout();
+                longest = client.timeout();
                 connectedOnce.countDown();
                 onLoop(() -> {
                     proving.connected();
@@ -304,9 +245,10 @@ final class Session implements AutoCloseable {
     }
 
     /**
-     * The session is no more, and so are its nodes; or it is about to be: whoever lent us the client closes it, or Curator believes that
-     * it has expired, which need not be so, and closes it when we return. The seats are free as soon as the servers hear of that, so
-     * that nobody here must lead by then. So we wait for the loop; if it does not run, until no mandate can be left.
+     * The session is no more, and so are its nodes; or it is about to be, since whoever lent us the client closes it. The servers free
+     * the seats as soon as they hear of that, so that nobody here must lead by then: we wait for the loop; if it does not run, until
+     * no mandate can be left. When Curator itself believes in an expiry, it has been without a connection for as long as the session
+     * lives, and every mandate has run out.
      */
     private void ended() {
         breaks.incrementAndGet();
@@ -337,10 +279,10 @@ final class Session implements AutoCloseable {
     public void close() {
         closed = true;
         if (ours || onConnect.isEmpty()) { // else somebody is still clearing up
-            client.getCuratorListenable().removeListener(listener);
+            client.framework().getCuratorListenable().removeListener(listener);
         }
         if (ours) {
-            client.close();
+            client.framework().close();
         }
     }
 }

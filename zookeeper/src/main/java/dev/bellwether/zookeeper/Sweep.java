@@ -26,7 +26,7 @@ final class Sweep implements Runnable {
         this.data = data;
         this.node = node;
         generation = session.generation();
-        owner = session.id();
+        owner = session.client().sessionId();
     }
 
     void begin() {

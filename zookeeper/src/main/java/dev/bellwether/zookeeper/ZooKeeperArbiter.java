@@ -76,11 +76,12 @@ final class ZooKeeperArbiter implements Arbiter {
             session.refusal(settings).ifPresent(error -> {
                 throw error;
             });
-            if (session.timeout().compareTo(settings.lease()) > 0 && warned.add(session.timeout())) {
+            if (session.client().timeout().compareTo(settings.lease()) > 0
+                    && warned.add(session.client().timeout())) {
                 log.warn(
                         "sessions with {} live for {} at least: a crash will cost that, not the lease of {}",
                         session.where(),
-                        session.timeout(),
+                        session.client().timeout(),
                         settings.lease());
             }
         }
@@ -105,8 +106,9 @@ final class ZooKeeperArbiter implements Arbiter {
         return config;
     }
 
-    Paths paths() {
-        return paths;
+    /** Returns the full path of the node of an election. */
+    String path(Session session, String election) {
+        return session.client().full(paths.election(election));
     }
 
     void left(QueueSeat seat) {
@@ -132,7 +134,7 @@ final class ZooKeeperArbiter implements Arbiter {
     /** Makes the node of an election and those above it, as far as they are missing. */
     CompletableFuture<Boolean> make(Session session, String path) {
         return session.requests()
-                .all(List.of(session.creation(CreateMode.PERSISTENT, path, "")))
+                .all(List.of(session.client().creation(CreateMode.PERSISTENT, path, "")))
                 .thenApply(made -> true)
                 .exceptionallyCompose(error -> switch (Failures.code(error)) {
                     case NODEEXISTS -> CompletableFuture.completedFuture(false);
@@ -150,7 +152,7 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public CompletionStage<View> read(String election, Loop loop) {
-        var path = main.full(paths.election(election));
+        var path = path(main, election);
         return persistently(() -> main.requests()
                 .sync(path)
                 .thenCompose(synced -> main.requests().children(path, null))
@@ -182,8 +184,7 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
-        var observer =
-                new Observer(election, main, main.full(paths.election(election)), watcher, loop, observers::remove);
+        var observer = new Observer(election, main, path(main, election), watcher, loop, observers::remove);
         observers.add(observer);
         observer.begin();
         return observer;
@@ -191,13 +192,19 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        var path = main.full(paths.election(election));
+        var path = path(main, election);
         return persistently(() -> Orders.carryOut(this, main, path, order));
+    }
+
+    /** Deletes all candidates of an election, by telling them; returns false if there is no such election. */
+    CompletionStage<Boolean> dismiss(String election) {
+        var path = path(main, election);
+        return persistently(() -> Orders.dismiss(main, path));
     }
 
     @Override
     public CompletionStage<List<String>> list() {
-        var parent = main.full(paths.parent());
+        var parent = main.client().full(paths.parent());
         var prefix = parent.equals("/") ? "/" : parent + '/';
         return persistently(() -> main.requests()
                 .sync(parent)

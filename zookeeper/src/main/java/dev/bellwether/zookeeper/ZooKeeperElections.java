@@ -1,7 +1,13 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Names;
+import dev.bellwether.UnavailableException;
+import java.time.Duration;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 
 /**
@@ -12,6 +18,8 @@ import org.apache.curator.framework.CuratorFramework;
  * the timeout that was negotiated with the servers, and a crash costs that timeout, however short the lease.
  */
 public final class ZooKeeperElections {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     private ZooKeeperElections() {}
 
     /** Holds elections over this client, with default settings. */
@@ -27,8 +35,38 @@ public final class ZooKeeperElections {
      * @throws dev.bellwether.UnavailableException if it does not connect
      */
     public static Elections using(CuratorFramework client, ZooKeeperConfig config, ElectionsConfig electionsConfig) {
+        return Elections.over(arbiter(client, config), electionsConfig);
+    }
+
+    /**
+     * Deletes all candidates of an election, and leaves the election: whoever stands hears that it has {@code Ended}, the leader once
+     * its work has ended; others may join when the last of them has left. One that has {@linkplain dev.bellwether.Election#end ended}
+     * remains so. Unlike {@link dev.bellwether.Election#delete}, this keeps the election's node, with its data and ACL: for elections
+     * whose nodes only an administrator makes.
+     *
+     * <p>Returns when the order has been recorded. Idempotent. Does nothing if there is no such election.
+     *
+     * @throws dev.bellwether.ElectionException if it is refused, say for want of rights
+     * @throws dev.bellwether.UnavailableException if there is no answer
+     */
+    public static void deleteCandidates(CuratorFramework client, ZooKeeperConfig config, String election) {
+        var arbiter = arbiter(client, config);
+        try {
+            arbiter.dismiss(Names.election(election))
+                    .toCompletableFuture()
+                    .orTimeout(PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
+                    .join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof ElectionException cause
+                    ? cause
+                    : new UnavailableException("no answer from " + arbiter.describe() + " within " + PATIENCE, e);
+        } finally {
+            arbiter.close();
+        }
+    }
+
+    private static ZooKeeperArbiter arbiter(CuratorFramework client, ZooKeeperConfig config) {
         var where = "ZooKeeper at " + client.getZookeeperClient().getCurrentConnectionString();
-        var session = Session.borrowed(client, config.tickTime(), where);
-        return Elections.over(new ZooKeeperArbiter(new LentSession(session), config), electionsConfig);
+        return new ZooKeeperArbiter(new LentSession(Session.borrowed(client, config.tickTime(), where)), config);
     }
 }

@@ -241,17 +241,61 @@ class RecipeTest {
 
     @Test
     void whileFiveHundredStandAndFiveHundredJoinDeleteEndsClean() throws Exception {
-        var clients = new ArrayList<Elections>();
-        for (var i = 0; i < 4; i++) {
-            clients.add(stage.client());
-        }
-        var standing = new ArrayList<Candidacy>();
+        var clients = clients();
         var logs = new ArrayList<EventLog>();
+        var standing = fiveHundredStand(clients, logs);
+        var joining = fiveHundredJoinWhileOthersResign(clients, logs, standing);
+        stage.observe(clients.get(0)).delete();
+        awaitClosed(standing);
+        // who comes after the deletion begins afresh: let them go, too
+        var late = joining.join();
+        late.forEach(Candidacy::resign);
+        awaitClosed(late);
+        stage.observe(clients.get(0)).delete();
+        stage.eventually("the election is gone", () -> {
+            try {
+                return !hands.exists(election);
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        nobodyFailed(logs);
+    }
+
+    @Test
+    void whileFiveHundredStandAndFiveHundredJoinEndEndsClean() throws Exception {
+        var clients = clients();
+        var logs = new ArrayList<EventLog>();
+        var standing = fiveHundredStand(clients, logs);
+        var joining = fiveHundredJoinWhileOthersResign(clients, logs, standing);
+        stage.observe(clients.get(0)).end();
+        stage.observe(clients.get(1)).end();
+        awaitClosed(standing);
+        awaitClosed(joining.join()); // without being asked to
+        assertThat(hands.children(election)).containsExactly("DONE");
+        nobodyFailed(logs);
+        var late = logs.size();
+        awaitClosed(List.of(stand(clients.get(0), logs)));
+        assertThat(logs.get(late).turns()).containsExactly("Ended");
+    }
+
+    private List<Elections> clients() {
+        return List.of(stage.client(), stage.client(), stage.client(), stage.client());
+    }
+
+    private List<Candidacy> fiveHundredStand(List<Elections> clients, List<EventLog> logs) {
+        var standing = new ArrayList<Candidacy>();
         for (var i = 0; i < 500; i++) {
             standing.add(stand(clients.get(i % 4), logs));
         }
         stage.eventually("all have joined", () -> queueOf(500));
-        var joining = CompletableFuture.supplyAsync(
+        return standing;
+    }
+
+    /** Returns those who join, when all have; this returns when some have. */
+    private CompletableFuture<List<Candidacy>> fiveHundredJoinWhileOthersResign(
+            List<Elections> clients, List<EventLog> logs, List<Candidacy> standing) {
+        var joining = CompletableFuture.<List<Candidacy>>supplyAsync(
                 () -> {
                     var joined = new ArrayList<Candidacy>();
                     for (var i = 0; i < 500; i++) {
@@ -263,25 +307,25 @@ class RecipeTest {
                     return joined;
                 },
                 task -> new Thread(task).start());
-        stage.eventually("some of the others have come", () -> logs.size() > 550);
-        stage.observe(clients.get(0)).delete();
-        stage.eventually(
-                "those who stood are gone",
-                () -> standing.stream().allMatch(candidacy -> candidacy.status().phase() == Phase.CLOSED));
-        // who comes after the deletion begins afresh: let them go, too
-        var late = joining.join();
-        late.forEach(Candidacy::resign);
-        stage.eventually(
-                "all are gone",
-                () -> late.stream().allMatch(candidacy -> candidacy.status().phase() == Phase.CLOSED));
-        stage.observe(clients.get(0)).delete();
-        stage.eventually("the election is gone", () -> {
-            try {
-                return !hands.exists(election);
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
+        stage.eventually("some of the others have come", () -> count(logs) > 550);
+        return joining;
+    }
+
+    private static int count(List<EventLog> logs) {
+        synchronized (logs) {
+            return logs.size();
+        }
+    }
+
+    private void awaitClosed(List<Candidacy> candidacies) {
+        Eventually.eventually(
+                "all are over",
+                stage.patience().multipliedBy(2),
+                () -> candidacies.stream()
+                        .allMatch(candidacy -> candidacy.status().phase() == Phase.CLOSED));
+    }
+
+    private static void nobodyFailed(List<EventLog> logs) {
         assertThat(logs)
                 .allSatisfy(log ->
                         assertThat(log.last(LeadershipEvent.Failed.class)).isEmpty());

@@ -165,6 +165,24 @@ class WeaknessesTest {
         }
     }
 
+    /** The eighth, too: if its node could not be deleted, one who had resigned led on until its session ended. */
+    @Test
+    void aResignationThatIsLostWithTheConnectionIsMadeUpForOnTheNext() throws Exception {
+        var linked = stage.linkedClient();
+        var leader = stage.standLong(linked.elections());
+        leader.awaitLeads();
+        var follower = stage.standLong(stage.client());
+        follower.awaitFollows(leader);
+        linked.link().cut();
+        leader.candidacy().resign();
+        stage.eventually("it leads no more", () -> !leader.isLeader());
+        assertThat(hands.queue(election)).hasSize(2);
+        linked.link().reset();
+        linked.link().heal();
+        follower.awaitLeadsWithin(stage.longLease().dividedBy(2));
+        leader.awaitClosed();
+    }
+
     /** The ninth: a newcomer could win while an election was being ended, and one resignation made the end fail. */
     @Test
     void nobodyLeadsOnceAnElectionHasEndedThoughOthersComeAndGo() {

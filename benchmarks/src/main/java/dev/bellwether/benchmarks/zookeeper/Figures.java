@@ -114,7 +114,7 @@ final class Figures {
             await(() -> queue.stream().anyMatch(Contestant.Standing::leads));
             var elected = System.nanoTime() - began;
             await(() -> server.figure("zk_ephemerals_count") - nodes >= CANDIDATES);
-            settle();
+            awaitRest(); // those who came last have yet to find their places
             var joined = server.figure("zk_packets_received") - before;
             var start = server.figure("zk_packets_received");
             var handed = System.nanoTime();
@@ -178,6 +178,16 @@ final class Figures {
     private static void settle() {
         var since = System.nanoTime();
         await(() -> System.nanoTime() - since > 100_000_000L);
+    }
+
+    /** Waits until the server is asked next to nothing any more. */
+    private void awaitRest() {
+        long before;
+        do {
+            before = server.figure("zk_packets_received");
+            settle();
+            settle();
+        } while (server.figure("zk_packets_received") - before > 10);
     }
 
     private static void await(BooleanSupplier condition) {

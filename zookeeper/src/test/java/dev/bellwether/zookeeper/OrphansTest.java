@@ -1,0 +1,56 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.CreateMode;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which nodes are taken for those of a creation whose answer was lost. */
+class OrphansTest {
+    private final String election = "orphans-" + UUID.randomUUID();
+    private final String path = Hands.ROOT + '/' + election;
+    private final NodeData data = new NodeData("twin", 0, Map.of());
+    private final Hands hands = new Hands(SharedServer.get());
+    private final CuratorFramework client = Hands.client(SharedServer.get().addresses(), 10_000);
+
+    @AfterEach
+    void close() {
+        client.close();
+        hands.close();
+    }
+
+    @Test
+    void onlyANodeOfOurSessionWithOurDataThatNobodyHereKnowsIsTaken() throws Exception {
+        hands.join(election, "twin"); // another session's
+        hands.make(election, "twin");
+        create("somebody else");
+        var known = create("twin");
+        try (var session = Session.borrowed(client, LentSessionTest.config().tickTime(), "the test's server")) {
+            var owner = session.client().sessionId();
+            OwnNode.take(owner, known);
+            assertThat(found(session, owner)).isEmpty();
+            var lost = create("twin");
+            assertThat(found(session, owner)).contains(lost);
+            assertThat(found(session, owner)).as("the same once more").isEmpty();
+            OwnNode.forget(owner, known);
+            OwnNode.forget(owner, lost);
+        }
+    }
+
+    private Optional<String> found(Session session, long owner) throws Exception {
+        return Orphans.find(session, owner, path, data).get(60, TimeUnit.SECONDS);
+    }
+
+    private String create(String id) throws Exception {
+        return client.create()
+                .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
+                .forPath(path + "/le_", id.getBytes(StandardCharsets.UTF_8));
+    }
+}

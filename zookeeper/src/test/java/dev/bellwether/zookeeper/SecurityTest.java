@@ -1,0 +1,259 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.testkit.EventLog;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
+import org.apache.curator.retry.RetryNTimes;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.data.ACL;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Digest credentials and SASL, against real servers: who has them leads, and nobody else can touch what is ours. */
+class SecurityTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String FIPS_MODE = "zookeeper.fips-mode";
+    private static final CandidacyConfig LEASE = CandidacyConfig.ofLease(Duration.ofSeconds(10));
+
+    private final String election = "guarded-" + UUID.randomUUID();
+
+    // ---------------------------------------------------------------- digest
+
+    @Test
+    void strangersCannotTouchWhatWasMadeWithDigestCredentials() throws Exception {
+        var root = "/digest-" + UUID.randomUUID();
+        var address = SharedServer.get().addresses();
+        var uri = "zk://ops:s3cret@" + address + root + "?acl=creator&tickTime=PT0.1S";
+        try (var elections = Elections.connect(uri);
+                var stranger = Hands.client(address, 10_000)) {
+            var leader = elections.stand(election, LEASE);
+            Eventually.eventually("it leads", PATIENCE, leader::isLeader);
+            var follower = elections.stand(election, LEASE);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            var nodes = queue(address, "digest", "ops:s3cret", root + '/' + election);
+            assertThat(nodes).hasSize(2);
+            nobodyElseCanTouch(stranger, root + '/' + election, nodes);
+            stranger.getZookeeperClient()
+                    .getZooKeeper()
+                    .addAuthInfo("digest", "ops:wrong".getBytes(StandardCharsets.UTF_8));
+            nobodyElseCanTouch(stranger, root + '/' + election, nodes);
+            assertThat(leader.isLeader()).isTrue();
+            leader.close();
+            Eventually.eventually("the other leads", PATIENCE, follower::isLeader);
+        }
+    }
+
+    private static List<String> queue(String address, String scheme, String credentials, String path) throws Exception {
+        try (var owner = Hands.client(address, 10_000)) {
+            owner.getZookeeperClient().getZooKeeper().addAuthInfo(scheme, credentials.getBytes(StandardCharsets.UTF_8));
+            return Paths.queue(owner.getChildren().forPath(path));
+        }
+    }
+
+    private static void nobodyElseCanTouch(CuratorFramework stranger, String path, List<String> nodes) {
+        for (var name : nodes) {
+            var node = path + '/' + name;
+            refused(() -> stranger.delete().forPath(node));
+            refused(() -> stranger.setData().forPath(node, new byte[0]));
+            refused(() -> stranger.getData().forPath(node));
+            refused(() -> stranger.setACL().withACL(ZooDefs.Ids.OPEN_ACL_UNSAFE).forPath(node));
+        }
+        refused(() ->
+                stranger.create().withMode(CreateMode.EPHEMERAL_SEQUENTIAL).forPath(path + "/le_"));
+        refused(() -> stranger.create().forPath(path + "/DONE"));
+        refused(() -> stranger.create().forPath(path + "/stand_down"));
+        refused(() -> stranger.getChildren().forPath(path));
+        refused(() -> stranger.delete().forPath(path));
+    }
+
+    private static void refused(ThrowingCallable act) {
+        assertThatThrownBy(act).isInstanceOf(KeeperException.NoAuthException.class);
+    }
+
+    // ---------------------------------------------------------------- SASL
+
+    @Test
+    void whoAuthenticatesBySaslLeadsAndNobodyElseCanTouchItsNodes(@TempDir Path directory) throws Exception {
+        try (var servers = saslServer(directory, Map.of());
+                var jaas = new Jaas().section("Flock", "bell", "wether"); // not "Client": others here are nobody
+                var client = client(servers, "Flock");
+                var elections = ZooKeeperElections.using(client, LentSessionTest.config(), ElectionsConfig.defaults());
+                var stranger = Hands.client(servers.addresses(), 10_000)) {
+            var leader = elections.stand(election, LEASE);
+            Eventually.eventually("it leads", PATIENCE, leader::isLeader);
+            var path = Hands.ROOT + '/' + election;
+            var nodes = Paths.queue(client.getChildren().forPath(path));
+            assertThat(client.getACL().forPath(path + '/' + nodes.get(0)))
+                    .singleElement()
+                    .satisfies(acl -> {
+                        assertThat(acl.getId().getScheme()).isEqualTo("sasl");
+                        assertThat(acl.getId().getId()).isEqualTo("bell");
+                    });
+            nobodyElseCanTouch(stranger, path, nodes);
+            jaas.section("Other", "other", "secret");
+            try (var other = client(servers, "Other");
+                    var others =
+                            ZooKeeperElections.using(other, LentSessionTest.config(), ElectionsConfig.defaults())) {
+                nobodyElseCanTouch(other, path, nodes);
+                var log = new EventLog();
+                others.stand(
+                                election,
+                                CandidacyConfig.builder()
+                                        .lease(LEASE.lease())
+                                        .listener(log)
+                                        .build())
+                        .awaitClose();
+                assertThat(failure(log)).contains("NoAuth").contains("grant");
+            }
+            assertThat(leader.isLeader()).isTrue();
+        }
+    }
+
+    /** As the JVM has it: ZooKeeper's client looks for a section {@code Client}. */
+    @Test
+    void aUriTakesTheSaslCredentialsOfTheJvm(@TempDir Path directory) throws Exception {
+        System.setProperty(FIPS_MODE, "false"); // for DIGEST-MD5
+        try (var servers = saslServer(directory, Map.of("sessionRequireClientSASLAuth", "true"));
+                var jaas = new Jaas().section("Client", "bell", "wether")) {
+            var uri = ZooKeeperInfrastructure.uri(servers.addresses()) + "&acl=creator";
+            try (var elections = Elections.connect(uri)) {
+                var leader = elections.stand(election, LEASE);
+                Eventually.eventually("it leads", PATIENCE, leader::isLeader);
+            }
+            jaas.section("Client", "bell", "wrong");
+            refusedFor(uri, "correct the credentials");
+        } finally {
+            System.clearProperty(FIPS_MODE);
+        }
+    }
+
+    @Test
+    void aLeaderWhosePasswordIsNoLongerTakenIsToldSo(@TempDir Path directory) throws Exception {
+        try (var servers = saslServer(directory, Map.of());
+                var jaas = new Jaas().section("Flock", "bell", "wether");
+                var client = client(servers, "Flock");
+                var elections =
+                        ZooKeeperElections.using(client, LentSessionTest.config(), ElectionsConfig.defaults())) {
+            var log = new EventLog();
+            var leader = elections.stand(
+                    election,
+                    CandidacyConfig.builder().lease(LEASE.lease()).listener(log).build());
+            Eventually.eventually("it leads", PATIENCE, leader::isLeader);
+            var server = servers.servers().get(0);
+            server.kill();
+            writeJaas(directory, "changed");
+            server.start();
+            leader.awaitClose();
+            assertThat(failure(log)).contains("authentication failed").contains("credentials");
+            assertThat(jaas).isNotNull();
+        }
+    }
+
+    @Test
+    void whoDoesNotAuthenticateWhereOneMustIsToldSo(@TempDir Path directory) throws Exception {
+        try (var servers = saslServer(directory, Map.of("sessionRequireClientSASLAuth", "true"))) {
+            refusedFor(ZooKeeperInfrastructure.uri(servers.addresses()), "correct the credentials");
+        }
+    }
+
+    private void refusedFor(String uri, String advice) throws InterruptedException {
+        var log = new EventLog();
+        try (var elections = Elections.connect(uri)) {
+            elections
+                    .stand(
+                            election,
+                            CandidacyConfig.builder()
+                                    .lease(LEASE.lease())
+                                    .listener(log)
+                                    .build())
+                    .awaitClose();
+            assertThat(failure(log)).contains(advice);
+        } catch (ElectionException e) {
+            assertThat(e).hasMessageContaining(advice);
+        }
+    }
+
+    private static String failure(EventLog log) {
+        return log.last(LeadershipEvent.Failed.class).orElseThrow().event().toString();
+    }
+
+    private static ZooKeeperServers saslServer(Path directory, Map<String, String> settings) throws Exception {
+        var file = Files.writeString(directory.resolve("jaas.conf"), """
+                Server {
+                  org.apache.zookeeper.server.auth.DigestLoginModule required
+                  user_bell="wether"
+                  user_other="secret";
+                };
+                """);
+        return ZooKeeperServers.start(
+                1,
+                0,
+                settings,
+                List.of(
+                        "-Djava.security.auth.login.config=" + file,
+                        "-D" + FIPS_MODE + "=false",
+                        "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider"));
+    }
+
+    private static Path writeJaas(Path directory, String password) throws IOException {
+        return Files.writeString(directory.resolve("jaas.conf"), """
+                Server {
+                  org.apache.zookeeper.server.auth.DigestLoginModule required
+                  user_bell="%s"
+                  user_other="secret";
+                };
+                """.formatted(password));
+    }
+
+    private static CuratorFramework client(ZooKeeperServers servers, String section) {
+        var config = new ZKClientConfig();
+        config.setProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY, section);
+        config.setProperty(FIPS_MODE, "false"); // for DIGEST-MD5
+        var client = CuratorFrameworkFactory.builder()
+                .connectString(servers.addresses())
+                .sessionTimeoutMs(10_000)
+                .connectionTimeoutMs(10_000)
+                .retryPolicy(new RetryNTimes(20, 100))
+                .zkClientConfig(config)
+                .aclProvider(new ACLProvider() {
+                    @Override
+                    public List<ACL> getDefaultAcl() {
+                        return ZooDefs.Ids.CREATOR_ALL_ACL;
+                    }
+
+                    @Override
+                    public List<ACL> getAclForPath(String path) {
+                        return getDefaultAcl();
+                    }
+                })
+                .build();
+        client.start();
+        return client;
+    }
+}
