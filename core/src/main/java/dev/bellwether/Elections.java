@@ -4,6 +4,7 @@ import dev.bellwether.internal.LoopElections;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The elections of one infrastructure, over one connection to it: where everything begins.
@@ -64,6 +65,16 @@ public interface Elections extends AutoCloseable {
      * @throws IllegalStateException if this is closed
      */
     default Roster roster(String name, RosterConfig config) {
+        throw new ElectionException(this + " carry no rosters");
+    }
+
+    /**
+     * Returns who is in a roster and has what, in every group; empty if there is no such roster.
+     *
+     * @throws ElectionException if the infrastructure carries no rosters, or does not show them
+     * @throws UnavailableException if it does not answer
+     */
+    default Optional<RosterState> rosterState(String name) {
         throw new ElectionException(this + " carry no rosters");
     }
 

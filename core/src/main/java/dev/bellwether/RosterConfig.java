@@ -1,7 +1,6 @@
 package dev.bellwether;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -62,7 +61,7 @@ public final class RosterConfig {
         taskInterval = builder.taskInterval;
         parallelism = builder.parallelism;
         haltOnOverrun = builder.haltOnOverrun;
-        checkProtocol();
+        RosterRules.check(this);
         // the threshold of overlapping leaders is to be used whole: what a tenure takes off is added here
         var guarantee = mode == RosterMode.OVERLAPPING
                 ? Duration.ofNanos(
@@ -74,31 +73,6 @@ public final class RosterConfig {
                 .driftBound(driftBound)
                 .haltOnOverrun(haltOnOverrun)
                 .build();
-    }
-
-    /** What the paper asks of the settings: the protocol would not hold without. */
-    private void checkProtocol() {
-        if (mode == RosterMode.EXCLUSIVE) {
-            return;
-        }
-        var broadcast = broadcastInterval.multipliedBy(groups);
-        if (threshold.compareTo(broadcast.multipliedBy(2)) <= 0) {
-            throw new ElectionException("threshold " + threshold + " is not above twice the broadcast interval "
-                    + broadcastInterval + " of " + groups
-                    + " group(s): leaders would lapse between two messages; make the"
-                    + " threshold longer, or broadcast more often");
-        }
-        if (mode == RosterMode.OVERLAPPING && threshold.compareTo(lease.plus(broadcast.multipliedBy(2))) < 0) {
-            throw new ElectionException("threshold " + threshold + " is not above lease " + lease
-                    + " and two broadcasts of " + broadcast
-                    + ": roles would be without a leader while they move; make the threshold longer, or choose "
-                    + RosterMode.EXCLUSIVE);
-        }
-        if (mode == RosterMode.TIMED && threshold.plus(clockError).compareTo(lease) >= 0) {
-            throw new ElectionException("threshold " + threshold + " and clockError " + clockError
-                    + " are not less than lease " + lease
-                    + ": a former leader could outlast its session; make the threshold shorter");
-        }
     }
 
     /** Returns the default settings for so many roles. */
@@ -116,39 +90,12 @@ public final class RosterConfig {
      * logged when a member joins.
      */
     public List<String> advice() {
-        var advice = new ArrayList<String>();
-        if (partitions > 2 * roles) {
-            advice.add("partitions is " + partitions + " for " + roles
-                    + " role(s): partitions without a role still count as a share, so that some members may lead"
-                    + " nothing; have no more partitions than roles");
-        }
-        if (mode == RosterMode.TIMED && gracePeriod.compareTo(threshold) < 0) {
-            advice.add("gracePeriod " + gracePeriod + " is shorter than threshold " + threshold
-                    + ": two may lead at once where the broker gives a partition away before the session is over");
-        }
-        if (groups > 1 && mode != RosterMode.EXCLUSIVE) {
-            advice.add(groups
-                    + " groups share the topic: where the cost of partitions allows it, a topic for each group keeps"
-                    + " their failures apart");
-        }
-        if (mode == RosterMode.OVERLAPPING && threshold.compareTo(lease.multipliedBy(10)) > 0) {
-            advice.add("threshold " + threshold + " is more than ten times lease " + lease
-                    + ": a member that was cut off goes on for so long beside its successor");
-        }
-        return List.copyOf(advice);
+        return RosterRules.advice(this);
     }
 
     /** Returns what these settings mean for a group of so many members, as {@link #advice} does. */
     public List<String> advice(int members) {
-        var advice = new ArrayList<>(advice());
-        if (members > partitions) {
-            advice.add(members + " members share " + partitions + " partition(s): " + (members - partitions)
-                    + " of them will lead nothing; have at least as many partitions as members");
-        } else if (partitions % members != 0 && partitions / members < 4) {
-            advice.add(members + " members share " + partitions
-                    + " partitions: some lead up to twice as much as others; have several partitions for each member");
-        }
-        return List.copyOf(advice);
+        return RosterRules.advice(this, members);
     }
 
     /** Returns what is promised of the roles. */

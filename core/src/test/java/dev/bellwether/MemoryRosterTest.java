@@ -276,4 +276,30 @@ class MemoryRosterTest {
                 .isEqualTo(roster.roleOfSlot(slot))
                 .isBetween(0, ROLES - 1);
     }
+
+    @Test
+    void whoHasWhatIsSeenFromOutside() {
+        assertThat(connect().rosterState("pricing")).isEmpty();
+        var ann = join(config().member("ann").group("a"));
+        var bob = join(config().member("bob").group("a"));
+        var cyd = join(config().member("cyd").group("b"));
+        await(
+                "all lead",
+                () -> ann.roles().size() + bob.roles().size() == ROLES
+                        && !bob.roles().isEmpty()
+                        && cyd.roles().size() == ROLES);
+        var state = connect().rosterState("pricing").orElseThrow();
+        assertThat(state.partitions()).isEqualTo(PARTITIONS);
+        assertThat(state.groups()).extracting(RosterState.Group::group).containsExactly("a", "b");
+        for (var group : state.groups()) {
+            assertThat(group.vacant(PARTITIONS)).isZero();
+            for (var member : group.members()) {
+                var roster = List.of(ann, bob, cyd).stream()
+                        .filter(one -> one.member().equals(member.member()))
+                        .findAny()
+                        .orElseThrow();
+                assertThat(state.roles(member, ROLES)).isEqualTo(roster.roles());
+            }
+        }
+    }
 }

@@ -104,6 +104,20 @@ class RosterConfigTest {
                         .build()
                         .advice())
                 .anyMatch(advice -> advice.contains("more than ten times"));
+        assertThat(builder()
+                        .mode(RosterMode.OVERLAPPING)
+                        .lease(Duration.ofSeconds(11))
+                        .build()
+                        .advice())
+                .anyMatch(advice -> advice.contains("without a leader for so long"));
+        assertThat(builder()
+                        .mode(RosterMode.TIMED)
+                        .threshold(Duration.ofSeconds(8))
+                        .build()
+                        .advice())
+                .anyMatch(advice -> advice.contains("significantly less"));
+        assertThat(builder().groups(2).build().advice()).anyMatch(advice -> advice.contains("name each"));
+        assertThat(builder().groups(2).group("a").build().advice()).isEmpty();
         assertThat(builder().partitions(4).build().advice(5))
                 .anyMatch(advice -> advice.contains("1 of them will lead nothing"));
         assertThat(builder().partitions(5).build().advice(3)).anyMatch(advice -> advice.contains("twice as much"));

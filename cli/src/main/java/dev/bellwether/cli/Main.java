@@ -67,6 +67,7 @@ public final class Main {
                 .addSubcommand(new FileCommand(around))
                 .addSubcommand(new ListCommand(around))
                 .addSubcommand(new ShowCommand(around))
+                .addSubcommand(new RolesCommand(around))
                 .addSubcommand(new WatchCommand(around))
                 .addSubcommand(new StandDownCommand(around))
                 .addSubcommand(new EndCommand(around))

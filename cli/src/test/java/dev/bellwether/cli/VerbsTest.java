@@ -6,10 +6,12 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
+import dev.bellwether.RosterConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -74,6 +76,33 @@ class VerbsTest {
         assertThat(spoken.code()).isZero();
         assertThat(spoken.out()).isEmpty();
         assertThat(spoken.err()).contains("bellwether run");
+    }
+
+    @Test
+    void rolesShowsWhoHasWhat() throws Exception {
+        var config =
+                RosterConfig.builder().roles(10).partitions(4).member("ann").build();
+        var roster = elections.roster("pricing", config);
+        assertThat(roster.await(10, Duration.ofSeconds(30))).isTrue();
+
+        var spoken = Spoken.of(environment, "roles", "pricing", "--count", "10");
+        assertThat(spoken.code()).isZero();
+        assertThat(spoken.out().lines().map(line -> line.split(" +", -1)).map(words -> String.join(" ", words)))
+                .containsExactly("Roster pricing, 4 partitions", "GROUP MEMBER HOST HAS ROLES", "main ann - 10 0-9");
+
+        var found = Spoken.of(environment, "roles", "pricing", "--json").json();
+        assertThat(found.get("partitions").asInt()).isEqualTo(4);
+        assertThat(found.get("groups").get(0).get("vacant").asInt()).isZero();
+        assertThat(found.get("groups").get(0).get("members").get(0).get("partitions"))
+                .hasSize(4);
+
+        assertThat(Spoken.of(environment, "roles", "nobodys").code()).isEqualTo(3);
+    }
+
+    @Test
+    void numbersAreShownInRanges() {
+        assertThat(RolesCommand.ranges(List.of(0, 1, 2, 5, 7, 8))).isEqualTo("0-2,5,7-8");
+        assertThat(RolesCommand.ranges(List.of())).isEqualTo("-");
     }
 
     @Test

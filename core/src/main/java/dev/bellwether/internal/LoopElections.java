@@ -10,6 +10,7 @@ import dev.bellwether.Metrics;
 import dev.bellwether.Names;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterState;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Clock;
@@ -115,8 +116,7 @@ public final class LoopElections implements Elections {
     public Roster roster(String name, RosterConfig settings) {
         requireOpen();
         Names.election(name);
-        var carries = carrier.orElseThrow(() -> new ElectionException(arbiter.describe()
-                + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
+        var carries = carrier();
         carries.check(name, settings);
         var key = new RosterKey(name, settings.group(), settings.memberOrNew());
         if (rosters.containsKey(key)) {
@@ -140,6 +140,21 @@ public final class LoopElections implements Elections {
         }
         roster.start();
         return roster;
+    }
+
+    @Override
+    public Optional<RosterState> rosterState(String name) {
+        requireOpen();
+        Names.election(name);
+        return Requests.answer(
+                carrier().read(name),
+                config.requestTimeout(),
+                "look at roster \"" + name + "\" on " + arbiter.describe());
+    }
+
+    private RosterCarrier carrier() {
+        return carrier.orElseThrow(() -> new ElectionException(arbiter.describe()
+                + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
     }
 
     @Override

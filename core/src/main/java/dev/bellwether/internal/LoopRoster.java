@@ -43,19 +43,17 @@ final class LoopRoster implements Roster {
     private final RosterStanding standing;
     private final RosterConfig config;
     private final Loop loop;
-    private final Executor executor;
     private final Metrics metrics;
     private final Consumer<LoopRoster> onClosed;
     private final OnLoop observer;
     private final GroupMembership membership;
     private final RosterDriver driver;
     private final RosterSeat[] seats;
+    private final RosterVoice voice;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
-    private final ThreadLocal<Boolean> listening = ThreadLocal.withInitial(() -> false);
     private volatile int roleCount;
-    private volatile @Nullable RoleWork work;
     private int over;
     private boolean leaving;
     private boolean ended;
@@ -73,7 +71,6 @@ final class LoopRoster implements Roster {
             Consumer<LoopRoster> onClosed) {
         this.standing = standing;
         this.loop = loop;
-        this.executor = executor;
         this.metrics = metrics;
         this.onClosed = onClosed;
         config = standing.config();
@@ -90,6 +87,7 @@ final class LoopRoster implements Roster {
                     standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.tenure());
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
         }
+        voice = new RosterVoice(standing, loop, executor, metrics, seats, () -> roleCount);
     }
 
     void start() {
@@ -193,22 +191,7 @@ final class LoopRoster implements Roster {
 
     @Override
     public void whileLeading(RoleTask task) {
-        var present = new RoleWork(
-                name(), task, config, loop, executor, metrics, p -> seats[p].bites(), p -> seats[p].bitten());
-        synchronized (turned) {
-            if (work != null) {
-                throw new IllegalStateException(this + " already has a task");
-            }
-            work = present;
-        }
-        loop.execute(() -> {
-            for (var i = 0; i < seats.length; i++) {
-                var mandate = seats[i].mandate();
-                if (mandate != null && seats[i].events().idle()) {
-                    present.start(i, rolesOf(i), mandate);
-                }
-            }
-        });
+        voice.whileLeading(task);
     }
 
     @Override
@@ -255,8 +238,7 @@ final class LoopRoster implements Roster {
     }
 
     boolean runsHere() {
-        var present = work;
-        return listening.get() || (present != null && present.runsHere());
+        return voice.runsHere();
     }
 
     /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
@@ -304,57 +286,13 @@ final class LoopRoster implements Roster {
             var added = RoleMap.rolesOf(i, seats.length, before, roles);
             var removed = RoleMap.rolesOf(i, seats.length, roles, before);
             if (!added.isEmpty()) {
-                tell(i, new RosterEvent.Gained(added, mandate), added);
+                voice.tell(i, new RosterEvent.Gained(added, mandate), added);
             } else if (!removed.isEmpty()) {
-                stop(removed);
-                tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
+                voice.stop(removed);
+                voice.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
             }
         }
         wakeWaiting();
-    }
-
-    /** Tells the listener; then lets the tasks of these roles run, if they are led still. */
-    private void tell(int partition, RosterEvent event, List<Integer> toStart) {
-        var listener = config.listener();
-        if (listener.isEmpty()) {
-            startWork(partition, toStart, event);
-            return;
-        }
-        seats[partition]
-                .events()
-                .submit(
-                        () -> {
-                            listening.set(true);
-                            try {
-                                listener.get().onEvent(event);
-                            } finally {
-                                listening.remove();
-                            }
-                            return null;
-                        },
-                        (failed, queuedNanos) -> {
-                            if (failed != null) {
-                                metrics.callbackFailed(name(), member(), failed);
-                                log.error("the listener of {} failed on {}; nothing else changes", this, event, failed);
-                            }
-                            startWork(partition, toStart, event);
-                        });
-    }
-
-    private void startWork(int partition, List<Integer> roles, RosterEvent event) {
-        var present = work;
-        var now = seats[partition].mandate();
-        if (present != null && event instanceof RosterEvent.Gained gained && gained.mandate() == now && now != null) {
-            present.start(
-                    partition, roles.stream().filter(role -> role < roleCount).toList(), now);
-        }
-    }
-
-    private void stop(List<Integer> roles) {
-        var present = work;
-        if (present != null) {
-            present.stop(roles);
-        }
     }
 
     private void wakeWaiting() {
@@ -387,11 +325,11 @@ final class LoopRoster implements Roster {
                 return;
             }
             if (event instanceof LeadershipEvent.Acquired acquired) {
-                tell(partition, new RosterEvent.Gained(roles, acquired.mandate()), roles);
+                voice.tell(partition, new RosterEvent.Gained(roles, acquired.mandate()), roles);
             } else if (event instanceof LeadershipEvent.Revoked revoked) {
-                tell(partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()), List.of());
+                voice.tell(partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()), List.of());
             } else if (event instanceof LeadershipEvent.Fenced fenced) {
-                tell(partition, new RosterEvent.Fenced(roles, fenced.mandate(), fenced.cause()), List.of());
+                voice.tell(partition, new RosterEvent.Fenced(roles, fenced.mandate(), fenced.cause()), List.of());
             }
         }
 
@@ -400,15 +338,12 @@ final class LoopRoster implements Roster {
 
         @Override
         public void stopped(int partition) {
-            stop(rolesOf(partition));
+            voice.stop(rolesOf(partition));
         }
 
         @Override
         public void interrupt(int partition) {
-            var present = work;
-            if (present != null) {
-                present.interrupt(partition);
-            }
+            voice.interrupt(partition);
         }
 
         @Override
@@ -462,7 +397,7 @@ final class LoopRoster implements Roster {
         public void failed(ElectionException error) {
             if (failure.compareAndSet(null, error)) {
                 log.error("{} has failed", LoopRoster.this, error);
-                tell(0, new RosterEvent.Failed(name(), error), List.of());
+                voice.tell(0, new RosterEvent.Failed(name(), error), List.of());
                 closing.set(true);
                 for (var seat : seats) {
                     seat.resign();

@@ -70,6 +70,11 @@ final class OnLoop implements GroupObserver {
     }
 
     @Override
+    public void highest(long token) {
+        report(observer -> observer.highest(token));
+    }
+
+    @Override
     public void beganAnew() {
         report(GroupObserver::beganAnew);
     }

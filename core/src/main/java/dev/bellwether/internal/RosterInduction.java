@@ -2,6 +2,7 @@ package dev.bellwether.internal;
 
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.spi.GroupMembership;
@@ -14,6 +15,8 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The protocol of the NELI paper, whole: everybody broadcasts to all partitions, and who has lately received a message from a partition
@@ -32,6 +35,8 @@ final class RosterInduction implements RosterDriver {
      * does not), a message proves that we are connected, not that the partition is ours; so V_i is then no later than the last commit that
      * the group accepted.
      */
+    private static final Logger log = LoggerFactory.getLogger(Roster.class);
+
     private final RosterConfig config;
     private final Loop loop;
     private final Reports reports;
@@ -47,6 +52,7 @@ final class RosterInduction implements RosterDriver {
     private @Nullable Moment asked;
     private @Nullable Moment accepted;
     private boolean over;
+    private boolean warned;
     private Loop.@Nullable Timer timer;
 
     RosterInduction(
@@ -139,6 +145,15 @@ final class RosterInduction implements RosterDriver {
     private Moment writtenAt(long writtenMillis) {
         var now = loop.clock().now();
         var age = now.wallMillis() - writtenMillis;
+        if (age < -config.clockError().toMillis() && !warned) {
+            warned = true;
+            log.warn(
+                    "the broker's clock is ahead of ours by {} ms, and clockError is {}: mode {} promises nothing where clocks"
+                            + " differ by more; synchronise them",
+                    -age,
+                    config.clockError(),
+                    config.mode());
+        }
         return age <= 0 ? now : new Moment(now.nanos() - TimeUnit.MILLISECONDS.toNanos(age), now.wallMillis() - age);
     }
 

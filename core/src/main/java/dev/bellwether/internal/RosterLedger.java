@@ -2,6 +2,10 @@ package dev.bellwether.internal;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,9 +22,12 @@ final class RosterLedger {
      * 2. Whoever claims waits until every earlier claimant has said that his work has ended, or until the lease of his last beat has
      *    passed since it was read here. It was sent before it was read: his own count ends first.
      * 3. A claim whose token would not rise is void.
+     * 4. Whoever divides the roles by another number of partitions may lead any role of ours: his claim is one for each of our
+     *    partitions, and until his lease is over, or all that he claimed is released, nobody here leads.
      */
     private final String group;
     private final Seat[] seats;
+    private final Map<String, Stranger> strangers = new TreeMap<>();
     private long highest;
     private long base;
     private long nextOffset;
@@ -34,6 +41,12 @@ final class RosterLedger {
         Taken until(long nanos) {
             return new Taken(instance, token, nanos, released);
         }
+    }
+
+    /** Somebody with another number of partitions, and which of his he may lead. */
+    private static final class Stranger {
+        private final Set<Integer> claimed = new TreeSet<>();
+        private long untilNanos;
     }
 
     private static final class Seat {
@@ -57,6 +70,10 @@ final class RosterLedger {
         }
         if (said.what() == RosterRecord.What.CLAIM) {
             base = said.base();
+        }
+        if (said.partitions() != seats.length) {
+            readStranger(said, offset, nowNanos);
+            return;
         }
         said.tokens().forEach((partition, token) -> {
             if (partition >= 0 && partition < seats.length) {
@@ -94,6 +111,28 @@ final class RosterLedger {
         }
     }
 
+    private void readStranger(RosterRecord said, long offset, long nowNanos) {
+        var stranger = strangers.computeIfAbsent(said.instance(), instance -> new Stranger());
+        switch (said.what()) {
+            case CLAIM, BEAT -> {
+                stranger.claimed.addAll(said.tokens().keySet());
+                stranger.untilNanos = nowNanos + said.lease().toNanos();
+            }
+            case CONCEDE -> {}
+            case RELEASE -> stranger.claimed.removeAll(said.tokens().keySet());
+        }
+        if (stranger.claimed.isEmpty()) {
+            strangers.remove(said.instance());
+        }
+        said.tokens().values().forEach(this::known);
+        if (said.what() == RosterRecord.What.CLAIM) {
+            endAll(nowNanos);
+            for (var seat : seats) {
+                raise(seat, said.base() + offset + 1);
+            }
+        }
+    }
+
     private void claimed(Seat seat, String instance, long token, long untilNanos, long nowNanos) {
         if (token <= seat.highest) {
             return;
@@ -107,12 +146,27 @@ final class RosterLedger {
 
     private void raise(Seat seat, long token) {
         seat.highest = Math.max(seat.highest, token);
+        known(token);
+    }
+
+    /** Somebody knows of a token as high as this: that of our next claim will be higher. */
+    void known(long token) {
         highest = Math.max(highest, token);
+    }
+
+    /** Returns the highest token that is known. */
+    long highest() {
+        return highest;
     }
 
     /** The log begins anew: its claims are gone, but not what we know. Whoever led under one may lead until its lease is over. */
     void beganAnew(long nowNanos) {
         nextOffset = 0;
+        endAll(nowNanos);
+    }
+
+    /** No claim counts any more. */
+    private void endAll(long nowNanos) {
         for (var seat : seats) {
             if (seat.last != null && seat.last.standsAt(nowNanos)) {
                 seat.earlier.add(seat.last);
@@ -134,6 +188,9 @@ final class RosterLedger {
             if (!taken.instance.equals(instance)) {
                 barred = Math.max(barred, taken.untilNanos - nanos);
             }
+        }
+        for (var stranger : strangers.values()) {
+            barred = Math.max(barred, stranger.untilNanos - nanos);
         }
         return barred;
     }

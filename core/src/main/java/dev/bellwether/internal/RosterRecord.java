@@ -12,6 +12,7 @@ import java.util.TreeMap;
  * One record of a roster's journal: text, so that a console consumer shows something readable. Immutable.
  *
  * @param group among whose members it counts: groups may share a journal
+ * @param partitions how many its writer divides the roles by
  * @param number of the claim or the beat
  * @param base added to the offset of a claim to make its token
  * @param lease how long it counts from when it is read
@@ -20,6 +21,7 @@ import java.util.TreeMap;
 record RosterRecord(
         What what,
         String group,
+        int partitions,
         String instance,
         String member,
         long number,
@@ -48,8 +50,9 @@ record RosterRecord(
                 .append(partition)
                 .append(':')
                 .append(token));
-        return ("what=" + what + "&group=" + group + "&instance=" + encoded(instance) + "&member=" + encoded(member)
-                        + "&number=" + number + "&base=" + base + "&lease=" + lease.toNanos() + "&tokens=" + list)
+        return ("what=" + what + "&group=" + group + "&partitions=" + partitions + "&instance=" + encoded(instance)
+                        + "&member=" + encoded(member) + "&number=" + number + "&base=" + base + "&lease="
+                        + lease.toNanos() + "&tokens=" + list)
                 .getBytes(StandardCharsets.UTF_8);
     }
 
@@ -71,6 +74,7 @@ record RosterRecord(
             return Optional.of(new RosterRecord(
                     What.valueOf(fields.getOrDefault("what", "")),
                     fields.getOrDefault("group", ""),
+                    Integer.parseInt(fields.getOrDefault("partitions", "")),
                     decoded(fields.getOrDefault("instance", "")),
                     decoded(fields.getOrDefault("member", "")),
                     Long.parseLong(fields.getOrDefault("number", "")),

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -98,6 +99,23 @@ public final class MemoryGroups {
     /** Returns the members of a group, in order. */
     public synchronized List<String> members(String topic, String group) {
         return List.copyOf(group(topic, group).members.keySet());
+    }
+
+    /** Returns what each group of a topic has given to whom, by name; empty if there is no such topic. */
+    synchronized Optional<Map<String, Map<String, Set<Integer>>>> shares(String topic) {
+        if (!topics.containsKey(topic)) {
+            return Optional.empty();
+        }
+        var shares = new TreeMap<String, Map<String, Set<Integer>>>();
+        groups.forEach((key, group) -> {
+            if (key.startsWith(topic + '/') && key.lastIndexOf('/') == topic.length()) {
+                group.expire(clock.nanos());
+                var members = new TreeMap<String, Set<Integer>>();
+                group.members.keySet().forEach(member -> members.put(member, group.of(member)));
+                shares.put(key.substring(topic.length() + 1), members);
+            }
+        });
+        return Optional.of(shares);
     }
 
     /** Appends a record. Returns where. */

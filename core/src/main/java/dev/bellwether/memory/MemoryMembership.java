@@ -58,7 +58,12 @@ final class MemoryMembership implements GroupMembership {
     }
 
     private String id() {
-        return standing.instance() + '#' + incarnation;
+        return standing.instance() + '#' + incarnation + '#' + standing.member();
+    }
+
+    /** Returns the name of the member that joined under this id. */
+    static String name(String id) {
+        return id.split("#", 3)[2];
     }
 
     private String group() {

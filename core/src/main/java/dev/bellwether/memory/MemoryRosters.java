@@ -2,11 +2,18 @@ package dev.bellwether.memory;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterState;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterCarrier;
 import dev.bellwether.spi.RosterStanding;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -57,6 +64,24 @@ public final class MemoryRosters implements RosterCarrier {
     @Override
     public boolean readsAreFenced() {
         return groups.fenced();
+    }
+
+    @Override
+    public CompletionStage<Optional<RosterState>> read(String roster) {
+        return CompletableFuture.completedFuture(groups.shares(roster)
+                .map(shares -> new RosterState(
+                        roster,
+                        groups.partitions(roster, 0),
+                        shares.entrySet().stream()
+                                .map(group -> new RosterState.Group(group.getKey(), members(group.getValue())))
+                                .toList())));
+    }
+
+    private static List<RosterState.Member> members(Map<String, Set<Integer>> members) {
+        return members.entrySet().stream()
+                .map(member -> new RosterState.Member(
+                        MemoryMembership.name(member.getKey()), "", List.copyOf(member.getValue())))
+                .toList();
     }
 
     @Override

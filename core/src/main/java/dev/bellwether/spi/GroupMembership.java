@@ -20,6 +20,9 @@ public interface GroupMembership {
     /** We own partitions and cannot write or read: leave them to others, and join again after this time. */
     void standAside(Duration time);
 
+    /** No token is known that is higher than this: worth telling others in the group, should the log be lost. */
+    default void highest(long token) {}
+
     /** Leaves the group, then reports {@link GroupObserver#left}. Records may still be written after it. */
     void leave();
 

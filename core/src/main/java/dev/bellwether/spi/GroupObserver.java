@@ -32,6 +32,9 @@ public interface GroupObserver {
     /** In the exclusive mode: all that partition 0 held when we joined has been read. */
     void caughtUp();
 
+    /** Somebody in the group knows of a token as high as this. Told before the partitions that were assigned along with it. */
+    default void highest(long token) {}
+
     /** The log begins anew: it was deleted and created again. */
     void beganAnew();
 

@@ -1,6 +1,11 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterState;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 /**
  * What carries rosters: a log of <em>M</em> partitions, and a group that deals them out to its members by {@link Balance}, each to one at a
@@ -19,6 +24,11 @@ public interface RosterCarrier {
      */
     default boolean readsAreFenced() {
         return false;
+    }
+
+    /** Reads who is in a roster and has what; empty if there is no such roster. */
+    default CompletionStage<Optional<RosterState>> read(String roster) {
+        return CompletableFuture.failedFuture(new ElectionException("rosters cannot be looked at from outside here"));
     }
 
     /** Joins. Returns at once, and tells the observer what comes of it. */

@@ -4,6 +4,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import java.io.PrintStream;
 import java.time.Duration;
 
 /** The code of the page about rosters. */
@@ -56,5 +57,18 @@ final class RosterSteps {
             shards.forward(shard, key, value); // another member leads it
         }
         // end::sharding
+    }
+
+    static void show(Elections elections, PrintStream out) {
+        // tag::outside
+        elections.rosterState("pricing").ifPresent(state -> {
+            for (var group : state.groups()) {
+                for (var member : group.members()) {
+                    out.println(group.group() + ": " + member.member() + " has roles " + state.roles(member, 1_000));
+                }
+            }
+            state.advice().forEach(out::println);
+        });
+        // end::outside
     }
 }

@@ -13,22 +13,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
-import org.apache.kafka.common.errors.AuthenticationException;
-import org.apache.kafka.common.errors.AuthorizationException;
-import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Reads partition 0 of the leader topic, all of it and for ever, on a thread of its own: one for all candidacies and observers of a
@@ -36,11 +28,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Thread-safe. Readers are called on that thread, in the order of the log, and must not block.
  */
-final class Journal implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(Journal.class);
+final class Journal implements LogTail.Follower, AutoCloseable {
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
     private static final Duration LONGEST_LOOK = Duration.ofMinutes(1);
-    private static final Duration PAUSE = Duration.ofMillis(200);
 
     /** Somebody who follows one election. */
     interface Reader {
@@ -53,17 +43,13 @@ final class Journal implements AutoCloseable {
 
     private record Waiter(long offset, CompletableFuture<Void> reached) {}
 
-    private final TopicPartition partition;
-    private final Supplier<Consumer<byte[], byte[]>> connector;
     private final Function<ApiException, ElectionException> refusal;
     private final Clock clock;
     private final Map<String, Ledger> ledgers = new ConcurrentHashMap<>();
     private final Map<String, CopyOnWriteArrayList<Reader>> readers = new ConcurrentHashMap<>();
     private final PriorityQueue<Waiter> waiters = new PriorityQueue<>(Comparator.comparingLong(Waiter::offset));
-    private final Thread thread;
-    private volatile @Nullable Consumer<byte[], byte[]> consumer;
+    private final LogTail tail;
     private final AtomicBoolean changed = new AtomicBoolean();
-    private volatile boolean closed;
     private volatile long nextOffset;
 
     /** Confined to our thread: no lease that somebody follows runs out before this. */
@@ -71,17 +57,14 @@ final class Journal implements AutoCloseable {
 
     Journal(
             TopicPartition partition,
-            Supplier<Consumer<byte[], byte[]>> connector,
+            Supplier<? extends Consumer<byte[], byte[]>> connector,
             Function<ApiException, ElectionException> refusal,
             Clock clock) {
-        this.partition = partition;
-        this.connector = connector;
         this.refusal = refusal;
         this.clock = clock;
         nextExpiryNanos = clock.nanos();
-        thread = new Thread(this::run, "bellwether-kafka-journal-" + partition.topic());
-        thread.setDaemon(true);
-        thread.start();
+        tail = new LogTail(partition, connector, this);
+        tail.start();
     }
 
     /** Returns what it says of an election, as far as it has been read. */
@@ -119,7 +102,7 @@ final class Journal implements AutoCloseable {
     void join(String election, Reader reader) {
         readers.computeIfAbsent(election, name -> new CopyOnWriteArrayList<>()).add(reader);
         changed.set(true);
-        wake(); // it may have to look at the time more often now
+        tail.wake(); // it may have to look at the time more often now
     }
 
     void leave(String election, Reader reader) {
@@ -131,78 +114,25 @@ final class Journal implements AutoCloseable {
 
     @Override
     public void close() {
-        closed = true;
-        wake();
-        try {
-            thread.join(TimeUnit.SECONDS.toMillis(5));
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    // ---------------------------------------------------------------- on our thread
-
-    private void run() {
-        while (!closed) {
-            try {
-                follow(connector.get());
-            } catch (AuthorizationException | AuthenticationException e) {
-                fail(refusal.apply(e));
-                pause();
-            } catch (KafkaException | IllegalStateException e) {
-                if (!closed) {
-                    log.warn("reading {} failed; trying again", partition, e);
-                    pause();
-                }
-            }
-        }
+        tail.close();
+        tail.awaitEnd(Duration.ofSeconds(5));
         synchronized (waiters) {
             waiters.forEach(waiter -> waiter.reached.cancel(false));
         }
     }
 
-    // KafkaConsumer.close(CloseOptions) is younger than the oldest client we run with
-    @SuppressWarnings("deprecation")
-    private void follow(Consumer<byte[], byte[]> reading) {
-        try {
-            consumer = reading;
-            reading.assign(List.of(partition));
-            if (nextOffset == 0) {
-                reading.seekToBeginning(List.of(partition));
-            } else {
-                reading.seek(partition, nextOffset);
-            }
-            readOn(reading);
-        } finally {
-            consumer = null;
-            reading.close(Duration.ZERO); // it is in no group, and else would wait for the fetch that is under way
-        }
+    // ---------------------------------------------------------------- on the tail's thread
+
+    @Override
+    public Duration patience() {
+        var next = Math.min(LONGEST_POLL.toNanos(), nextExpiryNanos - clock.nanos());
+        return Duration.ofNanos(Math.max(1_000_000, next));
     }
 
-    private void readOn(Consumer<byte[], byte[]> reading) {
-        while (!closed) {
-            try {
-                var records = reading.poll(untilNextChange());
-                var now = clock.nanos(); // after the records have come, so that leases count from too late rather than
-                // too
-                // early
-                for (var entry : records.records(partition)) {
-                    read(entry, now);
-                }
-                var position = records.isEmpty() ? positionOf(reading) : nextOffset;
-                reached(Math.max(position, nextOffset));
-                tellExpiries();
-            } catch (WakeupException e) {
-                // to see who has joined, or that we are closed
-            } catch (OffsetOutOfRangeException e) {
-                outOfRange(reading);
-            }
-        }
-    }
-
-    /** Compaction leaves gaps, so that the position may be beyond the last record that was seen. */
-    private long positionOf(Consumer<byte[], byte[]> reading) {
-        return reading.position(partition, PAUSE);
+    @Override
+    public void read(List<ConsumerRecord<byte[], byte[]>> records) {
+        var now = clock.nanos(); // after they have come, so that leases count from too late rather than too early
+        records.forEach(entry -> read(entry, now));
     }
 
     private void read(ConsumerRecord<byte[], byte[]> entry, long now) {
@@ -219,7 +149,8 @@ final class Journal implements AutoCloseable {
         });
     }
 
-    private void reached(long position) {
+    @Override
+    public void reached(long position) {
         synchronized (waiters) {
             nextOffset = position;
             for (var next = waiters.peek(); next != null && next.offset <= position; next = waiters.peek()) {
@@ -227,29 +158,18 @@ final class Journal implements AutoCloseable {
                 next.reached.complete(null);
             }
         }
+        tellExpiries();
     }
 
-    /** Our place in the log is gone: retention has passed us, or the topic was created anew. */
-    private void outOfRange(Consumer<byte[], byte[]> reading) {
-        var beginning = reading.beginningOffsets(List.of(partition), PAUSE.multipliedBy(10))
-                .getOrDefault(partition, 0L);
-        if (beginning > nextOffset) {
-            log.warn("the topic forgot {} before they were read: going on at {}", partition, beginning);
-        } else {
-            log.warn("{} begins anew: it was deleted and created again, or has lost what it had", partition);
-        }
-        beginAnew();
-        synchronized (waiters) {
-            nextOffset = beginning;
-        }
-        reading.seek(partition, beginning);
-    }
-
-    private void beginAnew() {
+    @Override
+    public void beganAnew(long beginning) {
         var now = clock.nanos();
         for (var ledger : ledgers.values()) {
             ledger.beginAnew(now);
             tell(null, ledger.page());
+        }
+        synchronized (waiters) {
+            nextOffset = beginning;
         }
     }
 
@@ -259,7 +179,9 @@ final class Journal implements AutoCloseable {
         }
     }
 
-    private void fail(ElectionException error) {
+    @Override
+    public void failed(ApiException refused) {
+        var error = refusal.apply(refused);
         var failed = new ArrayList<Waiter>();
         synchronized (waiters) {
             failed.addAll(waiters);
@@ -290,28 +212,7 @@ final class Journal implements AutoCloseable {
         return seat != null && seat.standsAt(now) && seat.untilNanos() - next < 0 ? seat.untilNanos() : next;
     }
 
-    private Duration untilNextChange() {
-        var next = Math.min(LONGEST_POLL.toNanos(), nextExpiryNanos - clock.nanos());
-        return Duration.ofNanos(Math.max(1_000_000, next));
-    }
-
     private Ledger ledger(String election) {
         return ledgers.computeIfAbsent(election, name -> new Ledger(name, clock.nanos()));
-    }
-
-    private void wake() {
-        var reading = consumer;
-        if (reading != null) {
-            reading.wakeup();
-        }
-    }
-
-    private void pause() {
-        try {
-            TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            closed = true;
-        }
     }
 }

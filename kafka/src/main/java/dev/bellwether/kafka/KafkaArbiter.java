@@ -87,6 +87,11 @@ final class KafkaArbiter implements Arbiter, Book {
     }
 
     @Override
+    public List<String> warnings() {
+        return rosters.warnings();
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         limits.check(config);
         topic.check(config);

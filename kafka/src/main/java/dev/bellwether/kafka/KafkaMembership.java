@@ -14,12 +14,15 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.WakeupException;
@@ -31,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * One member of a roster's group: one consumer and one thread for all of its roles. What core asks is left as word for the thread, which
  * polls, and in between heeds what it finds.
  */
-final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener {
+final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener, RosterAssignor.Desk {
     private static final Logger log = LoggerFactory.getLogger(KafkaMembership.class);
     private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
@@ -42,19 +45,24 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private final KafkaRosters rosters;
     private final String topic;
     private final boolean journal;
-    private final @Nullable LogReader reader;
+    private final @Nullable LogTail journalTail;
     private final LinkedBlockingQueue<Runnable> inbox = new LinkedBlockingQueue<>();
     private final Thread thread;
     private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
     private volatile boolean polling;
     private volatile boolean over;
+    private final AtomicLong highest = new AtomicLong();
 
     // confined to the thread
+    private boolean writable;
+    private boolean readable;
     private final Set<Integer> owned = new TreeSet<>();
     private final Set<Integer> moving = new HashSet<>();
     private boolean leaving;
     private long asideUntilNanos = System.nanoTime();
-    private long lookedNanos = System.nanoTime();
+    private long lookedNanos = System.nanoTime() - LOOK_NANOS;
+    private Uuid topicId = Uuid.ZERO_UUID;
+    private int anew;
 
     KafkaMembership(RosterStanding standing, GroupObserver observer, KafkaRosters rosters) {
         this.standing = standing;
@@ -62,15 +70,22 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         this.rosters = rosters;
         topic = rosters.topic(standing);
         journal = standing.config().mode() == RosterMode.EXCLUSIVE;
-        reader = journal ? new LogReader(topic, () -> rosters.reader(standing), observer) : null;
+        journalTail = journal
+                ? new LogTail(
+                        new TopicPartition(topic, 0),
+                        () -> rosters.reader(standing),
+                        new RosterReader(observer, error -> rosters.refusal(error, standing), this::caughtUp))
+                : null;
+        writable = !journal;
+        readable = !journal;
         thread = new Thread(this::run, "bellwether-kafka-roster-" + standing.roster());
         thread.setDaemon(true);
     }
 
     void start() {
         thread.start();
-        if (reader != null) {
-            reader.start();
+        if (journalTail != null) {
+            journalTail.start();
         }
     }
 
@@ -85,7 +100,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     public void write(int partition, byte[] record) {
         post(() -> {
             try {
-                rosters.write(topic, partition, record);
+                rosters.write(topic, partition, record, error -> {}); // whoever must know reads
             } catch (KafkaException | IllegalStateException e) {
                 log.debug("a record for partition {} of {} was not written", partition, topic, e);
             }
@@ -95,6 +110,19 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     @Override
     public void revoked(int partition) {
         post(() -> moving.remove(partition));
+    }
+
+    /** Asked by core, and told by the group. */
+    @Override
+    public void highest(long token) {
+        if (highest.getAndAccumulate(token, Math::max) < token) {
+            observer.highest(token);
+        }
+    }
+
+    @Override
+    public long highest() {
+        return highest.get();
     }
 
     @Override
@@ -118,8 +146,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     public void close() {
         over = true;
         post(() -> {});
-        if (reader != null) {
-            reader.close();
+        if (journalTail != null) {
+            journalTail.close();
         }
     }
 
@@ -145,6 +173,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     private void run() {
         try {
+            if (!writable) {
+                probe();
+            }
             while (!over) {
                 try {
                     drain();
@@ -161,6 +192,40 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
+    /**
+     * Joins only when it can claim at once: a client's first record takes a while, and for that while the partitions that others have given
+     * up for a newcomer would be nobody's. The record says nothing.
+     */
+    private void probe() {
+        try {
+            rosters.write(topic, 0, new byte[0], error -> post(() -> probed(error)));
+        } catch (KafkaException | IllegalStateException e) {
+            probed(e);
+        }
+    }
+
+    private void probed(@Nullable Exception error) {
+        if (error == null) {
+            writable = true;
+            return;
+        }
+        var fatal = Failures.fatal(error, rosters.settings(), rosters.describe(standing));
+        if (fatal.isPresent()) {
+            observer.failed(fatal.get());
+            leaving = true;
+        } else if (!over && !leaving) {
+            log.debug("{} cannot write yet; trying again", standing, error);
+            await(standing.config().tenure().retryInterval());
+            probe();
+        }
+    }
+
+    /** Told by the reader, on its thread. */
+    private void caughtUp() {
+        post(() -> readable = true);
+        observer.caughtUp();
+    }
+
     private void turn() {
         var aside = asideUntilNanos - System.nanoTime();
         if (over) {
@@ -170,9 +235,13 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             await(leaving ? LONGEST_POLL : Duration.ofNanos(aside));
             return;
         }
+        if (!writable || !readable) {
+            await(LONGEST_POLL);
+            return;
+        }
         var polled = consumer;
         if (polled == null) {
-            polled = rosters.member(standing);
+            polled = rosters.member(standing, this);
             consumer = polled;
             polled.subscribe(List.of(topic), this);
         }
@@ -190,18 +259,37 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         } finally {
             polling = false;
         }
-        look(polled);
+        look();
     }
 
-    /** The number of partitions must not change: roles would have other owners here and there. */
-    private void look(KafkaConsumer<byte[], byte[]> polled) {
-        if (System.nanoTime() - lookedNanos > LOOK_NANOS) {
+    /**
+     * Looks after the topic now and then. The number of partitions must not change: roles would have other owners here and there. And another
+     * topic of the same name is another log, though our place may exist in it, too.
+     */
+    private void look() {
+        if (System.nanoTime() - lookedNanos >= LOOK_NANOS) {
             lookedNanos = System.nanoTime();
-            var partitions =
-                    polled.partitionsFor(topic, standing.config().lease()).size();
-            if (partitions > 0 && partitions != standing.config().partitions()) {
-                observer.failed(RosterTopic.changed(topic, partitions, standing.config()));
+            rosters.look(standing).thenAccept(found -> post(() -> found.ifPresentOrElse(this::looked, this::missed)));
+        }
+    }
+
+    private void looked(TopicDescription found) {
+        if (found.partitions().size() != standing.config().partitions()) {
+            observer.failed(RosterTopic.changed(topic, found.partitions().size(), standing.config()));
+        }
+        var id = found.topicId();
+        if (journalTail != null) {
+            if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.timesAnew() == anew) {
+                journalTail.beginAnew();
             }
+            anew = journalTail.timesAnew();
+        }
+        topicId = id;
+    }
+
+    private void missed() {
+        if (!leaving && !over) {
+            rosters.createAnew(standing);
         }
     }
 
@@ -292,6 +380,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             assigned.seekToEnd(partitions);
         }
         var numbers = numbers(partitions);
+        if (numbers.size() < partitions.size()) {
+            lookedNanos = System.nanoTime() - LOOK_NANOS; // there are more than there should be
+        }
         owned.addAll(numbers);
         observer.assigned(numbers);
     }
@@ -322,7 +413,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
-    private static List<Integer> numbers(Collection<TopicPartition> partitions) {
-        return partitions.stream().map(TopicPartition::partition).toList();
+    /** Those that there should be: a topic may have grown, and be refused for it a little later. */
+    private List<Integer> numbers(Collection<TopicPartition> partitions) {
+        return partitions.stream()
+                .map(TopicPartition::partition)
+                .filter(number -> number < standing.config().partitions())
+                .toList();
     }
 }

@@ -1,18 +1,37 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterState;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterCarrier;
 import dev.bellwether.spi.RosterStanding;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The rosters of one Kafka cluster: each has a topic of its own, each group of it is a consumer group. A member adds a consumer and its
@@ -45,6 +64,52 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     @Override
+    public CompletionStage<Optional<RosterState>> read(String roster) {
+        return RosterGroups.read(settings, admin, roster)
+                .handle((state, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(state);
+                    }
+                    return CompletableFuture.<Optional<RosterState>>failedFuture(Failures.translated(
+                            error instanceof CompletionException && error.getCause() != null ? error.getCause() : error,
+                            settings,
+                            "the Kafka cluster at " + settings.bootstrap()));
+                })
+                .thenCompose(Function.identity());
+    }
+
+    /** Returns what an operator should mend in the rosters that there are, as far as we may look. */
+    List<String> warnings() {
+        var prefix = RosterTopic.name(settings, "");
+        var warnings = new ArrayList<String>();
+        try {
+            for (var topic : new TreeSet<>(await(admin.listTopics().names().toCompletionStage()))) {
+                if (topic.startsWith(prefix)) {
+                    var state = await(RosterGroups.read(settings, admin, topic.substring(prefix.length())));
+                    state.ifPresent(found -> warnings.addAll(found.advice()));
+                    warnings.addAll(RosterTopic.warnings(admin, topic, PATIENCE));
+                }
+            }
+        } catch (ExecutionException e) {
+            var cause = Objects.requireNonNullElse(e.getCause(), e);
+            if (!(cause instanceof AuthorizationException)) { // what we may not see, others may
+                throw Failures.translated(cause, settings, "the Kafka cluster at " + settings.bootstrap());
+            }
+        } catch (TimeoutException e) {
+            throw new UnavailableException("no answer from the Kafka brokers within " + PATIENCE, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while looking at rosters", e);
+        }
+        return warnings;
+    }
+
+    private static <T> T await(CompletionStage<T> stage)
+            throws ExecutionException, TimeoutException, InterruptedException {
+        return stage.toCompletableFuture().get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    @Override
     public GroupMembership join(RosterStanding standing, GroupObserver observer, Loop loop) {
         var member = new KafkaMembership(standing, observer, this);
         members.add(member);
@@ -64,19 +129,34 @@ final class KafkaRosters implements RosterCarrier {
         return "topic " + topic(standing) + " of the Kafka cluster at " + settings.bootstrap();
     }
 
-    KafkaConsumer<byte[], byte[]> member(RosterStanding standing) {
-        var group = settings.group(
-                "roster." + standing.roster() + '.' + standing.config().group());
-        return new KafkaConsumer<>(settings.rosterMember(id + '-' + standing.instance(), group, standing.config()));
+    KafkaConsumer<byte[], byte[]> member(RosterStanding standing, RosterAssignor.Desk desk) {
+        var group = RosterGroups.prefix(settings, standing.roster())
+                + standing.config().group();
+        return new KafkaConsumer<>(settings.rosterMember(
+                RosterGroups.clientId(standing.instance(), standing.member()), group, standing.config(), desk));
+    }
+
+    /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
+    CompletionStage<Optional<TopicDescription>> look(RosterStanding standing) {
+        return RosterTopic.look(admin, topic(standing));
+    }
+
+    /** The topic is gone: creates it anew, unless that is not for us. */
+    void createAnew(RosterStanding standing) {
+        RosterTopic.createAnew(settings, admin, topic(standing), standing.config());
+    }
+
+    ElectionException refusal(Throwable error, RosterStanding standing) {
+        return Failures.translated(error, settings, describe(standing));
     }
 
     KafkaConsumer<byte[], byte[]> reader(RosterStanding standing) {
         return new KafkaConsumer<>(settings.reader(id + '-' + standing.instance() + "-journal"));
     }
 
-    /** Writes a record, or not. May block for as long as the client does not know where to send it. */
-    void write(String topic, int partition, byte[] record) {
-        writer.write(new ProducerRecord<>(topic, partition, null, record), error -> {}); // whoever must know reads
+    /** Writes a record, or not, and tells. May block for as long as the client does not know where to send it. */
+    void write(String topic, int partition, byte[] record, Consumer<@Nullable Exception> done) {
+        writer.write(new ProducerRecord<>(topic, partition, null, record), done);
     }
 
     void closed(KafkaMembership member) {

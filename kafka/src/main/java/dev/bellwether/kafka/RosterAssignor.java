@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.Configurable;
@@ -24,7 +25,20 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     /** The configuration that holds the weight of a member. */
     static final String WEIGHT = "bellwether.weight";
 
+    /** The configuration that holds the {@link Desk}. */
+    static final String DESK = "bellwether.roster.desk";
+
+    /** Who knows of tokens: should the topic be deleted, the group is where they are not forgotten. Thread-safe. */
+    interface Desk {
+        /** Returns the highest token that the member knows of. */
+        long highest();
+
+        /** Told, within a poll and before what is assigned, of the highest token that any member knew of when it joined. */
+        void highest(long token);
+    }
+
     private int weight = 1;
+    private @Nullable Desk desk;
 
     /** For Kafka's consumers. */
     public RosterAssignor() {}
@@ -33,6 +47,9 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     public void configure(Map<String, ?> configs) {
         if (configs.get(WEIGHT) instanceof Integer given) {
             weight = given;
+        }
+        if (configs.get(DESK) instanceof Desk given) {
+            desk = given;
         }
     }
 
@@ -48,7 +65,10 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
 
     @Override
     public ByteBuffer subscriptionUserData(Set<String> topics) {
-        return ByteBuffer.wrap(Fields.with("weight", weight).build().bytes());
+        return ByteBuffer.wrap(Fields.with("weight", weight)
+                .and("highest", desk == null ? 0 : desk.highest())
+                .build()
+                .bytes());
     }
 
     @Override
@@ -61,8 +81,20 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
                 .distinct()
                 .forEach(topic -> assign(topic, metadata, subscriptions, assigned));
         var assignments = new HashMap<String, Assignment>();
-        assigned.forEach((member, partitions) -> assignments.put(member, new Assignment(partitions)));
+        var highest = subscriptions.values().stream()
+                .mapToLong(subscription -> told(subscription.userData()).number("highest"))
+                .max()
+                .orElse(0);
+        var told = ByteBuffer.wrap(Fields.with("highest", highest).build().bytes());
+        assigned.forEach((member, partitions) -> assignments.put(member, new Assignment(partitions, told.duplicate())));
         return new GroupAssignment(assignments);
+    }
+
+    @Override
+    public void onAssignment(@Nullable Assignment assignment, @Nullable ConsumerGroupMetadata metadata) {
+        if (desk != null && assignment != null) {
+            desk.highest(told(assignment.userData()).number("highest"));
+        }
     }
 
     private static void assign(
@@ -103,8 +135,10 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     }
 
     private static int weight(@Nullable ByteBuffer userData) {
-        return userData == null || !userData.hasRemaining()
-                ? 1
-                : (int) Math.max(1, Math.min(1_000, Fields.parse(userData).number("weight")));
+        return (int) Math.max(1, Math.min(1_000, told(userData).number("weight")));
+    }
+
+    private static Fields told(@Nullable ByteBuffer userData) {
+        return userData == null || !userData.hasRemaining() ? new Fields(Map.of()) : Fields.parse(userData);
     }
 }

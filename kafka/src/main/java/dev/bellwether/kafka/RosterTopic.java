@@ -5,11 +5,15 @@ import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.UnavailableException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -21,9 +25,13 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The topic of one roster: creates it, or looks whether it will do. */
 final class RosterTopic {
+    private static final Logger log = LoggerFactory.getLogger(RosterTopic.class);
+
     /** Nothing in it is worth more than a few leases: what is older goes soon, since a new member reads what is left. */
     private static final Map<String, String> CONFIG = new TreeMap<>(Map.of(
             "cleanup.policy",
@@ -93,6 +101,47 @@ final class RosterTopic {
         }
     }
 
+    /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
+    // the callback says what the future would
+    @SuppressWarnings("FutureReturnValueIgnored")
+    static CompletionStage<Optional<TopicDescription>> look(Admin admin, String name) {
+        var looked = new CompletableFuture<Optional<TopicDescription>>();
+        admin.describeTopics(List.of(name)).allTopicNames().whenComplete((found, error) -> {
+            if (error == null) {
+                looked.complete(Optional.ofNullable(found.get(name)));
+            } else if (cause(error) instanceof UnknownTopicOrPartitionException) {
+                looked.complete(Optional.empty());
+            }
+        });
+        return looked;
+    }
+
+    /** The topic is gone: creates it anew, if that is allowed. Nobody waits: what matters is whether it is there the next time. */
+    // the callback says what the future would
+    @SuppressWarnings("FutureReturnValueIgnored")
+    static void createAnew(Settings settings, Admin admin, String name, RosterConfig config) {
+        if (settings.createTopic()) {
+            log.warn("topic {} is gone: creating it anew", name);
+            admin.createTopics(List.of(newTopic(name, config))).all().whenComplete((created, error) -> {
+                if (error != null && !(cause(error) instanceof TopicExistsException)) {
+                    log.warn("topic {} could not be created anew: {}", name, error.getMessage());
+                }
+            });
+        } else {
+            log.error("topic {} is gone, and {} is false: have it created", name, Settings.CREATE_TOPIC);
+        }
+    }
+
+    private static Throwable cause(Throwable error) {
+        return error instanceof CompletionException || error instanceof ExecutionException
+                ? Objects.requireNonNull(error.getCause())
+                : error;
+    }
+
+    private static NewTopic newTopic(String name, RosterConfig config) {
+        return new NewTopic(name, Optional.of(config.partitions()), Optional.empty()).configs(CONFIG);
+    }
+
     private static void create(Settings settings, Admin admin, String name, RosterConfig config, Duration patience)
             throws TimeoutException, InterruptedException {
         var command = "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + name
@@ -105,8 +154,7 @@ final class RosterTopic {
                     + " is false: have it created by\n  " + command);
         }
         try {
-            var topic = new NewTopic(name, Optional.of(config.partitions()), Optional.empty()).configs(CONFIG);
-            await(admin.createTopics(List.of(topic)).all(), patience);
+            await(admin.createTopics(List.of(newTopic(name, config))).all(), patience);
         } catch (ExecutionException e) {
             if (!(e.getCause() instanceof TopicExistsException)) { // else another member was faster
                 throw new ElectionException(
@@ -115,6 +163,34 @@ final class RosterTopic {
                         e.getCause());
             }
         }
+    }
+
+    /** Returns what an operator should mend in a roster's topic. */
+    static List<String> warnings(Admin admin, String name, Duration patience)
+            throws ExecutionException, TimeoutException, InterruptedException {
+        var brokers = await(admin.describeCluster().nodes(), patience).size();
+        var described = await(admin.describeTopics(List.of(name)).allTopicNames(), patience);
+        var replicas = Objects.requireNonNull(described.get(name)).partitions().stream()
+                .mapToInt(partition -> partition.replicas().size())
+                .min()
+                .orElse(0);
+        var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+        var config = Objects.requireNonNull(
+                await(admin.describeConfigs(List.of(resource)).all(), patience).get(resource));
+        var inSync = config.get("min.insync.replicas");
+        var warnings = new ArrayList<String>();
+        if (brokers >= 3 && (replicas < 3 || inSync == null || Integer.parseInt(inSync.value()) < 2)) {
+            warnings.add("topic \"" + name + "\" has " + replicas + " replica(s) and min.insync.replicas="
+                    + (inSync == null ? "unknown" : inSync.value())
+                    + ": an acknowledged claim must outlive a broker; have three replicas and min.insync.replicas=2");
+        }
+        var stamps = config.get("message.timestamp.type");
+        if (stamps != null && !"LogAppendTime".equals(stamps.value())) {
+            warnings.add(
+                    "topic \"" + name + "\" has the time-stamps of its writers: members of mode TIMED will be refused;"
+                            + " set message.timestamp.type=LogAppendTime");
+        }
+        return warnings;
     }
 
     private static void check(Admin admin, String name, RosterConfig config, Duration patience)

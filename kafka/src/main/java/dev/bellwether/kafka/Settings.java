@@ -155,11 +155,15 @@ record Settings(
     }
 
     /** For a member of a roster's group. */
-    Map<String, Object> rosterMember(String id, String group, RosterConfig config) {
+    Map<String, Object> rosterMember(String id, String group, RosterConfig config, RosterAssignor.Desk desk) {
         var properties = member(id, group, config.lease(), config.standDownBudget());
         properties.put("auto.offset.reset", "latest"); // what was missed is of no interest
         properties.put("partition.assignment.strategy", RosterAssignor.class.getName());
         properties.put(RosterAssignor.WEIGHT, config.weight());
+        properties.put(RosterAssignor.DESK, desk);
+        if (!client.containsKey("metadata.max.age.ms")) {
+            properties.put("metadata.max.age.ms", 5_000); // a topic that is back, or has grown, is noticed by this
+        }
         return properties;
     }
 

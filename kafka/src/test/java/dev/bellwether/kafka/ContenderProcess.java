@@ -1,11 +1,6 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.testkit.Eventually;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -19,42 +14,13 @@ final class ContenderProcess implements AutoCloseable {
     record Reign(String who, long first, long last) {}
 
     private final String id;
-    private final Process process;
+    private final Child child;
     private final List<String> said = new CopyOnWriteArrayList<>();
 
     ContenderProcess(String bootstrap, String election, String id, Duration lease, String topic) {
         this.id = id;
-        try {
-            process = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "java")
-                                    .toString(),
-                            "-Xmx128m",
-                            "-XX:TieredStopAtLevel=1",
-                            "-XX:+UseSerialGC",
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            Contender.class.getName(),
-                            bootstrap,
-                            election,
-                            id,
-                            Long.toString(lease.toMillis()),
-                            topic)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        var reader = new Thread(this::listen, "contender-" + id);
-        reader.setDaemon(true);
-        reader.start();
-    }
-
-    private void listen() {
-        try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
-            output.lines().forEach(said::add);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        child = new Child(
+                Contender.class, List.of(bootstrap, election, id, Long.toString(lease.toMillis()), topic), said::add);
     }
 
     /** Returns what it has said so far. */
@@ -98,40 +64,23 @@ final class ContenderProcess implements AutoCloseable {
     }
 
     void command(String line) {
-        try {
-            process.getOutputStream().write((line + '\n').getBytes(StandardCharsets.UTF_8));
-            process.getOutputStream().flush();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        child.command(line);
     }
 
     void kill() {
-        signal("KILL");
+        child.kill();
     }
 
     void pause() {
-        signal("STOP");
+        child.pause();
     }
 
     void resume() {
-        signal("CONT");
-    }
-
-    private void signal(String name) {
-        try {
-            new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
-                    .start()
-                    .waitFor();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        child.resume();
     }
 
     @Override
     public void close() {
-        process.destroyForcibly();
+        child.close();
     }
 }

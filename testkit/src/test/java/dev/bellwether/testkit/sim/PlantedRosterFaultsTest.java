@@ -2,6 +2,7 @@ package dev.bellwether.testkit.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.RosterMode;
 import dev.bellwether.testkit.sim.PlantedFaultsTest.Plant;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,74 +20,98 @@ class PlantedRosterFaultsTest {
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 3_400);
     private static final List<String> TABLE = new ArrayList<>();
 
+    /** What is planted, and the mode that it breaks: the others need not be simulated. */
+    record Fault(RosterMode mode, Plant plant) {}
+
     @TempDir
     private Path directory;
 
-    static Stream<Plant> faults() {
+    static Stream<Fault> faults() {
         return Stream.of(
-                new Plant(
+                fault(
+                        RosterMode.TIMED,
                         "the time of receipt instead of the broker's",
                         "internal/RosterInduction.java",
                         "timed ? writtenAt(writtenMillis) : loop.clock().now()",
                         "loop.clock().now()"),
-                new Plant(
+                fault(
+                        RosterMode.TIMED,
                         "no grace period",
                         "internal/RosterInduction.java",
                         "(timed ? config.gracePeriod().toNanos() : 0)",
                         "0"),
-                new Plant(
+                fault(
+                        RosterMode.TIMED,
                         "T above the session in exclusive mode",
                         "internal/RosterInduction.java",
                         "guarantee = config.tenure().lease();",
                         "guarantee = timed ? config.lease().multipliedBy(2) : config.tenure().lease();"),
-                new Plant(
+                fault(
+                        RosterMode.OVERLAPPING,
                         "T below the session in overlapping mode",
                         "internal/RosterInduction.java",
                         "guarantee = config.tenure().lease();",
                         "guarantee = timed ? config.tenure().lease() : config.lease().dividedBy(2);"),
-                new Plant(
+                fault(
+                        RosterMode.TIMED,
                         "a message taken for a proof where reads are not fenced",
                         "internal/RosterInduction.java",
                         "commits = timed && !readsAreFenced;",
                         "commits = false;"),
-                new Plant(
+                fault(
+                        RosterMode.OVERLAPPING,
                         "an overlapping leader that leaves stops at once",
                         "internal/RosterInduction.java",
                         "return config.threshold().minus(config.lease());",
                         "return Duration.ZERO;"),
-                new Plant(
+                fault(
+                        RosterMode.OVERLAPPING,
                         "an overlapping leader stops when its partition moves",
                         "internal/RosterInduction.java",
                         "dueNanos = received.nanos() + threshold - Math.min(20_000_000, threshold / 20);",
                         "dueNanos = loop.clock().nanos();"),
-                new Plant(
+                fault(
+                        RosterMode.EXCLUSIVE,
                         "a claimant does not wait for the former leader",
                         "internal/RosterLedger.java",
                         "return barred;",
                         "return 0;"),
-                new Plant(
+                fault(
+                        RosterMode.EXCLUSIVE,
                         "a beat counts behind a foreign claim",
                         "internal/RosterLedger.java",
                         "return last != null && last.instance.equals(instance) ? last.token : 0;",
                         "return last != null && last.instance.equals(instance) ? last.token"
                                 + " : seats[partition].earlier.stream().filter(t -> t.instance.equals(instance))"
                                 + ".mapToLong(Taken::token).findFirst().orElse(0);"),
-                new Plant(
+                fault(
+                        RosterMode.EXCLUSIVE,
                         "a proof counted from when it was read",
-                        "internal/RosterClaims.java",
+                        "internal/RosterHold.java",
                         "new Proof(beatSent, ",
-                        "new Proof(loop.clock().now(), "),
-                new Plant(
+                        "new Proof(desk.now(), "),
+                fault(
+                        RosterMode.EXCLUSIVE,
                         "a beat counted for half of its lease",
                         "internal/RosterLedger.java",
                         "var until = nowNanos + said.lease().toNanos();",
                         "var until = nowNanos + said.lease().toNanos() / 2;"));
     }
 
+    private static Fault fault(RosterMode mode, String fault, String file, String text, String instead) {
+        return new Fault(mode, new Plant(fault, file, text, instead));
+    }
+
     @ParameterizedTest
     @MethodSource("faults")
-    void isFound(Plant plant) throws IOException {
-        var found = PlantedFaultsTest.simulate(PlantedFaultsTest.compile(plant, directory), RosterRun.class, SEEDS);
+    void isFound(Fault fault) throws IOException {
+        var plant = fault.plant();
+        var runner = switch (fault.mode()) {
+            case EXCLUSIVE -> RosterRun.Exclusive.class;
+            case OVERLAPPING -> RosterRun.Overlapping.class;
+            case TIMED -> RosterRun.Timed.class;
+        };
+        var found = PlantedFaultsTest.simulate(PlantedFaultsTest.compile(plant, directory), runner, SEEDS);
         assertThat(found)
                 .as("\"%s\" was not found in %s seeds: %s", plant.fault(), SEEDS, found[0])
                 .hasSizeGreaterThan(1);

@@ -1,0 +1,112 @@
+package dev.bellwether;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the paper about NELI asks of the settings of a roster, and what it advises: the one is refused, the other said. */
+final class RosterRules {
+    /** Members of a group with fewer partitions than this each may have shares that differ by a good deal. */
+    private static final int FEW_PARTITIONS = 4;
+
+    private RosterRules() {}
+
+    /** Refuses what the protocol would not hold with. */
+    static void check(RosterConfig config) {
+        if (config.mode() == RosterMode.EXCLUSIVE) {
+            return;
+        }
+        var threshold = config.threshold();
+        var broadcast = config.broadcastInterval().multipliedBy(config.groups());
+        if (threshold.compareTo(broadcast.multipliedBy(2)) <= 0) {
+            throw new ElectionException("threshold " + threshold + " is not above twice the broadcast interval "
+                    + config.broadcastInterval() + " of " + config.groups()
+                    + " group(s): leaders would lapse between two messages; make the"
+                    + " threshold longer, or broadcast more often");
+        }
+        if (config.mode() == RosterMode.OVERLAPPING
+                && threshold.compareTo(config.lease().plus(broadcast.multipliedBy(2))) < 0) {
+            throw new ElectionException("threshold " + threshold + " is not above lease " + config.lease()
+                    + " and two broadcasts of " + broadcast
+                    + ": roles would be without a leader while they move; make the threshold longer, or choose "
+                    + RosterMode.EXCLUSIVE);
+        }
+        if (config.mode() == RosterMode.TIMED
+                && threshold.plus(config.clockError()).compareTo(config.lease()) >= 0) {
+            throw new ElectionException("threshold " + threshold + " and clockError " + config.clockError()
+                    + " are not less than lease " + config.lease()
+                    + ": a former leader could outlast its session; make the threshold shorter");
+        }
+    }
+
+    /** Returns what is allowed and not advisable. */
+    static List<String> advice(RosterConfig config) {
+        var advice = new ArrayList<String>();
+        if (config.partitions() > 2 * config.roles()) {
+            advice.add("partitions is " + config.partitions() + " for " + config.roles()
+                    + " role(s): partitions without a role still count as a share, so that some members may lead"
+                    + " nothing; have no more partitions than roles");
+        }
+        switch (config.mode()) {
+            case EXCLUSIVE -> {}
+            case OVERLAPPING -> adviseOverlapping(config, advice);
+            case TIMED -> adviseTimed(config, advice);
+        }
+        if (config.groups() > 1 && config.mode() != RosterMode.EXCLUSIVE) {
+            advice.add(config.groups()
+                    + " groups share the topic: where the cost of partitions allows it, a topic for each group keeps"
+                    + " their failures apart");
+        }
+        if (config.groups() > 1 && config.group().equals("main")) {
+            advice.add(
+                    "groups is " + config.groups() + ", and group is the default, \"main\": if all members leave it so,"
+                            + " they are one group; name each, such as \"a\" and \"b\"");
+        }
+        return List.copyOf(advice);
+    }
+
+    private static void adviseOverlapping(RosterConfig config, List<String> advice) {
+        if (config.threshold().compareTo(config.lease().multipliedBy(10)) > 0) {
+            advice.add("threshold " + config.threshold() + " is more than ten times lease " + config.lease()
+                    + ": a member that was cut off goes on for so long beside its successor");
+        }
+        if (config.lease().compareTo(Duration.ofSeconds(10)) > 0 && config.groups() == 1) {
+            advice.add(
+                    "lease is " + config.lease() + ": after a crash, roles are without a leader for so long; for near-"
+                            + "continuous availability take the shortest that your brokers and machines bear, or a second group");
+        }
+    }
+
+    private static void adviseTimed(RosterConfig config, List<String> advice) {
+        if (config.gracePeriod().compareTo(config.threshold()) < 0) {
+            advice.add("gracePeriod " + config.gracePeriod() + " is shorter than threshold " + config.threshold()
+                    + ": two may lead at once where the broker gives a partition away before the session is over");
+        }
+        var longest = config.lease().multipliedBy(4).dividedBy(5);
+        if (config.threshold().plus(config.clockError()).compareTo(longest) > 0) {
+            advice.add("threshold " + config.threshold() + " and clockError " + config.clockError()
+                    + " are more than four fifths of lease " + config.lease()
+                    + ": the paper wants them significantly less, since work that has begun takes time to end");
+        }
+    }
+
+    /** The same, knowing how many members there are. */
+    static List<String> advice(RosterConfig config, int members) {
+        var advice = new ArrayList<>(advice(config));
+        advice.addAll(sizing(config.partitions(), members));
+        return List.copyOf(advice);
+    }
+
+    /** Returns what is to say of so many partitions for so many members. */
+    static List<String> sizing(int partitions, int members) {
+        if (members > partitions) {
+            return List.of(members + " members share " + partitions + " partition(s): " + (members - partitions)
+                    + " of them will lead nothing; have at least as many partitions as members");
+        }
+        if (members > 0 && partitions % members != 0 && partitions / members < FEW_PARTITIONS) {
+            return List.of(members + " members share " + partitions
+                    + " partitions: some lead up to twice as much as others; have several partitions for each member");
+        }
+        return List.of();
+    }
+}

@@ -1,0 +1,194 @@
+package dev.bellwether.kafka;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads one partition from its beginning and for ever, on a thread of its own. Thread-safe. */
+final class LogTail implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(LogTail.class);
+    private static final Duration PAUSE = Duration.ofMillis(200);
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    /** What becomes of what is read. Called on the tail's thread, in the order of the log; must not block. */
+    interface Follower {
+        /** A client has been made, and is to be read from. */
+        default void connected(Consumer<byte[], byte[]> reading, TopicPartition partition) {}
+
+        /** Records came in one piece; none if it was woken, or has waited long enough. */
+        void read(List<ConsumerRecord<byte[], byte[]>> records);
+
+        /** All before this offset has been read. */
+        void reached(long offset);
+
+        /** Our place in the log is gone; what is read next begins at this offset. */
+        void beganAnew(long offset);
+
+        /** We may not read. It is tried again all the same. */
+        void failed(ApiException error);
+
+        /** Returns how long to wait for records. */
+        Duration patience();
+    }
+
+    private final TopicPartition partition;
+    private final Supplier<? extends Consumer<byte[], byte[]>> connector;
+    private final Follower follower;
+    private final Thread thread;
+    private final AtomicBoolean again = new AtomicBoolean();
+    private volatile @Nullable Consumer<byte[], byte[]> consumer;
+    private volatile boolean closed;
+    private final AtomicInteger timesAnew = new AtomicInteger();
+    private long next = -1; // confined to the thread; negative: from the beginning
+
+    LogTail(TopicPartition partition, Supplier<? extends Consumer<byte[], byte[]>> connector, Follower follower) {
+        this.partition = partition;
+        this.connector = connector;
+        this.follower = follower;
+        thread = new Thread(this::run, "bellwether-kafka-journal-" + partition.topic());
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Lets the follower look around, though there may be nothing to read. */
+    void wake() {
+        var reading = consumer;
+        if (reading != null) {
+            reading.wakeup();
+        }
+    }
+
+    /** Reads everything once more: the topic is another one of the same name. */
+    void beginAnew() {
+        again.set(true);
+        wake();
+    }
+
+    /** Returns how often the log has begun anew, as far as was noticed here. */
+    int timesAnew() {
+        return timesAnew.get();
+    }
+
+    /** Ends in its own time. */
+    @Override
+    public void close() {
+        closed = true;
+        wake();
+    }
+
+    void awaitEnd(Duration patience) {
+        try {
+            thread.join(patience.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    // ---------------------------------------------------------------- on our thread
+
+    private void run() {
+        while (!closed) {
+            try {
+                follow(connector.get());
+            } catch (AuthorizationException | AuthenticationException e) {
+                follower.failed(e);
+                pause();
+            } catch (KafkaException | IllegalStateException e) {
+                if (!closed) {
+                    log.warn("reading {} failed; trying again", partition, e);
+                    pause();
+                }
+            }
+        }
+    }
+
+    // KafkaConsumer.close(CloseOptions) is younger than the oldest client we run with
+    @SuppressWarnings("deprecation")
+    private void follow(Consumer<byte[], byte[]> reading) {
+        try {
+            consumer = reading;
+            reading.assign(List.of(partition));
+            if (next < 0) {
+                reading.seekToBeginning(List.of(partition));
+            } else {
+                reading.seek(partition, next);
+            }
+            follower.connected(reading, partition);
+            while (!closed) {
+                readOn(reading);
+            }
+        } finally {
+            consumer = null;
+            reading.close(Duration.ZERO); // it is in no group, and else would wait for the fetch that is under way
+        }
+    }
+
+    private void readOn(Consumer<byte[], byte[]> reading) {
+        try {
+            if (again.getAndSet(false)) {
+                log.warn("{} begins anew: it was deleted and created again", partition);
+                beginAnewAt(reading, beginning(reading));
+            }
+            var records = reading.poll(follower.patience()).records(partition);
+            follower.read(records);
+            // compaction leaves gaps, so that the position may be beyond the last record that was seen
+            next = records.isEmpty()
+                    ? Math.max(next, reading.position(partition, PATIENCE))
+                    : records.get(records.size() - 1).offset() + 1;
+            follower.reached(next);
+        } catch (WakeupException e) {
+            // to look around, or to see that we are closed
+        } catch (OffsetOutOfRangeException e) {
+            outOfRange(reading);
+        }
+    }
+
+    /** Our place in the log is gone: retention has passed us, or the topic was created anew. */
+    private void outOfRange(Consumer<byte[], byte[]> reading) {
+        var beginning = beginning(reading);
+        if (beginning > next) {
+            log.warn("the topic forgot {} before they were read: going on at {}", partition, beginning);
+        } else {
+            log.warn("{} begins anew: it was deleted and created again, or has lost what it had", partition);
+        }
+        beginAnewAt(reading, beginning);
+    }
+
+    private long beginning(Consumer<byte[], byte[]> reading) {
+        return reading.beginningOffsets(List.of(partition), PATIENCE).getOrDefault(partition, 0L);
+    }
+
+    private void beginAnewAt(Consumer<byte[], byte[]> reading, long beginning) {
+        timesAnew.incrementAndGet();
+        follower.beganAnew(beginning);
+        next = beginning;
+        reading.seek(partition, beginning);
+    }
+
+    private void pause() {
+        try {
+            TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            closed = true;
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.RosterState;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.GroupListing;
+import org.apache.kafka.clients.admin.ListGroupsOptions;
+import org.apache.kafka.clients.admin.MemberDescription;
+import org.apache.kafka.common.TopicPartition;
+
+/** The groups of rosters, as the brokers know them. */
+final class RosterGroups {
+    private static final String ROSTER = "roster.";
+    private static final Pattern CLIENT = Pattern.compile("bellwether-member-[0-9a-f-]{36}-(.*)", Pattern.DOTALL);
+
+    private RosterGroups() {}
+
+    /** Returns what the ids of the groups of a roster begin with. */
+    static String prefix(Settings settings, String roster) {
+        return settings.group(ROSTER + roster + '.');
+    }
+
+    /** Returns the id of a member's client, from which others can tell its name. */
+    static String clientId(String instance, String member) {
+        return "bellwether-member-" + instance + '-' + member;
+    }
+
+    /** Reads who has what. */
+    static CompletionStage<Optional<RosterState>> read(Settings settings, Admin admin, String roster) {
+        var topic = RosterTopic.name(settings, roster);
+        return RosterTopic.look(admin, topic)
+                .thenCompose(found -> groups(admin, prefix(settings, roster))
+                        .thenApply(groups -> found.map(description ->
+                                state(roster, description.partitions().size(), topic, groups))));
+    }
+
+    private static CompletionStage<Map<String, ConsumerGroupDescription>> groups(Admin admin, String prefix) {
+        return admin.listGroups(ListGroupsOptions.forConsumerGroups())
+                .all()
+                .toCompletionStage()
+                .thenCompose(all -> {
+                    var ids = all.stream()
+                            .map(GroupListing::groupId)
+                            .filter(id -> id.startsWith(prefix))
+                            .toList();
+                    return admin.describeConsumerGroups(ids).all().toCompletionStage();
+                })
+                .thenApply(found -> {
+                    var byName = new HashMap<String, ConsumerGroupDescription>();
+                    found.forEach((id, description) -> byName.put(id.substring(prefix.length()), description));
+                    return byName;
+                });
+    }
+
+    private static RosterState state(
+            String roster, int partitions, String topic, Map<String, ConsumerGroupDescription> groups) {
+        return new RosterState(
+                roster,
+                partitions,
+                groups.entrySet().stream()
+                        .filter(group -> !group.getKey().contains(".")) // else it is of a roster with a longer name
+                        .map(group -> new RosterState.Group(
+                                group.getKey(), members(topic, group.getValue().members())))
+                        .filter(group -> !group.members().isEmpty())
+                        .sorted(Comparator.comparing(RosterState.Group::group))
+                        .toList());
+    }
+
+    private static List<RosterState.Member> members(String topic, Collection<MemberDescription> members) {
+        return members.stream()
+                .map(member -> new RosterState.Member(
+                        name(member.clientId()),
+                        member.host().replaceFirst("^/", ""),
+                        member.assignment().topicPartitions().stream()
+                                .filter(each -> each.topic().equals(topic))
+                                .map(TopicPartition::partition)
+                                .toList()))
+                .sorted(Comparator.comparing(RosterState.Member::member))
+                .toList();
+    }
+
+    private static String name(String clientId) {
+        var ours = CLIENT.matcher(clientId);
+        return ours.matches() ? ours.group(1) : clientId;
+    }
+}

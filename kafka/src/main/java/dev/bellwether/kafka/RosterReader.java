@@ -1,0 +1,66 @@
+package dev.bellwether.kafka;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.GroupObserver;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ApiException;
+
+/** Hands the journal of a roster, partition 0 of its topic, to a member, and says when all has been read that it held at first. */
+final class RosterReader implements LogTail.Follower {
+    private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
+    private static final Duration SHORT_POLL = Duration.ofMillis(200);
+
+    private final GroupObserver observer;
+    private final Function<ApiException, ElectionException> refusal;
+    private final Runnable onCaughtUp;
+
+    // confined to the tail's thread
+    private long end;
+    private boolean caughtUp;
+
+    RosterReader(GroupObserver observer, Function<ApiException, ElectionException> refusal, Runnable onCaughtUp) {
+        this.observer = observer;
+        this.refusal = refusal;
+        this.onCaughtUp = onCaughtUp;
+    }
+
+    @Override
+    public void connected(Consumer<byte[], byte[]> reading, TopicPartition partition) {
+        end = reading.endOffsets(List.of(partition)).getOrDefault(partition, 0L);
+    }
+
+    @Override
+    public void read(List<ConsumerRecord<byte[], byte[]>> records) {
+        records.forEach(each ->
+                observer.read(0, each.offset(), each.timestamp(), each.value() == null ? new byte[0] : each.value()));
+    }
+
+    @Override
+    public void reached(long offset) {
+        if (!caughtUp && offset >= end) {
+            caughtUp = true;
+            onCaughtUp.run();
+        }
+    }
+
+    @Override
+    public void beganAnew(long offset) {
+        observer.beganAnew();
+        end = offset;
+    }
+
+    @Override
+    public void failed(ApiException error) {
+        observer.failed(refusal.apply(error));
+    }
+
+    @Override
+    public Duration patience() {
+        return caughtUp ? LONGEST_POLL : SHORT_POLL;
+    }
+}
