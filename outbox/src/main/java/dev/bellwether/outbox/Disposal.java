@@ -23,7 +23,6 @@ final class Disposal implements Runnable {
     private final Connection connection;
     private final BlockingQueue<Work> queue = new LinkedBlockingQueue<>();
     private volatile boolean finishing;
-    private volatile boolean dead;
 
     /** Rows to delete, or one to park for a reason. */
     private record Work(List<Row> rows, @Nullable String reason) {}
@@ -44,10 +43,6 @@ final class Disposal implements Runnable {
     /** Ends the thread when all is done that was asked for. */
     void finish() {
         finishing = true;
-    }
-
-    boolean isDead() {
-        return dead;
     }
 
     @Override
@@ -71,8 +66,6 @@ final class Disposal implements Runnable {
             Thread.currentThread().interrupt();
         } catch (SQLException | DeposedException | RuntimeException e) {
             session.fail(e);
-        } finally {
-            dead = true;
         }
     }
 

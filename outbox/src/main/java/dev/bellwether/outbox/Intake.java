@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
@@ -29,13 +30,14 @@ final class Intake {
     private final Connection connection;
     private final Predicate<Row> held;
     private final Meter meter;
+    private final LongSupplier nanoTime;
     private final LongSet known = new LongSet();
     private final Gaps gaps = new Gaps();
     private final ConcurrentLinkedQueue<long[]> disposed = new ConcurrentLinkedQueue<>();
     private long cursor;
     private long averageBytes = 256;
-    private long holdersDue = System.nanoTime();
-    private long sweepDue = System.nanoTime();
+    private long holdersDue;
+    private long sweepDue;
 
     /** Rows to send, and whether there may be more at once. */
     record Batch(List<Row> rows, long weight, boolean more) {}
@@ -52,7 +54,8 @@ final class Intake {
             Connection connection,
             long low,
             Predicate<Row> held,
-            Meter meter) {
+            Meter meter,
+            LongSupplier nanoTime) {
         this.store = store;
         this.config = config;
         this.shard = shard;
@@ -60,6 +63,9 @@ final class Intake {
         this.cursor = low;
         this.held = held;
         this.meter = meter;
+        this.nanoTime = nanoTime;
+        this.holdersDue = nanoTime.getAsLong();
+        this.sweepDue = holdersDue;
     }
 
     /** These rows are gone, and that is committed. From any thread. */
@@ -75,15 +81,15 @@ final class Intake {
     /** Returns what is there now, at most so much. */
     Batch next(int room, long byteRoom) throws SQLException {
         forgetDisposed();
-        var now = System.nanoTime();
+        var now = nanoTime.getAsLong();
         if (!gaps.isEmpty() && now - holdersDue >= 0) {
             var holders = store.holders(connection);
             gaps.holders(holders.names(), holders.prepared());
-            holdersDue = now + Math.max(HOLDERS_NANOS, 20 * (System.nanoTime() - now));
+            holdersDue = now + Math.max(HOLDERS_NANOS, 20 * (nanoTime.getAsLong() - now));
         }
         if (now - sweepDue >= 0) {
             sweep();
-            sweepDue = now + Math.max(config.sweepInterval().toNanos(), 20 * (System.nanoTime() - now));
+            sweepDue = now + Math.max(config.sweepInterval().toNanos(), 20 * (nanoTime.getAsLong() - now));
             forgetDisposed();
         }
         var most = Math.max(1024, Math.min(byteRoom, config.maxInFlightBytes() / 4));

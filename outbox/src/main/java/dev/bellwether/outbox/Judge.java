@@ -115,6 +115,9 @@ final class Judge {
                     badTopics.put(row.topic(), fault.get());
                     yield true;
                 }
+                if (row.partition() < 0) {
+                    yield false;
+                }
                 fault = topics.fault(row.topic(), row.partition());
                 yield fault.isPresent() && condemn(row, fault.get());
             }

@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.outbox.OutboxAdmin.Finding;
 import dev.bellwether.outbox.OutboxAdmin.Severity;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,8 @@ final class KafkaDoctor {
 
     List<Finding> examine(List<String> topics) {
         var findings = new ArrayList<Finding>();
-        try (var admin = Admin.create(properties)) {
+        var admin = Admin.create(properties);
+        try {
             transactions(admin, findings);
             for (var topic : topics) {
                 topic(admin, topic, findings);
@@ -34,6 +36,8 @@ final class KafkaDoctor {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
             findings.add(new Finding(Severity.ERROR, "the brokers do not answer: " + e.getMessage(), "see to them"));
+        } finally {
+            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
         }
         return findings;
     }

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -9,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
@@ -39,8 +41,12 @@ final class KafkaTopics implements Judge.Topics {
 
     @Override
     public Optional<String> fault(String topic, int partition) {
-        try (var admin = Admin.create(properties)) {
-            var answer = admin.describeTopics(List.of(topic)).topicNameValues().get(topic);
+        var admin = Admin.create(properties);
+        try {
+            var answer = admin.describeTopics(
+                            List.of(topic), new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000))
+                    .topicNameValues()
+                    .get(topic);
             if (answer == null) {
                 return Optional.empty();
             }
@@ -61,6 +67,8 @@ final class KafkaTopics implements Judge.Topics {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return Optional.empty();
+        } finally {
+            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
         }
     }
 }

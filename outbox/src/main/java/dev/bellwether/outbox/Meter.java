@@ -16,13 +16,25 @@ final class Meter {
     final AtomicLong longestNanos = new AtomicLong();
     final AtomicLong lagMillis = new AtomicLong();
     volatile boolean leading;
-    volatile double rate;
+    private volatile double rate;
+    private long readAt = System.nanoTime();
+    private long readPublished;
 
     void transaction(int records, long nanos) {
         published.addAndGet(records);
         transactions.incrementAndGet();
         lastNanos.set(nanos);
         longestNanos.accumulateAndGet(nanos, Math::max);
+    }
+
+    /** Works out the rate, and returns whether records flowed since the last time. */
+    synchronized boolean read(long now) {
+        var total = published.get();
+        var flowed = total - readPublished;
+        rate = flowed * 1e9 / Math.max(1, now - readAt);
+        readAt = now;
+        readPublished = total;
+        return flowed > 0;
     }
 
     RelayStats stats(InFlight inFlight) {

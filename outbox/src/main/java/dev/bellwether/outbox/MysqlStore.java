@@ -77,11 +77,6 @@ final class MysqlStore extends Store {
     }
 
     @Override
-    List<String> migration(Connection connection) {
-        return sideDdl();
-    }
-
-    @Override
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
         // so that the delete locks the row with the epoch, which it would only read otherwise

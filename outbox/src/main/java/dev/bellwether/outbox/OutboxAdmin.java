@@ -179,7 +179,8 @@ public final class OutboxAdmin {
 
     /** No producer of a relay that knows the old division writes any more, when the new one holds. */
     private static void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
-        try (var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)))) {
+        var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)));
+        try {
             admin.fenceProducers(
                             IntStream.range(0, shards).mapToObj(config::seat).toList())
                     .all()
@@ -189,6 +190,8 @@ public final class OutboxAdmin {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while fencing", e);
+        } finally {
+            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
         }
     }
 

@@ -14,9 +14,11 @@ import java.util.function.Function;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Publishes the rows of an outbox to Kafka, in order, and deletes them: in each shard while it leads, standing by while another does.
+ * Relays of several shards share them: one that leads two more than another gives one up, once in a lease.
  *
  * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others; three threads likewise.
  * It recovers by itself from any outage of the database and of the brokers, and begins again behind new fences with the first row that
@@ -29,6 +31,7 @@ public final class OutboxRelay implements AutoCloseable {
     private final boolean ours;
     private final List<Shard> shards = new ArrayList<>();
     private final List<Candidacy> candidacies = new ArrayList<>();
+    private @Nullable Balancer balancer;
 
     private OutboxRelay(Elections elections, boolean ours) {
         this.elections = elections;
@@ -58,8 +61,12 @@ public final class OutboxRelay implements AutoCloseable {
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
         var relay = new OutboxRelay(elections, ours);
         try {
+            var name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
             for (var number = 0; number < config.shards(); number++) {
-                relay.stand(number, config, database, producers);
+                relay.stand(number, name, config, database, producers);
+            }
+            if (config.shards() > 1) {
+                relay.balancer = new Balancer(elections, config, name).start();
             }
             return relay;
         } catch (RuntimeException e) {
@@ -70,10 +77,10 @@ public final class OutboxRelay implements AutoCloseable {
 
     private void stand(
             int number,
+            String candidate,
             RelayConfig config,
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
-        var candidate = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
         var judge = new Judge(new KafkaTopics(config.producer()));
         var shard = new Shard(number, config, database, producers, judge, candidate);
         var settings = CandidacyConfig.builder()
@@ -108,6 +115,9 @@ public final class OutboxRelay implements AutoCloseable {
      */
     @Override
     public void close() {
+        if (balancer != null) {
+            balancer.end();
+        }
         shards.forEach(Shard::stop);
         candidacies.forEach(Candidacy::resign);
         candidacies.forEach(Candidacy::close);

@@ -19,7 +19,7 @@ public final class OutboxSchema {
     /** Makes what is missing of the tables, and returns the statements that did. */
     public static String migrate(Connection connection, OutboxTable table) throws SQLException {
         var store = Store.of(connection, table);
-        var statements = store.migration(connection);
+        var statements = missing(connection, store);
         execute(connection, statements);
         return text(statements);
     }
@@ -42,12 +42,16 @@ public final class OutboxSchema {
     }
 
     static void create(Connection connection, Store store) throws SQLException {
-        if (exists(connection, store.table.name())
-                && exists(connection, store.table.relay())
-                && exists(connection, store.table.parked())) {
-            return;
+        execute(connection, missing(connection, store));
+    }
+
+    private static List<String> missing(Connection connection, Store store) throws SQLException {
+        if (!exists(connection, store.table.name())) {
+            return store.ddl();
         }
-        execute(connection, exists(connection, store.table.name()) ? store.sideDdl() : store.ddl());
+        return exists(connection, store.table.relay()) && exists(connection, store.table.parked())
+                ? List.of()
+                : store.sideDdl();
     }
 
     private static void execute(Connection connection, List<String> statements) throws SQLException {

@@ -131,11 +131,6 @@ final class PostgresStore extends Store {
     }
 
     @Override
-    List<String> migration(Connection connection) throws SQLException {
-        return sideDdl();
-    }
-
-    @Override
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
         try (var statement = connection.createStatement()) {

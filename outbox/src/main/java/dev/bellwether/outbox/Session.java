@@ -52,7 +52,14 @@ final class Session {
         var config = shard.config();
         inFlight = new InFlight(config.maxInFlightRecords(), config.maxInFlightBytes());
         intake = new Intake(
-                shard.store(), config, shard.number(), reading, tenancy.low(), shard.judge()::holds, shard.meter());
+                shard.store(),
+                config,
+                shard.number(),
+                reading,
+                tenancy.low(),
+                shard.judge()::holds,
+                shard.meter(),
+                System::nanoTime);
         disposal = new Disposal(this, deleting);
         batches = new ArrayBlockingQueue<>(config.readAhead());
         reader = thread(this::read, "reader");

@@ -185,7 +185,9 @@ final class Shard {
     }
 
     private void read() {
-        emit(new RelayEvent.MeterRead(number, stats()));
+        if (meter.read(System.nanoTime())) {
+            emit(new RelayEvent.MeterRead(number, stats()));
+        }
     }
 
     private void failed(Exception e, Mandate mandate) {

@@ -53,9 +53,6 @@ abstract class Store {
     /** Returns the statements that make the two tables beside one that is there. */
     abstract List<String> sideDdl();
 
-    /** Returns the statements that make an older schema into this one. */
-    abstract List<String> migration(Connection connection) throws SQLException;
-
     /** Makes a connection fit for reading or deleting. */
     abstract void prepare(Connection connection, boolean deletes) throws SQLException;
 

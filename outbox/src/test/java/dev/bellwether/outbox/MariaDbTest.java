@@ -52,6 +52,24 @@ class MariaDbTest {
     }
 
     @Test
+    void shardsShareTheKeysAndKeepTheirOrder() throws Exception {
+        try (var stage = new RelayStage(
+                        Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(true)) {
+            var relay = stage.relay(more -> more.shards(3));
+            var written = new Writers(stage.database, stage.table, stage.topic, 20).write(4, 300, 9);
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(written));
+            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.ledger().repeats()).isZero();
+            assertThat(relay.stats()).allMatch(stats -> stats.published() > 0);
+        }
+    }
+
+    @Test
     void formerLeaderDeletesNothingAndThePresentOneWaitsForNobody() throws Exception {
         try (var stage = new RelayStage(
                         Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);

@@ -31,20 +31,21 @@ class PoisonTest {
             var written = new HashMap<String, Integer>();
             var poison = new ArrayList<Message>();
             var messages = new ArrayList<Message>();
-            // one poison in each group of five, at each place of it
-            for (var group = 0; group < 5; group++) {
-                for (var place = 0; place < 5; place++) {
+            // one poison in each transaction of six, at each position of it
+            for (var group = 0; group < 6; group++) {
+                for (var place = 0; place < 6; place++) {
                     if (place == group) {
                         var bad = Message.of(small, "bad", TOO_LARGE);
                         poison.add(bad);
                         messages.add(bad);
+                        continue;
                     }
                     var key = "k" + place % KEYS;
                     messages.add(Message.of(small, key, Integer.toString(written.merge(key, 1, Integer::sum) - 1)));
                 }
             }
             stage.stash(messages);
-            stage.relay(more -> more.poison(Poison.PARK));
+            stage.relay(more -> more.poison(Poison.PARK).maxTransactionRecords(6));
             try (var reader = new Reader(stage.bootstrap, false, small)) {
                 stage.awaitEmpty();
                 Eventually.eventually(
@@ -141,6 +142,51 @@ class PoisonTest {
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(Map.of("waits", 5)));
                 assertThat(reader.ledger().faults(Map.of("waits", 5))).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void noRecordOvertakesABlockedOneOfItsKeyWhereverItStands() throws Exception {
+        var random = new Random(17);
+        try (var stage = new RelayStage()) {
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 2, Map.of("max.message.bytes", "3000"));
+            var reached = new HashMap<String, Integer>();
+            var written = new HashMap<String, Integer>();
+            var blocked = new java.util.HashSet<String>();
+            var messages = new ArrayList<Message>();
+            for (var i = 0; i < 120; i++) {
+                var key = "k" + random.nextInt(10);
+                var number = written.merge(key, 1, Integer::sum) - 1;
+                var bad = blocked.size() < 5 && random.nextInt(8) == 0;
+                messages.add(Message.of(small, key, number + " " + (bad ? TOO_LARGE : "")));
+                if (bad) {
+                    blocked.add(key);
+                } else if (!blocked.contains(key)) {
+                    reached.put(key, number + 1);
+                }
+            }
+            stage.stash(messages);
+            stage.relay(more -> more.maxTransactionRecords(7).haltRetry(Duration.ofMillis(500)));
+            try (var reader = new Reader(stage.bootstrap, false, small)) {
+                var left = written.values().stream().mapToInt(n -> n).sum()
+                        - reached.values().stream().mapToInt(n -> n).sum();
+                Eventually.eventually(
+                        "those that may flow have flown", RelayStage.PATIENCE, () -> stage.left() == left);
+                stage.await(RelayEvent.KeyBlocked.class);
+                Eventually.eventually(
+                        "they are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(reached));
+                assertThat(reader.ledger().faults(reached)).isEmpty();
+                allowLarge(stage.bootstrap, small);
+                stage.awaitEmpty(); // the blocked ones are tried again by themselves
+                Eventually.eventually(
+                        "all are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(written));
+                assertThat(reader.ledger().faults(written)).isEmpty();
             }
         }
     }

@@ -7,13 +7,18 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Relays in processes of their own, elected on the brokers, that die or freeze in the midst of it. */
+/** Relays in processes of their own, elected on three brokers, that die or freeze in the midst of it. */
 class ProcessFaultsTest {
     private static final List<List<String>> PHASES = List.of(
-            List.of("after", "initTransactions", "1"), // fenced, nothing read
+            List.of("before", "initTransactions", "1"), // leads, no fence
+            List.of("after", "initTransactions", "1"), // fenced in Kafka, not in the database
+            List.of("after", "acquire", "1"), // the fence in the database is not yet committed
+            List.of("after", "read", "1"), // read, nothing sent
             List.of("before", "send", "75"), // in the midst of the second transaction
             List.of("before", "commitTransaction", "2"), // all sent, nothing committed
-            List.of("after", "commitTransaction", "2")); // committed, not deleted
+            List.of("after", "commitTransaction", "2"), // committed, not deleted
+            List.of("before", "delete", "1"), // about to delete, while the next are sent
+            List.of("after", "delete", "1")); // deleted, while the next are sent
 
     @Test
     void relayKilledInAnyPhaseLosesAndReordersNothing() throws Exception {

@@ -15,17 +15,19 @@ import org.junit.jupiter.api.Test;
 class RecoveryTest {
 
     @Test
-    void failuresOfSendsAndCommitsLoseAndReorderNothing() throws Exception {
+    void twoInAHundredSendsCommitsAndDeletesFailAndNothingIsLostOrReordered() throws Exception {
         var random = new Random(11);
         var fault = new FaultyProducer.Fault() {
             @Override
             public void before(String method) {
-                // the original's tests had two in a hundred of each; a send here is one of many in a transaction
-                if (method.equals("send") && chance(1000)) {
+                if (method.equals("send") && chance(50)) {
                     throw new TimeoutException("planted");
                 }
                 if (method.equals("commitTransaction") && chance(50)) {
                     throw new DisconnectException("planted");
+                }
+                if (method.equals("delete") && chance(50)) {
+                    throw new java.io.UncheckedIOException(new java.io.IOException("planted"));
                 }
             }
 
@@ -33,6 +35,9 @@ class RecoveryTest {
             public void after(String method) {
                 if (method.equals("commitTransaction") && chance(50)) {
                     throw new TimeoutException("planted, though it went through");
+                }
+                if (method.equals("delete") && chance(50)) {
+                    throw new java.io.UncheckedIOException(new java.io.IOException("planted, though it went through"));
                 }
             }
 
@@ -43,8 +48,11 @@ class RecoveryTest {
         try (var stage = new RelayStage();
                 var committed = stage.reader(true);
                 var uncommitted = stage.reader(false)) {
-            stage.relay(more -> more.maxTransactionRecords(50), properties -> FaultyProducer.of(properties, fault));
-            var written = new Writers(stage.database, stage.table, stage.topic, 10).write(4, 1_500, 3);
+            stage.relay(
+                    more -> more.maxTransactionRecords(10),
+                    FaultyDatabase.of(stage.database, fault),
+                    properties -> FaultyProducer.of(properties, fault));
+            var written = new Writers(stage.database, stage.table, stage.topic, 10).write(4, 500, 3);
             stage.awaitEmpty();
             check(committed, uncommitted, written);
             assertThat(stage.events).anyMatch(RelayEvent.Faulted.class::isInstance);

@@ -1,20 +1,21 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.Elections;
 import dev.bellwether.kafka.KafkaElections;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A relay in a process of its own, with its election on the brokers, which sends itself a signal at a given call of its producer.
- * Ends when its input does.
+ * A relay in a process of its own, with its election on the brokers or anywhere else, which sends itself a signal at a given call of its
+ * producer, or a given statement to its database. Ends when its input does.
  */
 final class RelayMain {
     private RelayMain() {}
 
-    /** Takes the database, the brokers, the name of outbox and table, the signal, "before" or "after", a method, and which call of it. */
+    /** Takes the database, the brokers, the name of outbox and table, the signal, "before" or "after", a call, which one, and a URI of elections. */
     public static void main(String[] args) throws Exception {
-        var database = Servers.dataSource(args[0]);
+        var plain = Servers.dataSource(args[0]);
         var bootstrap = args[1];
         var name = args[2];
         var signal = args[3];
@@ -44,7 +45,7 @@ final class RelayMain {
                 }
             }
 
-            private void at(String called) {
+            private synchronized void at(String called) {
                 if (called.equals(method) && left.decrementAndGet() == 0) {
                     System.out.println(signal);
                     System.out.flush();
@@ -52,7 +53,10 @@ final class RelayMain {
                 }
             }
         };
-        try (var elections = KafkaElections.using(Map.of("bootstrap.servers", bootstrap));
+        var database = FaultyDatabase.of(plain, fault);
+        try (var elections = args.length > 7
+                        ? Elections.connect(args[7])
+                        : KafkaElections.using(Map.of("bootstrap.servers", bootstrap));
                 var relay = OutboxRelay.start(
                         database, config, elections, false, properties -> FaultyProducer.of(properties, fault))) {
             while (System.in.read() >= 0) {

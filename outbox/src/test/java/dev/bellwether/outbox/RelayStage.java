@@ -68,7 +68,14 @@ final class RelayStage implements AutoCloseable {
     OutboxRelay relay(
             UnaryOperator<RelayConfig.Builder> more,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
-        var relay = OutboxRelay.start(database, config(more), elections, false, producers);
+        return relay(more, database, producers);
+    }
+
+    OutboxRelay relay(
+            UnaryOperator<RelayConfig.Builder> more,
+            DataSource through,
+            Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
+        var relay = OutboxRelay.start(through, config(more), elections, false, producers);
         relays.add(relay);
         return relay;
     }

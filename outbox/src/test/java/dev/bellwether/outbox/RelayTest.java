@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class RelayTest {
@@ -93,6 +94,43 @@ class RelayTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
             assertThat(reader.ledger().faults(written)).isEmpty();
+        }
+    }
+
+    @Test
+    void handOverInTheMidstOfItRepeatsNothing() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(false)) {
+            // a twentieth of the lease is what draining may take
+            var relay = stage.relay(more -> more.candidate("relay-0").lease(Duration.ofMinutes(10)));
+            var writers = new Writers(stage.database, stage.table, stage.topic, 10).pausing(5);
+            var writing = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return writers.write(3, Integer.MAX_VALUE, 8);
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            for (var next = 1; next <= 4; next++) {
+                var soFar = reader.poll().ledger().records();
+                Eventually.eventually(
+                        "some are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().records() > soFar + 100);
+                var name = "relay-" + next;
+                var successor = stage.relay(more -> more.candidate(name).lease(Duration.ofMinutes(10)));
+                relay.close();
+                relay = successor;
+            }
+            writers.stop();
+            var written = writing.join();
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(written));
+            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.ledger().repeats()).isZero();
         }
     }
 

@@ -16,7 +16,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.jspecify.annotations.Nullable;
 
-/** The broker and names that tests share. */
+/** The brokers and names that tests share. */
 final class Servers {
     private static final AtomicInteger SERIAL = new AtomicInteger();
     private static @Nullable KafkaBrokers brokers; // ends with this JVM
@@ -25,7 +25,7 @@ final class Servers {
 
     static synchronized KafkaBrokers brokers() {
         if (brokers == null) {
-            brokers = KafkaBrokers.start(1);
+            brokers = KafkaBrokers.start(3, 1, Map.of());
         }
         return brokers;
     }

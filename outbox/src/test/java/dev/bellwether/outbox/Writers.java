@@ -25,6 +25,7 @@ final class Writers {
     private final int keys;
     private final String counters;
     private final AtomicInteger begun = new AtomicInteger();
+    private volatile long pauseMillis;
     private final AtomicBoolean stop = new AtomicBoolean();
 
     Writers(DataSource database, OutboxTable table, String topic, int keys) throws SQLException {
@@ -40,6 +41,12 @@ final class Writers {
                 statement.execute("INSERT INTO " + counters + " VALUES ('k" + key + "', 0)");
             }
         }
+    }
+
+    /** Lets each writer wait so long after each transaction. */
+    Writers pausing(long millis) {
+        pauseMillis = millis;
+        return this;
     }
 
     void stop() {
@@ -74,6 +81,7 @@ final class Writers {
                     connection.setAutoCommit(false);
                 }
                 transaction(connection, random);
+                TimeUnit.MILLISECONDS.sleep(pauseMillis);
             } catch (SQLException e) {
                 connection = null; // the database was killed under us: what is not committed is not counted
                 begun.decrementAndGet();

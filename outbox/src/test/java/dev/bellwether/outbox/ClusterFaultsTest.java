@@ -1,0 +1,209 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Link;
+import dev.bellwether.testkit.kafka.Broker;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+
+/** Three brokers, of which one is always alive and one may not be, while applications write. */
+class ClusterFaultsTest {
+    private static final int ROUNDS = Integer.getInteger("bellwether.rounds", 1);
+    private static final String TRANSACTIONS = "__transaction_state";
+
+    @AfterEach
+    void heal() {
+        Servers.brokers().link(0).heal();
+    }
+
+    /** Somebody who writes until he is told to stop, and what two kinds of readers have read meanwhile. */
+    private static final class Traffic implements AutoCloseable {
+        private final RelayStage stage;
+        private final Reader committed;
+        private final Reader uncommitted;
+        private final Writers writers;
+        private final CompletableFuture<Map<String, Integer>> writing;
+
+        Traffic(RelayStage stage, long seed) throws Exception {
+            this.stage = stage;
+            committed = stage.reader(true);
+            uncommitted = stage.reader(false);
+            writers = new Writers(stage.database, stage.table, stage.topic, 12).pausing(15);
+            writing = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return writers.write(2, Integer.MAX_VALUE, seed);
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+        }
+
+        void awaitMore(int records) {
+            var soFar = committed.poll().ledger().records();
+            Eventually.eventually(
+                    records + " more are read",
+                    RelayStage.PATIENCE,
+                    () -> committed.poll().ledger().records() >= soFar + records);
+        }
+
+        void check() {
+            writers.stop();
+            var written = writing.join();
+            stage.awaitEmpty();
+            for (var reader : List.of(committed, uncommitted)) {
+                Eventually.eventually(
+                        "all is read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(written));
+                assertThat(reader.ledger().faults(written)).isEmpty();
+                assertThat(reader.deduped().faults(written)).isEmpty();
+                assertThat(reader.deduped().repeats()).isZero();
+            }
+        }
+
+        @Override
+        public void close() {
+            writers.stop();
+            committed.close();
+            uncommitted.close();
+        }
+    }
+
+    @Test
+    void deathOfABrokerThatLeadsAPartitionLosesAndReordersNothing() throws Exception {
+        try (var stage = new RelayStage();
+                var traffic = new Traffic(stage, 31)) {
+            stage.relay(more -> more.maxTransactionRecords(100));
+            for (var round = 0; round < ROUNDS; round++) {
+                killed(stage, traffic, leader(stage.topic, round % 3));
+            }
+            traffic.check();
+        }
+    }
+
+    @Test
+    void deathOfTheCoordinatorOfTransactionsLosesAndReordersNothing() throws Exception {
+        try (var stage = new RelayStage();
+                var traffic = new Traffic(stage, 32)) {
+            stage.relay(more -> more.maxTransactionRecords(50));
+            traffic.awaitMore(1);
+            for (var round = 0; round < ROUNDS; round++) {
+                killed(stage, traffic, leader(TRANSACTIONS, 0));
+            }
+            traffic.check();
+        }
+    }
+
+    @Test
+    @EnabledIfSystemProperty(
+            named = "bellwether.rounds",
+            matches = ".+") // it takes a minute to be found out: mvn -Psoak
+    void coordinatorThatIsFrozenWhileItCommitsLosesAndReordersNothing() throws Exception {
+        try (var stage = new RelayStage();
+                var traffic = new Traffic(stage, 33)) {
+            stage.relay(more -> more.maxTransactionRecords(50));
+            for (var round = 0; round < ROUNDS; round++) {
+                traffic.awaitMore(100);
+                var coordinator = leader(TRANSACTIONS, 0);
+                coordinator.pause();
+                try {
+                    // another is made coordinator, and the relay finds it
+                    traffic.awaitMore(100);
+                } finally {
+                    coordinator.resume();
+                }
+                awaitInSync(stage.topic);
+            }
+            traffic.check();
+        }
+    }
+
+    private static void killed(RelayStage stage, Traffic traffic, Broker victim) throws Exception {
+        traffic.awaitMore(100);
+        victim.kill();
+        try {
+            traffic.awaitMore(300);
+        } finally {
+            victim.start();
+        }
+        awaitInSync(stage.topic);
+        awaitInSync(TRANSACTIONS);
+        traffic.awaitMore(100);
+    }
+
+    @Test
+    void deliveriesThatTimeOutAreSentAgainInOrder() throws Exception {
+        var link = Servers.brokers().link(0);
+        try (var stage = new RelayStage();
+                var traffic = new Traffic(stage, 34)) {
+            stage.relay(more -> more.maxTransactionRecords(200)
+                    .producer(Map.of(
+                            "bootstrap.servers", Servers.brokers().bootstrap(0),
+                            "delivery.timeout.ms", 1_500,
+                            "request.timeout.ms", 1_000,
+                            "linger.ms", 0,
+                            "max.block.ms", 3_000)));
+            for (var round = 0; round < ROUNDS; round++) {
+                for (var way : Link.Way.values()) {
+                    traffic.awaitMore(50);
+                    stage.events.clear();
+                    link.cut(way);
+                    Eventually.eventually(
+                            "a time-out with " + way + " cut",
+                            RelayStage.PATIENCE,
+                            () -> stage.events.stream().anyMatch(ClusterFaultsTest::timedOut));
+                    link.heal();
+                }
+            }
+            traffic.awaitMore(50);
+            traffic.check();
+        }
+    }
+
+    private static boolean timedOut(RelayEvent event) {
+        return event instanceof RelayEvent.Faulted faulted
+                && (faulted.cause() instanceof TimeoutException
+                        || (faulted.cause() instanceof LineStoppedException stopped
+                                && stopped.failure() instanceof TimeoutException));
+    }
+
+    private static Broker leader(String topic, int partition) throws Exception {
+        return Servers.brokers()
+                .broker(describe(topic).partitions().get(partition).leader().id());
+    }
+
+    private static void awaitInSync(String topic) {
+        Eventually.eventually(topic + " is in sync", RelayStage.PATIENCE, () -> {
+            try {
+                return describe(topic).partitions().stream()
+                        .allMatch(partition -> partition.isr().size() == 3);
+            } catch (ExecutionException e) {
+                return false; // while brokers come and go
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    private static TopicDescription describe(String topic) throws ExecutionException, InterruptedException {
+        try (var admin = Admin.create(
+                Map.<String, Object>of("bootstrap.servers", Servers.brokers().bootstrap()))) {
+            return admin.describeTopics(List.of(topic))
+                    .allTopicNames()
+                    .get()
+                    .values()
+                    .iterator()
+                    .next();
+        }
+    }
+}
