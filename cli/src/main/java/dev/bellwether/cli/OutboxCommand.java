@@ -102,7 +102,7 @@ final class OutboxCommand implements Runnable {
         var database = at.database(around);
         var state = asked(
                 database, () -> OutboxAdmin.of(database, at.table(database)).state());
-        around.out().print(json ? document(state) + "\n" : table(state));
+        around.out().print(json ? OutboxJson.state(state) + "\n" : table(state));
         return ExitCode.OK;
     }
 
@@ -112,16 +112,21 @@ final class OutboxCommand implements Runnable {
     int doctor(
             @picocli.CommandLine.Mixin At at,
             @Option(names = "--kafka", paramLabel = "HOST:PORT", description = "Look at these brokers, too.") @Nullable
-                    String kafka) {
+                    String kafka,
+            @Option(names = "--json", description = "Print JSON.") boolean json) {
         var database = at.database(around);
         Optional<Map<String, Object>> brokers =
                 Optional.ofNullable(kafka).map(servers -> Map.of("bootstrap.servers", servers));
         var findings = asked(
                 database, () -> OutboxAdmin.of(database, at.table(database)).examine(brokers));
-        for (var finding : findings) {
-            around.out().println(finding.severity() + ": " + finding.what());
-            if (finding.remedy() != null) {
-                around.out().println("    " + finding.remedy());
+        if (json) {
+            around.out().println(OutboxJson.findings(findings));
+        } else {
+            for (var finding : findings) {
+                around.out().println(finding.severity() + ": " + finding.what());
+                if (finding.remedy() != null) {
+                    around.out().println("    " + finding.remedy());
+                }
             }
         }
         return findings.stream().anyMatch(finding -> finding.severity() == OutboxAdmin.Severity.ERROR)
@@ -130,10 +135,15 @@ final class OutboxCommand implements Runnable {
     }
 
     @Command(name = "parked", description = "List the parked records.")
-    int parked(@picocli.CommandLine.Mixin At at) {
+    int parked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json) {
         var database = at.database(around);
-        for (var record : asked(
-                database, () -> OutboxAdmin.of(database, at.table(database)).parked(1_000))) {
+        var records = asked(
+                database, () -> OutboxAdmin.of(database, at.table(database)).parked(1_000));
+        if (json) {
+            around.out().println(OutboxJson.parked(records));
+            return ExitCode.OK;
+        }
+        for (var record : records) {
             around.out()
                     .println(record.id() + "  " + record.parked() + "  " + record.eventId() + "  " + record.topic()
                             + "  " + record.reason());
@@ -192,27 +202,5 @@ final class OutboxCommand implements Runnable {
         }
         Text.columns(rows).forEach(line -> text.append(line).append('\n'));
         return text.toString();
-    }
-
-    private static String document(OutboxAdmin.State state) {
-        return Json.object(json -> {
-            json.writeNumberField("backlog", state.backlog());
-            json.writeBooleanField("exact", state.exact());
-            json.writeNumberField("oldestMillis", state.oldest().toMillis());
-            json.writeNumberField("parked", state.parked());
-            json.writeArrayFieldStart("shards");
-            for (var shard : state.shards()) {
-                json.writeStartObject();
-                json.writeNumberField("shard", shard.shard());
-                json.writeStringField("leader", shard.relay());
-                json.writeNumberField("epoch", shard.epoch());
-                json.writeStringField("since", shard.since().toString());
-                json.writeStringField("seen", shard.seen().toString());
-                json.writeNumberField("rate", shard.ratePerSecond());
-                json.writeNumberField("published", shard.published());
-                json.writeEndObject();
-            }
-            json.writeEndArray();
-        });
     }
 }

@@ -66,6 +66,9 @@ final class PumpCommand implements Callable<Integer> {
     @Option(names = "--blank", description = "Write tombstones.")
     private boolean blank;
 
+    @Option(names = "--json", description = "Print JSON.")
+    private boolean json;
+
     PumpCommand(Surroundings around) {
         this.around = around;
     }
@@ -114,6 +117,16 @@ final class PumpCommand implements Callable<Integer> {
     }
 
     private void report(double seconds, long[] nanos) {
+        if (json) {
+            around.out().println(Json.object(out -> {
+                out.writeNumberField("messages", records);
+                out.writeNumberField("seconds", seconds);
+                out.writeNumberField("transactions", nanos.length);
+                out.writeNumberField("p50Millis", at(nanos, 0.5));
+                out.writeNumberField("p99Millis", at(nanos, 0.99));
+            }));
+            return;
+        }
         around.out()
                 .printf(
                         "%d messages in %.2f s: %.0f/s written; a transaction of %d took %.2f ms (p50), %.2f ms (p99)%n",

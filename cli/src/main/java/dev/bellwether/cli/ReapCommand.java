@@ -50,6 +50,7 @@ final class ReapCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         var reaper = ReaperFile.read(file);
+        log(reaper.level());
         var database = JdbcSource.of(reaper.dataSource());
         var layout = database.use(connection -> OutboxSchema.layout(connection, reaper.table()))
                 .orElse(OutboxTable.Layout.GOHARVEST);
@@ -73,6 +74,12 @@ final class ReapCommand implements Callable<Integer> {
             handedOver.countDown();
         }
         return ExitCode.OK;
+    }
+
+    /** Before the first logger is made. What Kafka's clients say of themselves is left out below a warning. */
+    private static void log(String level) {
+        System.setProperty("org.slf4j.simpleLogger.log.dev.bellwether", level);
+        System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka", level.equals("error") ? "error" : "warn");
     }
 
     private static Elections elections(ReaperFile reaper) {

@@ -13,10 +13,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
+import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.nodes.Tag;
+import org.yaml.snakeyaml.representer.Representer;
+import org.yaml.snakeyaml.resolver.Resolver;
 
 /** A file for goharvest's reaper, with a section of our own: {@code relay}. Unknown keys are refused. */
 final class ReaperFile {
@@ -26,7 +31,20 @@ final class ReaperFile {
             "logging",
             Set.of("level"),
             "relay",
-            Set.of("on", "shards", "poison"),
+            Set.of(
+                    "on",
+                    "shards",
+                    "poison",
+                    "lease",
+                    "maxInFlightBytes",
+                    "readAhead",
+                    "maxBackoff",
+                    "maxPoll",
+                    "haltRetry",
+                    "sweepInterval",
+                    "databaseTimeout",
+                    "createTables",
+                    "eventIdHeader"),
             "harvest",
             Set.of(
                     "baseKafkaConfig",
@@ -58,9 +76,10 @@ final class ReaperFile {
             "minPollInterval", "leadership is polled for by the library",
             "maxPollInterval", "leadership does not hang on polling",
             "drainInterval", "what is in flight is bounded by the lease",
-            "queueTimeout", "nothing is queued per key",
-            "sendConcurrency", "one producer is faster than eight were; set relay.shards for more than one",
-            "sendBuffer", "it had no effect there either");
+            "queueTimeout", "nothing is queued per key; delivery.timeout.ms bounds a send",
+            "sendConcurrency",
+                    "one producer, with up to five requests under way to each broker, takes the place of many; relay.shards gives more",
+            "sendBuffer", "it had no effect there; relay.readAhead has");
 
     private final Map<String, Object> harvest;
     private final Map<String, Object> limits;
@@ -73,11 +92,11 @@ final class ReaperFile {
         harvest = section(root, "harvest");
         limits = section(harvest, "limits");
         relay = section(root, "relay");
-        level = String.valueOf(section(root, "logging").getOrDefault("level", "Debug"));
         checked("harvest", harvest);
         checked("limits", limits);
         checked("relay", relay);
         checked("logging", section(root, "logging"));
+        level = level(String.valueOf(section(root, "logging").getOrDefault("level", "info")));
         MEANINGLESS.forEach((key, why) -> {
             if (limits.containsKey(key)) {
                 warnings.add("harvest.limits." + key + " has lost its meaning: " + why);
@@ -87,12 +106,32 @@ final class ReaperFile {
 
     static ReaperFile read(Path file) {
         try {
-            var loaded = new Yaml(new SafeConstructor(new LoaderOptions())).load(Files.readString(file));
+            var loaded = yaml().load(Files.readString(file));
             return new ReaperFile(map(file.toString(), loaded == null ? Map.of() : loaded));
         } catch (IOException e) {
             throw new UsageException(file + " cannot be read", e);
         } catch (YAMLException e) {
             throw new UsageException(file + " is no YAML: " + e.getMessage(), e);
+        }
+    }
+
+    private static Yaml yaml() {
+        var loading = new LoaderOptions();
+        var dumping = new DumperOptions();
+        return new Yaml(new SafeConstructor(loading), new Representer(dumping), dumping, loading, new PlainTruths());
+    }
+
+    /** True and false are truths, and nothing else: in YAML 1.1 the key {@code on} is one, too. */
+    private static final class PlainTruths extends Resolver {
+        private static final Pattern TRUTHS = Pattern.compile("true|True|TRUE|false|False|FALSE");
+
+        @Override
+        public void addImplicitResolver(Tag tag, Pattern pattern, String first, int limit) {
+            if (tag.equals(Tag.BOOL)) {
+                super.addImplicitResolver(tag, TRUTHS, "tTfF", limit);
+            } else {
+                super.addImplicitResolver(tag, pattern, first, limit);
+            }
         }
     }
 
@@ -126,8 +165,22 @@ final class ReaperFile {
         return warnings;
     }
 
+    /** Returns how much is logged, in the words of our logger. */
     String level() {
         return level;
+    }
+
+    private static String level(String theirs) {
+        return switch (theirs.toLowerCase(Locale.ROOT)) {
+            case "panic", "fatal", "error" -> "error";
+            case "warn", "warning" -> "warn";
+            case "info" -> "info";
+            case "debug" -> "debug";
+            case "trace" -> "trace";
+            default ->
+                throw new UsageException(
+                        "logging.level is " + theirs + ": it must be trace, debug, info, warn, error, fatal or panic");
+        };
     }
 
     String table() {
@@ -159,11 +212,11 @@ final class ReaperFile {
         var builder = RelayConfig.named(String.valueOf(harvest.getOrDefault("leaderGroupID", "reaper")))
                 .producer(kafka());
         Optional.ofNullable(harvest.get("name")).map(String::valueOf).ifPresent(builder::candidate);
-        duration("ioErrorBackoff").ifPresent(builder::backoff);
-        duration("markBackoff").ifPresent(poll -> builder.maxPoll(poll).minPoll(shorter(poll)));
+        limit("ioErrorBackoff").ifPresent(pause -> builder.backoff(pause).maxBackoff(longer(pause)));
+        limit("markBackoff").ifPresent(poll -> builder.maxPoll(poll).minPoll(shorter(poll)));
         // the session was thrice the heartbeat time-out
-        duration("heartbeatTimeout").ifPresent(heartbeat -> builder.lease(heartbeat.multipliedBy(3)));
-        duration("minMetricsInterval").ifPresent(builder::meterInterval);
+        limit("heartbeatTimeout").ifPresent(heartbeat -> builder.lease(heartbeat.multipliedBy(3)));
+        limit("minMetricsInterval").ifPresent(builder::meterInterval);
         number(limits, "maxInFlightRecords").ifPresent(builder::maxInFlightRecords);
         number(limits, "markQueryRecords").ifPresent(builder::maxTransactionRecords);
         number(relay, "shards").ifPresent(builder::shards);
@@ -171,12 +224,35 @@ final class ReaperFile {
                 .map(String::valueOf)
                 .map(ReaperFile::poison)
                 .ifPresent(builder::poison);
+        number(relay, "maxInFlightBytes").ifPresent(builder::maxInFlightBytes);
+        number(relay, "readAhead").ifPresent(builder::readAhead);
+        duration(relay, "relay", "lease").ifPresent(builder::lease);
+        duration(relay, "relay", "maxBackoff").ifPresent(builder::maxBackoff);
+        duration(relay, "relay", "maxPoll")
+                .ifPresent(poll -> builder.maxPoll(poll).minPoll(shorter(poll)));
+        duration(relay, "relay", "haltRetry").ifPresent(builder::haltRetry);
+        duration(relay, "relay", "sweepInterval").ifPresent(builder::sweepInterval);
+        duration(relay, "relay", "databaseTimeout").ifPresent(builder::databaseTimeout);
+        Optional.ofNullable(relay.get("createTables")).map(ReaperFile::truth).ifPresent(builder::createTables);
+        Optional.ofNullable(relay.get("eventIdHeader")).map(String::valueOf).ifPresent(builder::eventIdHeader);
         return builder;
     }
 
     private static Duration shorter(Duration poll) {
         var usual = Duration.ofMillis(2);
         return poll.compareTo(usual) < 0 ? poll : usual;
+    }
+
+    private static Duration longer(Duration pause) {
+        var usual = Duration.ofSeconds(10);
+        return pause.compareTo(usual) > 0 ? pause : usual;
+    }
+
+    private static boolean truth(Object value) {
+        if (value instanceof Boolean truth) {
+            return truth;
+        }
+        throw new UsageException("relay.createTables is " + value + ": it must be true or false");
     }
 
     private static Poison poison(String name) {
@@ -187,15 +263,19 @@ final class ReaperFile {
         }
     }
 
-    private Optional<Duration> duration(String key) {
-        return Optional.ofNullable(limits.get(key)).map(value -> goDuration(key, String.valueOf(value)));
+    private Optional<Duration> limit(String key) {
+        return duration(limits, "harvest.limits", key);
+    }
+
+    private static Optional<Duration> duration(Map<String, Object> section, String name, String key) {
+        return Optional.ofNullable(section.get(key)).map(value -> goDuration(name + "." + key, String.valueOf(value)));
     }
 
     private static Duration goDuration(String key, String text) {
         try {
             return new Durations().convert(text);
         } catch (RuntimeException e) {
-            throw new UsageException("harvest.limits." + key + " is " + text + ": write 10ms, 5s or 1m30s", e);
+            throw new UsageException(key + " is " + text + ": write 10ms, 5s or 1m30s", e);
         }
     }
 

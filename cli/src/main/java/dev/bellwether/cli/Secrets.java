@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Takes secrets out of messages: those of every URI that the command line, or BELLWETHER_ON, may hold, wherever it stands,
+ * Takes secrets out of messages: those of every URI that the command line, BELLWETHER_ON or BELLWETHER_OUTBOX may hold, wherever it stands,
  * since somebody who forgets {@code --on} has typed the password all the same. Immutable.
  */
 final class Secrets {
@@ -24,6 +24,7 @@ final class Secrets {
             }
         }
         add(environment.getOrDefault("BELLWETHER_ON", ""));
+        add(environment.getOrDefault("BELLWETHER_OUTBOX", ""));
     }
 
     /** Returns the message without secrets. */

@@ -43,7 +43,7 @@ class ReaperFileTest {
                 """);
         assertThat(file.dataSource()).isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
         assertThat(file.leaderTopic()).contains("my-app.neli");
-        assertThat(file.level()).isEqualTo("Info");
+        assertThat(file.level()).isEqualTo("info");
         assertThat(file.config().build().name()).isEqualTo("my-app");
         assertThat(file.kafka())
                 .containsEntry("bootstrap.servers", "b1:9092,b2:9092")
@@ -71,6 +71,23 @@ class ReaperFileTest {
         assertThatThrownBy(() ->
                         file("harvest:\n  limits:\n    markBackoff: soon\n").config())
                 .hasMessageContaining("markBackoff is soon");
+    }
+
+    @Test
+    void sectionOfOursIsUnderstoodAndOnIsNoTruth() throws IOException {
+        var file = file("""
+                relay:
+                  on: jdbc:postgresql://db/app
+                  shards: 3
+                  createTables: false
+                  maxInFlightBytes: 100000
+                  lease: 3s
+                """);
+        assertThat(file.on()).contains("jdbc:postgresql://db/app");
+        assertThat(file.config().build()).isNotNull();
+        assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
+                .hasMessageContaining("createTables is yes");
+        assertThatThrownBy(() -> file("relay:\n  shards: many\n").config()).hasMessageContaining("shards is many");
     }
 
     @Test

@@ -1,0 +1,110 @@
+package dev.bellwether.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+
+/** A PostgreSQL and a broker, for the verbs of the outbox. */
+final class OutboxStage implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    private final EmbeddedPostgres postgres;
+    private final KafkaBrokers brokers;
+
+    OutboxStage() throws IOException {
+        // as a server should be: the launcher would switch both off
+        postgres = EmbeddedPostgres.builder()
+                .setServerConfig("fsync", "on")
+                .setServerConfig("synchronous_commit", "on")
+                .start();
+        brokers = KafkaBrokers.start(1);
+    }
+
+    String db() {
+        return "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres?user=postgres";
+    }
+
+    int port() {
+        return postgres.getPort();
+    }
+
+    String bootstrap() {
+        return brokers.bootstrap();
+    }
+
+    void execute(String sql) throws SQLException {
+        try (var connection = DriverManager.getConnection(db());
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    long number(String sql) {
+        try (var connection = DriverManager.getConnection(db());
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            return result.getLong(1);
+        } catch (SQLException e) {
+            throw new IllegalStateException(sql, e);
+        }
+    }
+
+    void awaitEmpty(String table) {
+        Eventually.eventually(table + " is empty", PATIENCE, () -> number("SELECT count(*) FROM " + table) == 0);
+    }
+
+    void topic(String topic, Map<String, String> settings) throws InterruptedException, ExecutionException {
+        try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", bootstrap()))) {
+            admin.createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty()).configs(settings)))
+                    .all()
+                    .get();
+        }
+    }
+
+    /** Returns so many records from the beginning of a topic of one partition, and all that came with them. */
+    List<ConsumerRecord<String, String>> read(String topic, int count) {
+        try (var consumer = new KafkaConsumer<>(
+                Map.<String, Object>of("bootstrap.servers", bootstrap(), "isolation.level", "read_committed"),
+                new StringDeserializer(),
+                new StringDeserializer())) {
+            var partitions = List.of(new TopicPartition(topic, 0));
+            consumer.assign(partitions);
+            consumer.seekToBeginning(partitions);
+            var records = new ArrayList<ConsumerRecord<String, String>>();
+            Eventually.eventually(count + " records of " + topic, PATIENCE, () -> {
+                consumer.poll(Duration.ofMillis(100)).forEach(records::add);
+                return records.size() >= count;
+            });
+            return records;
+        }
+    }
+
+    static String header(ConsumerRecord<String, String> record, String name) {
+        var header = record.headers().lastHeader(name);
+        return header == null ? "" : new String(header.value(), UTF_8);
+    }
+
+    @Override
+    public void close() throws IOException {
+        brokers.close();
+        postgres.close();
+    }
+}
