@@ -1,9 +1,14 @@
 package dev.bellwether.benchmarks.outbox;
 
+import java.sql.SQLException;
+
 /** Somebody who relays. */
 interface Contestant {
     /** Who takes part, by name. */
     String name();
+
+    /** Returns whether he is quick enough for as many rows as we are. */
+    boolean isQuick();
 
     /** Makes an empty table, or empties the one that is there. */
     void reset(Stand stand) throws Exception;
@@ -16,4 +21,15 @@ interface Contestant {
 
     /** Returns how many rows are still to be relayed; zero as soon as there is none. */
     long left(Stand stand) throws Exception;
+
+    /** Returns a way to write one row in a transaction of its own; each thread has one. */
+    Pen pen(Stand stand) throws SQLException;
+
+    /** Writes rows. */
+    interface Pen extends AutoCloseable {
+        void write(String key, String value) throws SQLException;
+
+        @Override
+        void close() throws SQLException;
+    }
 }

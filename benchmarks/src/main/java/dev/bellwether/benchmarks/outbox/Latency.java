@@ -1,16 +1,16 @@
 package dev.bellwether.benchmarks.outbox;
 
-import java.nio.ByteBuffer;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
  * How long it takes from before an insert to when a reader of committed records has the record, at a steady rate of transactions of
@@ -18,45 +18,61 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  */
 public final class Latency {
     private static final int WRITERS = 8;
+    private static final int BYTES = 256;
+    private static final Duration GIVEN_UP = Duration.ofSeconds(30);
 
     private Latency() {}
 
-    /** Takes transactions per second, 1,000 by default; seconds, 30; and the isolation of the reader. */
+    /**
+     * Takes transactions per second, 1,000 by default; seconds, 30; the isolation of the reader, or "held" for committed ones while a
+     * transaction that has written into our table stays open; and who takes part.
+     */
     public static void main(String[] args) throws Exception {
         var rate = args.length > 0 ? Integer.parseInt(args[0]) : 1_000;
         var seconds = args.length > 1 ? Integer.parseInt(args[1]) : 30;
-        var isolation = args.length > 2 ? args[2] : "read_committed";
-        var contestant = new Ours();
+        var mode = args.length > 2 ? args[2] : "read_committed";
+        var isolation = mode.equals("held") ? "read_committed" : mode;
         try (var stand = Stand.start()) {
-            contestant.reset(stand);
-            try (var relay = contestant.start(stand)) {
-                measure(stand, rate, Math.min(10, seconds), isolation);
-                var nanos = measure(stand, rate, seconds, isolation);
-                Arrays.sort(nanos);
-                System.out.printf(
-                        "%s, %,d tx/s for %d s, %s: p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, max %.1f ms%s%n",
-                        contestant.name(),
-                        rate,
-                        seconds,
-                        isolation,
-                        at(nanos, 0.5),
-                        at(nanos, 0.95),
-                        at(nanos, 0.99),
-                        at(nanos, 1),
-                        relay == null ? "?" : "");
+            for (var contestant : Contestants.named(args, 3)) {
+                contestant.reset(stand);
+                try (var held = mode.equals("held") ? Drain.hold(stand) : null;
+                        var relay = contestant.start(stand)) {
+                    Objects.requireNonNull(relay, contestant.name());
+                    measure(stand, contestant, rate, Math.min(10, seconds), isolation);
+                    report(contestant, rate, seconds, mode, measure(stand, contestant, rate, seconds, isolation));
+                    if (held != null) {
+                        held.rollback();
+                    }
+                }
             }
         }
+    }
+
+    private static void report(Contestant contestant, int rate, int seconds, String mode, long[] nanos) {
+        var came = Arrays.stream(nanos).filter(n -> n != 0).sorted().toArray();
+        if (came.length < nanos.length) {
+            System.out.printf(
+                    "%-24s cannot keep up with %,d tx/s: %,d of %,d had come %d s after the last was due%n",
+                    contestant.name(), rate, came.length, nanos.length, GIVEN_UP.toSeconds());
+            return;
+        }
+        System.out.printf(
+                "%-24s %,d tx/s for %d s, %s: p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, max %.1f ms%n",
+                contestant.name(), rate, seconds, mode, at(came, 0.5), at(came, 0.95), at(came, 0.99), at(came, 1));
     }
 
     private static double at(long[] sorted, double share) {
         return sorted[(int) Math.min(sorted.length - 1, sorted.length * share)] / 1e6;
     }
 
-    private static long[] measure(Stand stand, int rate, int seconds, String isolation) throws InterruptedException {
+    private static long[] measure(Stand stand, Contestant contestant, int rate, int seconds, String isolation)
+            throws InterruptedException {
         var total = rate * seconds;
         var nanos = new long[total];
         var ready = new AtomicBoolean();
-        var reader = new Thread(() -> read(stand, nanos, ready, isolation));
+        var over = new AtomicBoolean();
+        var run = Long.toString(System.nanoTime(), 36);
+        var reader = new Thread(() -> read(stand, run, nanos, ready, over, isolation));
         reader.start();
         while (!ready.get()) {
             TimeUnit.MILLISECONDS.sleep(10);
@@ -65,40 +81,40 @@ public final class Latency {
         var writers = new Thread[WRITERS];
         for (var w = 0; w < WRITERS; w++) {
             var first = w;
-            writers[w] = new Thread(() -> write(stand, first, total, began, 1_000_000_000L / rate));
+            writers[w] = new Thread(() -> write(stand, contestant, run, first, total, began, 1_000_000_000L / rate));
             writers[w].start();
         }
         for (var writer : writers) {
             writer.join();
         }
+        reader.join(GIVEN_UP.toMillis());
+        over.set(true);
         reader.join();
         return nanos;
     }
 
-    private static void write(Stand stand, int first, int total, long began, long interval) {
-        try (var connection = stand.connect();
-                var insert = connection.prepareStatement(
-                        "INSERT INTO outbox (topic, record_key, record_value) VALUES ('" + Stand.TOPIC + "', ?, ?)")) {
+    private static void write(
+            Stand stand, Contestant contestant, String run, int first, int total, long began, long interval) {
+        try (var pen = contestant.pen(stand)) {
             for (var i = first; i < total; i += WRITERS) {
                 var due = began + i * interval;
                 while (System.nanoTime() - due < 0) {
                     LockSupport.parkNanos(due - System.nanoTime());
                 }
-                insert.setBytes(1, ("key-" + i % 10_000).getBytes(java.nio.charset.StandardCharsets.UTF_8));
-                insert.setBytes(
-                        2, ByteBuffer.allocate(256).putInt(i).putLong(due).array());
-                insert.executeUpdate();
+                var value = run + ' ' + i + ' ' + due + ' ';
+                pen.write("key-" + i % 10_000, value + "x".repeat(BYTES - value.length()));
             }
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private static void read(Stand stand, long[] nanos, AtomicBoolean ready, String isolation) {
+    private static void read(
+            Stand stand, String run, long[] nanos, AtomicBoolean ready, AtomicBoolean over, String isolation) {
         try (var consumer = new KafkaConsumer<>(
                 Map.<String, Object>of("bootstrap.servers", stand.bootstrap(), "isolation.level", isolation),
-                new ByteArrayDeserializer(),
-                new ByteArrayDeserializer())) {
+                new StringDeserializer(),
+                new StringDeserializer())) {
             var partitions = consumer.partitionsFor(Stand.TOPIC).stream()
                     .map(info -> new TopicPartition(info.topic(), info.partition()))
                     .toList();
@@ -106,11 +122,17 @@ public final class Latency {
             consumer.seekToEnd(partitions);
             partitions.forEach(consumer::position);
             ready.set(true);
-            for (var count = 0; count < nanos.length; ) {
+            for (var count = 0; count < nanos.length && !over.get(); ) {
                 for (var record : consumer.poll(Duration.ofMillis(100))) {
-                    var value = ByteBuffer.wrap(record.value());
-                    nanos[value.getInt()] = System.nanoTime() - value.getLong();
-                    count++;
+                    var parts = record.value().split(" ", 4);
+                    if (!parts[0].equals(run)) {
+                        continue; // of the run before
+                    }
+                    var i = Integer.parseInt(parts[1]);
+                    if (nanos[i] == 0) {
+                        nanos[i] = System.nanoTime() - Long.parseLong(parts[2]);
+                        count++;
+                    }
                 }
             }
         }

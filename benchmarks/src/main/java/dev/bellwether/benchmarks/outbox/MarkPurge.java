@@ -33,6 +33,19 @@ final class MarkPurge implements Contestant {
     }
 
     @Override
+    public boolean isQuick() {
+        return false;
+    }
+
+    @Override
+    public Pen pen(Stand stand) throws SQLException {
+        return new InsertPen(
+                stand,
+                "INSERT INTO harvest (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
+                        + " kafka_header_values) VALUES (now(), '" + Stand.TOPIC + "', ?, ?, '{}', '{}')");
+    }
+
+    @Override
     public void reset(Stand stand) throws SQLException {
         stand.execute("CREATE TABLE IF NOT EXISTS harvest (id bigserial PRIMARY KEY, create_time timestamptz NOT NULL,"
                 + " kafka_topic varchar(249) NOT NULL, kafka_key varchar(100) NOT NULL, kafka_value varchar(10000),"

@@ -18,6 +18,19 @@ final class Ours implements Contestant {
     }
 
     @Override
+    public boolean isQuick() {
+        return true;
+    }
+
+    @Override
+    public Pen pen(Stand stand) throws SQLException {
+        return new InsertPen(
+                stand,
+                "INSERT INTO outbox (topic, record_key, record_value) VALUES ('" + Stand.TOPIC
+                        + "', convert_to(?, 'UTF8'), convert_to(?, 'UTF8'))");
+    }
+
+    @Override
     public void reset(Stand stand) throws SQLException {
         try (var connection = stand.connect();
                 var statement = connection.createStatement()) {
