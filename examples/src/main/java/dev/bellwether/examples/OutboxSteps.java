@@ -5,6 +5,7 @@ import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxTable;
 import dev.bellwether.outbox.RelayConfig;
+import dev.bellwether.sql.SqlElections;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
@@ -23,6 +24,14 @@ final class OutboxSteps {
                 .stash(connection, Message.of("orders", "order-42", "{\"status\":\"paid\"}"));
         connection.commit();
         // end::stash
+    }
+
+    static OutboxRelay leaseRow(DataSource dataSource, RelayConfig config) {
+        // tag::lease-row
+        var elections = SqlElections.using(dataSource);
+        var relay = OutboxRelay.start(dataSource, config, elections);
+        // end::lease-row
+        return relay;
     }
 
     static void relay(DataSource dataSource, CountDownLatch stop) throws InterruptedException {
