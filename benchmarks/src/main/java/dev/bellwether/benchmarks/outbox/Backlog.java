@@ -36,7 +36,7 @@ public final class Backlog {
                     var now = System.nanoTime();
                     System.out.printf(
                             "%,12d rows: %,9.0f records/s, %d MiB of heap in use after a collection%n",
-                            until, rows / TENTHS / ((now - last) / 1e9), inUse());
+                            until, (double) rows / TENTHS / ((now - last) / 1e9), inUse());
                     last = System.nanoTime();
                 }
             }
@@ -50,6 +50,6 @@ public final class Backlog {
 
     private static long inUse() {
         System.gc();
-        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory() >> 20;
+        return (Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory()) >> 20;
     }
 }
