@@ -73,6 +73,7 @@ public final class Main {
                 .addSubcommand(new EndCommand(around))
                 .addSubcommand(new DeleteCommand(around))
                 .addSubcommand(new SchemaCommand(around))
+                .addSubcommand(new DoctorCommand(around))
                 .addSubcommand(new ReapCommand(around))
                 .addSubcommand(outbox(around))
                 .addSubcommand(new ConsoleCommand(around))

@@ -56,9 +56,8 @@ final class RolesCommand implements Callable<Integer> {
         Target.checked(roster);
         RosterState state;
         var backend = target.uri().connect();
-        List<String> warnings;
         try (var elections = target.connect(backend)) {
-            warnings = backend.warnings();
+            target.warn(backend);
             state = elections.rosterState(roster).orElseGet(() -> new RosterState(roster, 0, List.of()));
         }
         if (json) {
@@ -68,8 +67,6 @@ final class RolesCommand implements Callable<Integer> {
         } else {
             page(state);
         }
-        warnings.forEach(
-                warning -> around.err().println("bellwether: warning: " + backend.describe() + ": " + warning));
         return state.groups().stream().anyMatch(group -> group.vacant(state.partitions()) == 0)
                 ? ExitCode.OK
                 : ExitCode.NOBODY_LEADS;

@@ -54,9 +54,7 @@ final class ShowCommand implements Callable<Integer> {
         Election.State state;
         var backend = target.uri().connect();
         try (var elections = target.connect(backend)) {
-            backend.warnings() // first: what they tell may be why there is no answer
-                    .forEach(warning ->
-                            around.err().println("bellwether: warning: " + backend.describe() + ": " + warning));
+            target.warn(backend); // first: what it tells may be why there is no answer
             state = elections.election(election).state();
         }
         if (json) {

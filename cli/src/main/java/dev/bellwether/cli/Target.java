@@ -1,5 +1,6 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -7,6 +8,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Names;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,6 +81,15 @@ final class Target {
     Elections connect(Backend backend) {
         return Elections.over(
                 backend, ElectionsConfig.builder().requestTimeout(timeout).build());
+    }
+
+    /** Tells on standard error what is wrong with the infrastructure. */
+    void warn(Backend backend) {
+        backend.findings(CandidacyConfig.defaults()).stream()
+                .filter(finding -> finding.level() != Finding.Level.OK)
+                .forEach(finding -> around.err()
+                        .println("bellwether: warning: " + backend.describe() + ": " + finding.says() + "; "
+                                + finding.remedy()));
     }
 
     /** Returns an election, having checked its name. */

@@ -1,10 +1,12 @@
 package dev.bellwether.memory;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
@@ -38,6 +40,20 @@ public final class MemoryLeaseStore implements LeaseStore {
     public MemoryLeaseStore(Clock clock) {
         this.clock = clock;
         rosters = new MemoryRosters(new MemoryGroups(clock, true));
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig config) {
+        var lease = new Finding.Term("lease", config.lease());
+        var retry = new Finding.Term("retry", config.retryInterval());
+        return List.of(
+                Finding.atMost("crash", lease, retry),
+                Finding.atMost("freeze", lease, retry),
+                Finding.atMost("hand-over", new Finding.Term("stand-down budget", config.standDownBudget())),
+                Finding.warning(
+                        "durability",
+                        "it lives and ends with one process, and tokens with it",
+                        "use it for tests; for anything else name another backend"));
     }
 
     @Override

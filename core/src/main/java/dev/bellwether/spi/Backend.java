@@ -21,12 +21,13 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
     default void check(String election, CandidacyConfig config) {}
 
     /**
-     * Returns what an operator should mend, a sentence each: what is a danger to elections here, or to their being held at all. It
-     * asks the infrastructure and may wait for it; never call it on the loop. By default there is nothing.
+     * Returns what an operator should know who wants to hold elections here with these settings: what the infrastructure grants, what is a
+     * danger, what voids a promise, and for how long a seat may be vacant. It asks the infrastructure and may wait for it; never
+     * call it on the loop. By default there is nothing.
      *
      * @throws dev.bellwether.UnavailableException if the infrastructure does not answer
      */
-    default List<String> warnings() {
+    default List<Finding> findings(CandidacyConfig config) {
         return List.of();
     }
 

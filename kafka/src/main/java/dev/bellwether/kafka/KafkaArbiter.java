@@ -7,6 +7,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RosterCarrier;
@@ -14,6 +15,7 @@ import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -87,14 +89,16 @@ final class KafkaArbiter implements Arbiter, Book {
     }
 
     @Override
-    public List<String> warnings() {
-        return rosters.warnings();
-    }
-
-    @Override
     public void check(String election, CandidacyConfig config) {
         limits.check(config);
         topic.check(config);
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig config) {
+        var all = new ArrayList<>(Checkup.of(admin, settings, config));
+        all.addAll(rosters.findings());
+        return all;
     }
 
     @Override

@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterState;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.Loop;
@@ -79,15 +80,17 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     /** Returns what an operator should mend in the rosters that there are, as far as we may look. */
-    List<String> warnings() {
+    List<Finding> findings() {
         var prefix = RosterTopic.name(settings, "");
-        var warnings = new ArrayList<String>();
+        var findings = new ArrayList<Finding>();
         try {
             for (var topic : new TreeSet<>(await(admin.listTopics().names().toCompletionStage()))) {
                 if (topic.startsWith(prefix)) {
                     var state = await(RosterGroups.read(settings, admin, topic.substring(prefix.length())));
-                    state.ifPresent(found -> warnings.addAll(found.advice()));
-                    warnings.addAll(RosterTopic.warnings(admin, topic, PATIENCE));
+                    state.ifPresent(found -> found.advice()
+                            .forEach(advice -> findings.add(Finding.warning(
+                                    "rosters", advice, "see what docs/rosters.md says on groups and sizes"))));
+                    findings.addAll(RosterTopic.findings(admin, topic, PATIENCE));
                 }
             }
         } catch (ExecutionException e) {
@@ -101,7 +104,7 @@ final class KafkaRosters implements RosterCarrier {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while looking at rosters", e);
         }
-        return warnings;
+        return findings;
     }
 
     private static <T> T await(CompletionStage<T> stage)

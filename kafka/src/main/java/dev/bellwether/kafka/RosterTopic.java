@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Finding;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -166,7 +167,7 @@ final class RosterTopic {
     }
 
     /** Returns what an operator should mend in a roster's topic. */
-    static List<String> warnings(Admin admin, String name, Duration patience)
+    static List<Finding> findings(Admin admin, String name, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
         var brokers = await(admin.describeCluster().nodes(), patience).size();
         var described = await(admin.describeTopics(List.of(name)).allTopicNames(), patience);
@@ -178,19 +179,23 @@ final class RosterTopic {
         var config = Objects.requireNonNull(
                 await(admin.describeConfigs(List.of(resource)).all(), patience).get(resource));
         var inSync = config.get("min.insync.replicas");
-        var warnings = new ArrayList<String>();
+        var findings = new ArrayList<Finding>();
         if (brokers >= 3 && (replicas < 3 || inSync == null || Integer.parseInt(inSync.value()) < 2)) {
-            warnings.add("topic \"" + name + "\" has " + replicas + " replica(s) and min.insync.replicas="
-                    + (inSync == null ? "unknown" : inSync.value())
-                    + ": an acknowledged claim must outlive a broker; have three replicas and min.insync.replicas=2");
+            findings.add(Finding.warning(
+                    "rosters",
+                    "topic \"" + name + "\" has " + replicas + " replica(s) and min.insync.replicas="
+                            + (inSync == null ? "unknown" : inSync.value())
+                            + ": an acknowledged claim must outlive a broker",
+                    "give it three replicas and min.insync.replicas=2"));
         }
         var stamps = config.get("message.timestamp.type");
         if (stamps != null && !"LogAppendTime".equals(stamps.value())) {
-            warnings.add(
-                    "topic \"" + name + "\" has the time-stamps of its writers: members of mode TIMED will be refused;"
-                            + " set message.timestamp.type=LogAppendTime");
+            findings.add(Finding.warning(
+                    "rosters",
+                    "topic \"" + name + "\" has the time-stamps of its writers: members of mode TIMED will be refused",
+                    "set message.timestamp.type=LogAppendTime"));
         }
-        return warnings;
+        return findings;
     }
 
     private static void check(Admin admin, String name, RosterConfig config, Duration patience)

@@ -7,9 +7,13 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -74,6 +78,26 @@ class KafkaRightsTest {
     static void stop() {
         admin.close();
         brokers.close();
+    }
+
+    @Test
+    void whoMayNotLookAtTheSettingsIsToldSo() {
+        var backend = ConnectUri.parse("kafka://" + brokers.bootstrap(0)
+                        + "?security.protocol=SASL_PLAINTEXT&sasl.mechanism=PLAIN&sasl.jaas.config="
+                        + URLEncoder.encode(
+                                        String.valueOf(as("candidate").get("sasl.jaas.config")), StandardCharsets.UTF_8)
+                                .replace("+", "%20"))
+                .connect();
+        try {
+            assertThat(backend.findings(CandidacyConfig.defaults()))
+                    .filteredOn(finding -> finding.about().equals("rights"))
+                    .anySatisfy(finding -> {
+                        assertThat(finding.level()).isEqualTo(Finding.Level.WARNING);
+                        assertThat(finding.remedy()).contains("DESCRIBE_CONFIGS");
+                    });
+        } finally {
+            backend.close();
+        }
     }
 
     private static String accounts() {

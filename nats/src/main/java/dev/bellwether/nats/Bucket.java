@@ -1,7 +1,9 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Finding;
 import io.nats.client.JetStreamApiException;
 import io.nats.client.JetStreamManagement;
 import io.nats.client.api.DiscardPolicy;
@@ -29,12 +31,16 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final Logger log = LoggerFactory.getLogger(Bucket.class);
     private static final int STREAM_NOT_FOUND = 10059;
     private static final int NAME_IN_USE = 10058;
+    private static final String REPLICATION = "replication";
+    private static final String REMAKE = "mend it with nats stream edit, or make another bucket and move over to it";
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long LARGEST_LAG = 100;
     private static final int NO_QUORUM = 503;
-    private static final String NO_LEADER =
-            "it has no leader: nobody can claim or renew until the servers have chosen one";
+    private static final Finding LEADERLESS = Finding.error(
+            REPLICATION,
+            "it has no leader: nobody can claim or renew until the servers have chosen one",
+            "see to it that more than half of its servers run");
     /** The oldest on which we have seen no two of racing compare-and-sets accepted. On 2.9.10 every second race has two winners. */
     private static final String REPLICAS_SAFE_FROM = "2.10.27";
 
@@ -44,10 +50,14 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     /** So long a replicated bucket was without a leader at most, when its leader was killed: see docs/nats.md. */
     static final Duration FAIL_OVER = Duration.ofSeconds(9);
 
-    /** Says what that means for a lease that is no longer. */
-    static String tooShort(Duration lease) {
-        return "a lease of " + lease + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
-                + " leader after its server died; take 20 seconds or more if it shall";
+    /** Says what that means for a lease that is no longer, of an election if one is named. */
+    static Finding tooShort(String election, Duration lease) {
+        return Finding.warning(
+                "fail-over",
+                (election.isEmpty() ? "" : '"' + election + "\": ")
+                        + "a lease of " + lease + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
+                        + " leader after its server died",
+                "take 20 seconds or more if it shall");
     }
 
     /** Finds or makes the bucket, and refuses one that cannot hold elections. */
@@ -61,7 +71,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 if (!wrong.isEmpty()) {
                     throw new ElectionException(wire + " cannot hold elections: " + String.join("; ", wrong));
                 }
-                warnings(info, wire).forEach(warning -> log.warn("{}: {}", wire, warning));
+                kept(info, wire).stream()
+                        .filter(finding -> finding.level() != Finding.Level.OK)
+                        .forEach(finding -> log.warn("{}: {}; {}", wire, finding.says(), finding.remedy()));
                 var found = info.getConfiguration();
                 return new Bucket(found.getMaxAge(), found.getReplicas(), found.getAllowMessageTtl(), created(info));
             } catch (JetStreamApiException e) {
@@ -86,15 +98,21 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     }
 
     /** Returns what an operator should know of the bucket as it is now. */
-    static List<String> warnings(Wire wire, NatsConfig config) {
+    static List<Finding> findings(Wire wire, NatsConfig config, CandidacyConfig candidacy) {
         try {
             var info = wire.connection().jetStreamManagement(wire.options()).getStreamInfo(wire.stream());
-            var all = new ArrayList<>(wrong(info, wire, config));
-            all.addAll(warnings(info, wire));
+            var all = new ArrayList<Finding>();
+            wrong(info, wire, config).forEach(wrong -> all.add(Finding.error("bucket", wrong, REMAKE)));
+            all.addAll(kept(info, wire));
+            var replicas = info.getConfiguration().getReplicas();
+            if (replicas > 1 && candidacy.lease().compareTo(FAIL_OVER) <= 0) {
+                all.add(tooShort("", candidacy.lease()));
+            }
+            all.add(Finding.ok("rights", "we may ask for the bucket, read it and write to it"));
             return all;
         } catch (JetStreamApiException e) {
             if (e.getErrorCode() == NO_QUORUM) {
-                return List.of(NO_LEADER + " (it said: " + e.getMessage() + ")");
+                return List.of(LEADERLESS);
             }
             throw refused(wire, e);
         } catch (IOException e) {
@@ -210,50 +228,70 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         return wrong;
     }
 
-    /** What is a danger to elections, or to their being held at all. */
-    static List<String> warnings(StreamInfo info, Wire wire) {
+    /** How it is kept: what is a danger to elections, or to their being held at all. */
+    static List<Finding> kept(StreamInfo info, Wire wire) {
         var found = info.getConfiguration();
-        var warnings = new ArrayList<String>();
+        var all = new ArrayList<Finding>();
         if (found.getStorageType() == StorageType.Memory) {
-            warnings.add(
-                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin anew");
+            all.add(Finding.error(
+                    "durability",
+                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin anew",
+                    "make a bucket with file storage, and move over to it"));
+        } else {
+            all.add(Finding.ok("durability", "it is kept in files"));
         }
         if (found.getReplicas() == 1 && wire.connection().getServerInfo().getCluster() != null) {
-            warnings.add(
-                    "it is kept on one server of a cluster: while that is down nobody can lead; give it 3 replicas");
-        }
-        if (found.getReplicas() % 2 == 0) {
-            warnings.add("it has " + found.getReplicas() + " replicas, which bear no more failures than one less");
+            all.add(Finding.warning(
+                    REPLICATION,
+                    "it is kept on one server of a cluster: while that is down nobody can lead",
+                    "give it 3 replicas"));
+        } else if (found.getReplicas() % 2 == 0) {
+            all.add(Finding.warning(
+                    REPLICATION,
+                    "it has " + found.getReplicas() + " replicas, which bear no more failures than one less",
+                    "give it one more, or one less"));
+        } else {
+            all.add(Finding.ok(REPLICATION, "it has " + found.getReplicas() + " of 1, 3 or 5 replicas"));
         }
         if (found.getReplicas() > 1) {
-            warnings.addAll(ofCluster(info, found.getReplicas()));
+            all.addAll(ofCluster(info, found.getReplicas()));
         }
-        return warnings;
+        return all;
     }
 
-    private static List<String> ofCluster(StreamInfo info, int replicas) {
-        var warnings = new ArrayList<String>();
+    private static List<Finding> ofCluster(StreamInfo info, int replicas) {
+        var all = new ArrayList<Finding>();
         var cluster = info.getClusterInfo();
         if (cluster == null
                 || cluster.getLeader() == null
                 || cluster.getLeader().isEmpty()) {
-            warnings.add(NO_LEADER);
-            return warnings;
+            all.add(LEADERLESS);
+            return all;
         }
         var others = cluster.getReplicas() == null ? List.<io.nats.client.api.Replica>of() : cluster.getReplicas();
         for (var replica : others) {
             if (replica.isOffline()) {
-                warnings.add("its replica " + replica.getName() + " is offline");
+                all.add(Finding.warning(
+                        REPLICATION, "its replica " + replica.getName() + " is offline", "start that server"));
             } else if (replica.getLag() > LARGEST_LAG) {
-                warnings.add("its replica " + replica.getName() + " is " + replica.getLag() + " operations behind");
+                all.add(Finding.warning(
+                        REPLICATION,
+                        "its replica " + replica.getName() + " is " + replica.getLag() + " operations behind",
+                        "wait, or see what slows that server"));
             } else if (!replica.isCurrent()) {
-                warnings.add("its replica " + replica.getName() + " is not up to date");
+                all.add(Finding.warning(
+                        REPLICATION,
+                        "its replica " + replica.getName() + " is not up to date",
+                        "wait, or see what slows that server"));
             }
         }
         if (others.size() < replicas - 1) {
-            warnings.add("it has " + (others.size() + 1) + " of its " + replicas + " replicas");
+            all.add(Finding.warning(
+                    REPLICATION,
+                    "it has " + (others.size() + 1) + " of its " + replicas + " replicas",
+                    "start the servers that are missing, or others in their place"));
         }
-        return warnings;
+        return all;
     }
 
     private static String created(StreamInfo info) {

@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
@@ -135,7 +136,8 @@ final class NatsLeaseStore implements LeaseStore {
         }
         checkBackoff(candidacy, ttl);
         if (bucket.replicas() > 1 && lease.compareTo(Bucket.FAIL_OVER) <= 0) {
-            log.warn("{}: \"{}\": {}", wire, election, Bucket.tooShort(lease));
+            var brief = Bucket.tooShort(election, lease);
+            log.warn("{}: {}; {}", wire, brief.says(), brief.remedy());
         }
     }
 
@@ -156,18 +158,25 @@ final class NatsLeaseStore implements LeaseStore {
     }
 
     @Override
-    public List<String> warnings() {
-        var warnings = new ArrayList<>(Bucket.warnings(wire, config));
+    public List<Finding> findings(CandidacyConfig candidacy) {
+        var all = new ArrayList<Finding>();
+        var lease = new Finding.Term("lease", candidacy.lease());
+        var retry = new Finding.Term("retry", candidacy.retryInterval());
+        all.add(Finding.atMost("crash", lease, retry));
+        all.add(Finding.atMost("freeze", lease, retry));
+        all.add(Finding.atMost("hand-over", new Finding.Term("stand-down budget", candidacy.standDownBudget())));
+        all.add(Finding.ok("clock", "no server's clock decides: each candidate waits for the lease by its own"));
+        all.addAll(Bucket.findings(wire, config, candidacy));
         if (register.isWriteOnly()) {
-            warnings.add(register.cannotRead());
+            all.add(Finding.warning("rights", register.cannotRead(), "grant it, as docs/nats.md says"));
         } else if (bucket.replicas() > 1) {
-            survey.leases().forEach((election, lease) -> {
-                if (lease.compareTo(Bucket.FAIL_OVER) <= 0) {
-                    warnings.add("\"" + election + "\": " + Bucket.tooShort(lease));
+            survey.leases().forEach((election, held) -> {
+                if (held.compareTo(Bucket.FAIL_OVER) <= 0) {
+                    all.add(Bucket.tooShort(election, held));
                 }
             });
         }
-        return warnings;
+        return all;
     }
 
     @Override

@@ -9,6 +9,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import io.nats.client.api.Mirror;
 import io.nats.client.api.StorageType;
@@ -74,10 +75,10 @@ class BucketHealthTest {
                     var elections = Elections.connect(server.uri("bucket=memory"));
                     var leader = elections.stand("lost-at-restart")) {
                 assertThat(leader.await(PATIENCE)).isPresent();
-                assertThat(backend.warnings()).singleElement().asString().contains("kept in memory");
+                assertThat(warnings(backend)).singleElement().asString().contains("kept in memory");
             }
             try (var backend = connect(server.uri("bucket=kept"))) {
-                assertThat(backend.warnings()).isEmpty();
+                assertThat(warnings(backend)).isEmpty();
             }
         }
     }
@@ -95,7 +96,7 @@ class BucketHealthTest {
 
     private static void decline(NatsCluster cluster, Backend backend, int leader) throws Exception {
         Eventually.eventually(
-                "there is nothing to say", PATIENCE, () -> backend.warnings().isEmpty());
+                "there is nothing to say", PATIENCE, () -> warnings(backend).isEmpty());
 
         try (var elections = Elections.connect(cluster.uri("bucket=declining"));
                 var brief = elections.stand("brief", CandidacyConfig.ofLease(Duration.ofSeconds(9)));
@@ -104,7 +105,7 @@ class BucketHealthTest {
             assertThat(long1.await(PATIENCE)).isPresent();
             awaitWarning(
                     backend, "\"brief\": a lease of PT9S does not ride through the 4 to 9 seconds that a replicated");
-            assertThat(backend.warnings()).noneMatch(warning -> warning.contains("\"long\""));
+            assertThat(warnings(backend)).noneMatch(warning -> warning.contains("\"long\""));
         }
 
         var standby = (leader + 1) % 3;
@@ -112,7 +113,7 @@ class BucketHealthTest {
         awaitWarning(backend, "its replica n" + standby + " is not up to date");
         cluster.server(standby).resume();
         Eventually.eventually(
-                "it has caught up", PATIENCE, () -> backend.warnings().isEmpty());
+                "it has caught up", PATIENCE, () -> warnings(backend).isEmpty());
 
         cluster.server(standby).stop();
         awaitWarning(backend, "its replica n" + standby + " is offline");
@@ -120,18 +121,25 @@ class BucketHealthTest {
         cluster.server((leader + 2) % 3).kill();
         Eventually.eventually("it is said to have no leader", PATIENCE, () -> {
             try {
-                return backend.warnings().stream().anyMatch(warning -> warning.contains("it has no leader"));
+                return warnings(backend).stream().anyMatch(warning -> warning.contains("it has no leader"));
             } catch (UnavailableException e) {
                 return String.valueOf(e.getMessage()).contains("has that a leader?");
             }
         });
     }
 
+    private static List<String> warnings(Backend backend) {
+        return backend.findings(CandidacyConfig.ofLease(Duration.ofSeconds(30))).stream()
+                .filter(finding -> finding.level() != Finding.Level.OK)
+                .map(Finding::says)
+                .toList();
+    }
+
     private static void awaitWarning(Backend backend, String beginning) {
         Eventually.eventually(
                 "\"" + beginning + "…\" is said",
                 PATIENCE,
-                () -> backend.warnings().stream().anyMatch(warning -> warning.startsWith(beginning)));
+                () -> warnings(backend).stream().anyMatch(warning -> warning.startsWith(beginning)));
     }
 
     private static void refused(

@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** Seats in a table. Thread-safe: everything is handed to the {@link Desk}, whose thread talks to the database. */
 final class SqlLeaseStore implements LeaseStore {
     private final Source source;
+    private final SqlConfig config;
     private final Outlook outlook = new Outlook();
     private final Clerk clerk;
     private final Desk desk;
@@ -30,6 +32,7 @@ final class SqlLeaseStore implements LeaseStore {
 
     private SqlLeaseStore(Source source, SqlConfig config, Found found) {
         this.source = source;
+        this.config = config;
         var postgres = found.dialect == Dialect.POSTGRESQL;
         var channel = "bellwether_" + found.tableId;
         clerk = new Clerk(
@@ -82,6 +85,18 @@ final class SqlLeaseStore implements LeaseStore {
     public void check(String election, CandidacyConfig config) {
         if (election.indexOf('\0') >= 0) {
             throw new ElectionException("election name holds U+0000, which no database keeps");
+        }
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig candidacy) {
+        var session = new Session(source);
+        try {
+            return session.use(Checkup.patience(), connection -> Checkup.of(connection, config, candidacy));
+        } catch (SQLException e) {
+            throw new Faults(source, config).inOperation(e);
+        } finally {
+            session.close();
         }
     }
 

@@ -16,17 +16,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A MariaDB of the tests' own, which can be killed, frozen and started again. Confined to one thread at a time. */
-final class MariaDbServer {
+final class MariaDbServer implements AutoCloseable {
     private static @Nullable MariaDbServer shared; // ends with this JVM
 
     private final Path folder;
     private final String program;
     private final int port;
+    private final List<String> more;
     private Process server;
     private Process undertaker;
 
-    private MariaDbServer(Path folder) throws IOException {
+    private MariaDbServer(Path folder, List<String> more) throws IOException {
         this.folder = folder;
+        this.more = more;
         program = Scripts.where("mariadbd");
         port = freePort();
         bootstrap();
@@ -43,13 +45,18 @@ final class MariaDbServer {
 
     static synchronized MariaDbServer shared() {
         if (shared == null) {
-            try {
-                shared = new MariaDbServer(Files.createTempDirectory("bellwether-mariadb"));
-            } catch (IOException e) {
-                throw new UncheckedIOException("MariaDB did not start", e);
-            }
+            shared = start();
         }
         return shared;
+    }
+
+    /** Starts one with further options. */
+    static MariaDbServer start(String... options) {
+        try {
+            return new MariaDbServer(Files.createTempDirectory("bellwether-mariadb"), List.of(options));
+        } catch (IOException e) {
+            throw new UncheckedIOException("MariaDB did not start", e);
+        }
     }
 
     int port() {
@@ -83,6 +90,18 @@ final class MariaDbServer {
         }
         undertaker = Undertaker.watch(server.pid());
         awaitAnswer();
+    }
+
+    /** Kills it for good. */
+    @Override
+    public void close() {
+        undertaker.destroy();
+        Undertaker.signal("KILL", server.pid());
+        try {
+            server.waitFor();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     void pause() {
@@ -122,13 +141,15 @@ final class MariaDbServer {
     }
 
     private Process launch() throws IOException {
-        return new ProcessBuilder(command(
-                        "--socket=" + folder.resolve("s"),
-                        "--pid-file=" + folder.resolve("pid"),
-                        "--bind-address=127.0.0.1",
-                        "--port=" + port,
-                        // it is the process that we kill, not the machine: the system has what was written
-                        "--innodb-flush-log-at-trx-commit=2"))
+        var options = new ArrayList<>(more);
+        options.addAll(List.of(
+                "--socket=" + folder.resolve("s"),
+                "--pid-file=" + folder.resolve("pid"),
+                "--bind-address=127.0.0.1",
+                "--port=" + port,
+                // it is the process that we kill, not the machine: the system has what was written
+                "--innodb-flush-log-at-trx-commit=2"));
+        return new ProcessBuilder(command(options.toArray(String[]::new)))
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(
                         folder.resolve("server.log").toFile()))

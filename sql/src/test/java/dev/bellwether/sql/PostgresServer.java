@@ -23,12 +23,12 @@ final class PostgresServer implements AutoCloseable {
     private final EmbeddedPostgres server;
     private Process undertaker;
 
-    private PostgresServer(Path data) throws IOException {
+    private PostgresServer(Path data, String fsync) throws IOException {
         this.data = data;
         server = EmbeddedPostgres.builder()
                 .setDataDirectory(data)
                 .setPGStartupWait(Duration.ofSeconds(60))
-                .setServerConfig("fsync", "off")
+                .setServerConfig("fsync", fsync)
                 .setServerConfig("shared_preload_libraries", "pg_stat_statements")
                 .setServerConfig("max_connections", "200")
                 .start();
@@ -44,8 +44,13 @@ final class PostgresServer implements AutoCloseable {
     }
 
     static PostgresServer start() {
+        return start("off");
+    }
+
+    /** Starts one that waits for the disk or not: {@code on} or {@code off}. */
+    static PostgresServer start(String fsync) {
         try {
-            return new PostgresServer(Files.createTempDirectory("bellwether-pg"));
+            return new PostgresServer(Files.createTempDirectory("bellwether-pg"), fsync);
         } catch (IOException e) {
             throw new UncheckedIOException("PostgreSQL did not start", e);
         }

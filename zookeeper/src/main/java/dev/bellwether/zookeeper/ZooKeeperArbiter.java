@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.Seat;
@@ -85,6 +86,11 @@ final class ZooKeeperArbiter implements Arbiter {
                         settings.lease());
             }
         }
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig settings) {
+        return Checkup.of(sessions.holding(settings.lease()), settings, paths.parent(), config.tickTime());
     }
 
     @Override

@@ -1,0 +1,203 @@
+package dev.bellwether.kafka;
+
+import static dev.bellwether.spi.Finding.atMost;
+import static dev.bellwether.spi.Finding.error;
+import static dev.bellwether.spi.Finding.ok;
+import static dev.bellwether.spi.Finding.warning;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.Finding.Term;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/** What is so with a cluster and what follows for elections. Confined to one thread; waits for answers. */
+final class Checkup {
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final String OFFSETS = "__consumer_offsets";
+    private static final String REPLICATION = "replication";
+    private static final String JOURNAL = "journal";
+
+    private final Admin admin;
+    private final Settings settings;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private Checkup(Admin admin, Settings settings) {
+        this.admin = admin;
+        this.settings = settings;
+    }
+
+    /** Looks. What the brokers and the topic refuse by themselves is told by whoever knows. */
+    static List<Finding> of(Admin admin, Settings settings, CandidacyConfig candidacy) {
+        var checkup = new Checkup(admin, settings);
+        checkup.vacancies(candidacy);
+        var brokers = checkup.brokers();
+        checkup.topic(settings.topic(), brokers, true);
+        checkup.topic(OFFSETS, brokers, false);
+        return checkup.findings;
+    }
+
+    private void vacancies(CandidacyConfig candidacy) {
+        var session = new Term("session", candidacy.lease());
+        // A standby that waits has been told of the end within this; the coordinator answers it when the session is
+        // over.
+        var joining = new Term("retry", candidacy.retryInterval());
+        findings.add(ok("session", "it is the lease, " + candidacy.lease().toMillis() + " ms"));
+        findings.add(atMost("crash", session, joining));
+        findings.add(atMost("freeze", session, joining));
+        findings.add(atMost("hand-over", new Term("stand-down budget", candidacy.standDownBudget())));
+        findings.add(ok("clock", "no broker's clock decides: sessions and leases are lengths of time, not dates"));
+    }
+
+    private int brokers() {
+        try {
+            return await(admin.describeCluster().nodes()).size();
+        } catch (ExecutionException e) {
+            throw Failures.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+        }
+    }
+
+    private void topic(String name, int brokers, boolean journal) {
+        try {
+            var topic = Objects.requireNonNull(
+                    await(admin.describeTopics(List.of(name)).allTopicNames()).get(name));
+            var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+            var config = Objects.requireNonNull(
+                    await(admin.describeConfigs(List.of(resource)).all()).get(resource));
+            replication(name, topic, config, brokers);
+            if (journal) {
+                journal(name, config);
+                findings.add(ok("rights", "we may look at topic " + name + " and its settings"));
+            }
+        } catch (ExecutionException e) {
+            var meaning = cause(e);
+            if (meaning instanceof UnknownTopicOrPartitionException && !journal) {
+                return; // until the first candidate stands
+            }
+            if (meaning instanceof AuthorizationException) {
+                findings.add(warning(
+                        "rights",
+                        "we may not look at topic " + name + ": how it is kept is not known",
+                        "allow DESCRIBE and DESCRIBE_CONFIGS on it, or look there yourself"));
+                return;
+            }
+            throw Failures.translated(meaning, settings, "the Kafka brokers at " + settings.bootstrap());
+        }
+    }
+
+    private void replication(String name, TopicDescription topic, Config config, int brokers) {
+        var replicas = topic.partitions().stream()
+                .mapToInt(partition -> partition.replicas().size())
+                .min()
+                .orElse(1);
+        var behind = topic.partitions().stream()
+                .filter(partition ->
+                        partition.isr().size() < partition.replicas().size())
+                .count();
+        var inSync = number(config, "min.insync.replicas").orElse(1L);
+        if (replicas == 1) {
+            findings.add(warning(
+                    REPLICATION,
+                    "topic " + name
+                            + " has one replica: while its broker is down nobody leads, and its disk alone holds"
+                            + " what was decided",
+                    brokers < 3
+                            ? "run three brokers, and give it 3 replicas"
+                            : "give it 3 replicas (kafka-reassign-partitions.sh)"));
+        } else if (inSync < 2) {
+            findings.add(error(
+                    REPLICATION,
+                    "topic " + name + " has min.insync.replicas=" + inSync
+                            + ": what one broker alone acknowledged may be lost with it, so that two may lead and tokens fall",
+                    "set min.insync.replicas=2 on it"));
+        } else if (inSync >= replicas) {
+            findings.add(warning(
+                    REPLICATION,
+                    "topic " + name + " has " + replicas + " replicas, and min.insync.replicas=" + inSync
+                            + ": while any of their brokers is down nobody leads",
+                    "set min.insync.replicas=" + (replicas - 1) + (replicas == 2 ? " and give it 3 replicas" : "")));
+        } else {
+            findings.add(ok(
+                    REPLICATION,
+                    "topic " + name + " has " + replicas + " replicas, of which " + inSync + " acknowledge"));
+        }
+        if (behind > 0) {
+            findings.add(warning(
+                    REPLICATION,
+                    "topic " + name + " has " + behind + " partitions with replicas that are behind",
+                    "start the brokers that are down, or see what slows them"));
+        }
+        if (value(config, "unclean.leader.election.enable")
+                .filter("true"::equals)
+                .isPresent()) {
+            findings.add(error(
+                    "durability",
+                    "topic " + name
+                            + " has unclean.leader.election.enable=true: a replica that lacks what was acknowledged may"
+                            + " take over, so that two may lead and tokens fall",
+                    "set unclean.leader.election.enable=false on it"));
+        } else {
+            findings.add(ok("durability", "topic " + name + " keeps what was acknowledged when leaders change"));
+        }
+    }
+
+    private void journal(String name, Config config) {
+        if (value(config, "cleanup.policy").filter("compact"::equals).isEmpty()) {
+            findings.add(warning(
+                    JOURNAL,
+                    "topic " + name
+                            + " is not compacted: it forgets which elections have ended, and the names of those that"
+                            + " nobody leads",
+                    "set cleanup.policy=compact on it"));
+        } else {
+            findings.add(ok(JOURNAL, "topic " + name + " is compacted"));
+        }
+        if (value(config, "message.timestamp.type")
+                .filter("LogAppendTime"::equals)
+                .isEmpty()) {
+            findings.add(warning(
+                    JOURNAL,
+                    "topic " + name
+                            + " has the time-stamps of its writers: observers see since when somebody leads by that one's clock",
+                    "set message.timestamp.type=LogAppendTime on it"));
+        }
+    }
+
+    private static Optional<Long> number(Config config, String name) {
+        return value(config, name).map(Long::parseLong);
+    }
+
+    private static Optional<String> value(Config config, String name) {
+        return Optional.ofNullable(config.get(name)).map(entry -> entry.value());
+    }
+
+    private <T> T await(KafkaFuture<T> future) throws ExecutionException {
+        try {
+            return future.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new UnavailableException(
+                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within " + PATIENCE, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while asking the Kafka brokers", e);
+        }
+    }
+
+    private static Throwable cause(ExecutionException e) {
+        return e.getCause() == null ? e : e.getCause();
+    }
+}

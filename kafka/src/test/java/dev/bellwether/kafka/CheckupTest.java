@@ -1,0 +1,102 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Each finding, on topics that are set so. */
+@Timeout(240)
+class CheckupTest {
+    @Test
+    void oneBrokerIsFineButAlone() {
+        var findings = find(SharedBroker.get().bootstrap(), "checkup");
+
+        assertThat(levels(findings)).doesNotContain(Finding.Level.ERROR);
+        assertThat(says(findings, Finding.Level.WARNING))
+                .anyMatch(says -> says.contains("topic checkup has one replica"));
+        assertThat(only(findings, "session").says()).isEqualTo("it is the lease, 6000 ms");
+        assertThat(only(findings, "crash").terms())
+                .containsExactly(
+                        new Finding.Term("session", Duration.ofSeconds(6)),
+                        new Finding.Term("retry", Duration.ofMillis(500)));
+        assertThat(only(findings, "hand-over").terms())
+                .containsExactly(new Finding.Term("stand-down budget", Duration.ofMillis(1_200)));
+        assertThat(findings).extracting(Finding::about).contains("clock", "freeze", "rights", "journal");
+    }
+
+    @Test
+    void threeReplicasOfWhichTwoAcknowledgeAreWell() {
+        var findings = find(SharedCluster.get().bootstrap(), "checkup-well");
+
+        assertThat(says(findings, Finding.Level.OK))
+                .contains(
+                        "topic checkup-well has 3 replicas, of which 2 acknowledge", "topic checkup-well is compacted");
+        assertThat(levels(findings)).doesNotContain(Finding.Level.ERROR);
+    }
+
+    @Test
+    void topicThatMayLoseWhatItAcknowledgedIsAnError() throws Exception {
+        make("checkup-lax", 3, Map.of("min.insync.replicas", "1", "unclean.leader.election.enable", "true"));
+
+        assertThat(says(find(SharedCluster.get().bootstrap(), "checkup-lax"), Finding.Level.ERROR))
+                .anyMatch(says -> says.contains("min.insync.replicas=1"))
+                .anyMatch(says -> says.contains("unclean.leader.election.enable=true"));
+    }
+
+    @Test
+    void topicThatAsksForMoreThanItNeedsIsAWarning() throws Exception {
+        make("checkup-strict", 2, Map.of("min.insync.replicas", "2"));
+
+        assertThat(says(find(SharedCluster.get().bootstrap(), "checkup-strict"), Finding.Level.WARNING))
+                .anyMatch(says -> says.contains("while any of their brokers is down nobody leads"))
+                .anyMatch(says -> says.contains("is not compacted"))
+                .anyMatch(says -> says.contains("time-stamps of its writers"));
+    }
+
+    private static void make(String topic, int replicas, Map<String, String> settings) throws Exception {
+        try (var admin =
+                Admin.create(Map.of("bootstrap.servers", SharedCluster.get().bootstrap()))) {
+            admin.createTopics(List.of(
+                            new NewTopic(topic, Optional.of(1), Optional.of((short) replicas)).configs(settings)))
+                    .all()
+                    .get();
+        }
+    }
+
+    private static List<Finding> find(String bootstrap, String topic) {
+        var backend =
+                ConnectUri.parse("kafka://" + bootstrap + "?topic=" + topic).connect();
+        try {
+            return backend.findings(CandidacyConfig.ofLease(Duration.ofSeconds(6)));
+        } finally {
+            backend.close();
+        }
+    }
+
+    private static List<Finding.Level> levels(List<Finding> findings) {
+        return findings.stream().map(Finding::level).toList();
+    }
+
+    private static List<String> says(List<Finding> findings, Finding.Level level) {
+        return findings.stream()
+                .filter(one -> one.level() == level)
+                .map(Finding::says)
+                .toList();
+    }
+
+    private static Finding only(List<Finding> findings, String about) {
+        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
+        assertThat(found).hasSize(1);
+        return found.get(0);
+    }
+}

@@ -1,0 +1,220 @@
+package dev.bellwether.sql;
+
+import static dev.bellwether.spi.Finding.atMost;
+import static dev.bellwether.spi.Finding.error;
+import static dev.bellwether.spi.Finding.ok;
+import static dev.bellwether.spi.Finding.warning;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.Finding.Term;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+
+/** What is so with a database and what follows for elections. Confined to one thread; waits for answers. */
+final class Checkup {
+    private static final String REPLICATION = "replication";
+    private static final String DURABILITY = "durability";
+    private static final Set<String> NETWORK_FILES =
+            Set.of("nfs", "nfs4", "cifs", "smb", "smb2", "smbfs", "fuse.sshfs", "9p", "ceph", "glusterfs");
+
+    private final Connection connection;
+    private final Dialect dialect;
+    private final SqlConfig config;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private Checkup(Connection connection, Dialect dialect, SqlConfig config) {
+        this.connection = connection;
+        this.dialect = dialect;
+        this.config = config;
+    }
+
+    static List<Finding> of(Connection connection, SqlConfig config, CandidacyConfig candidacy) throws SQLException {
+        var checkup = new Checkup(connection, Dialect.of(connection), config);
+        checkup.vacancies(candidacy);
+        checkup.clock();
+        switch (checkup.dialect) {
+            case POSTGRESQL -> checkup.postgres();
+            case MARIADB -> checkup.mariadb();
+            case H2 -> checkup.h2();
+            case SQLITE -> checkup.sqlite();
+        }
+        // Whoever may not would not have come so far.
+        checkup.findings.add(ok("rights", "we may read and write " + config.table()));
+        return checkup.findings;
+    }
+
+    private void vacancies(CandidacyConfig candidacy) {
+        var lease = new Term("lease", candidacy.lease());
+        var retry = new Term("retry", candidacy.retryInterval());
+        var budget = new Term("stand-down budget", candidacy.standDownBudget());
+        var told = dialect == Dialect.POSTGRESQL && config.listen();
+        var poll = new Term("poll", config.poll().orElse(dialect.poll()));
+        findings.add(atMost("crash", lease, retry));
+        findings.add(atMost("freeze", lease, retry));
+        findings.add(told ? atMost("hand-over", budget) : atMost("hand-over", budget, poll));
+        if (told) {
+            findings.add(ok(
+                    "news",
+                    "standbys are told by LISTEN; where a pooler is in the way, they poll, every "
+                            + poll.length().toMillis() + " ms"));
+        } else {
+            findings.add(ok("news", "standbys poll, every " + poll.length().toMillis() + " ms"));
+        }
+    }
+
+    private void clock() throws SQLException {
+        var before = System.currentTimeMillis();
+        var theirs = number("SELECT " + dialect.now()) / 1000;
+        var after = System.currentTimeMillis();
+        var ahead = theirs - (before + after) / 2;
+        findings.add(ok(
+                "clock",
+                "the clock of the database is %d ms %s that of this machine: leases go by the database's alone"
+                        .formatted(Math.abs(ahead), ahead < 0 ? "behind" : "ahead of")));
+    }
+
+    private void postgres() throws SQLException {
+        if (text("SHOW fsync").equals("off")) {
+            findings.add(error(
+                    DURABILITY,
+                    "fsync is off: when the server's machine crashes, tokens and leases may be forgotten, or the database lost",
+                    "set fsync = on"));
+        } else {
+            findings.add(ok(DURABILITY, "commits are on disk before they count"));
+        }
+        var standbys = number("SELECT count(*) FROM pg_stat_replication");
+        var awaited = text("SHOW synchronous_standby_names");
+        if (!awaited.isEmpty()) {
+            findings.add(ok(REPLICATION, "synchronous, to " + awaited));
+        } else if (standbys > 0) {
+            findings.add(
+                    warning(
+                            REPLICATION,
+                            standbys
+                                    + " standbys, all asynchronous: a fail-over loses the last commits, so that two may lead for a"
+                                    + " lease, and tokens fall",
+                            "set synchronous_standby_names, or see \"Asynchronous replication\" in docs/sql.md before a fail-over"));
+        } else {
+            findings.add(ok(
+                    REPLICATION,
+                    "none is seen: while this server is down nobody leads, and its disk holds the tokens"));
+        }
+    }
+
+    private void mariadb() throws SQLException {
+        var flush = variable("innodb_flush_log_at_trx_commit").orElse("1");
+        if (!flush.equals("1")) {
+            findings.add(error(
+                    DURABILITY,
+                    "innodb_flush_log_at_trx_commit is " + flush
+                            + ": when the server's machine crashes, tokens and leases of the last second are forgotten",
+                    "set innodb_flush_log_at_trx_commit = 1"));
+        } else {
+            findings.add(ok(DURABILITY, "commits are on disk before they count"));
+        }
+        var replicates = variable("log_bin").filter("ON"::equals).isPresent();
+        var galera = variable("wsrep_on").filter("ON"::equals).isPresent();
+        var awaited = variable("rpl_semi_sync_master_enabled")
+                .or(() -> variable("rpl_semi_sync_source_enabled"))
+                .filter("ON"::equals)
+                .isPresent();
+        if (galera || awaited) {
+            findings.add(ok(REPLICATION, galera ? "Galera" : "semi-synchronous"));
+        } else if (replicates) {
+            findings.add(warning(
+                    REPLICATION,
+                    "there is a binary log, so that there may be replicas, and commits do not wait for them: a fail-over loses the"
+                            + " last commits, so that two may lead for a lease, and tokens fall",
+                    "make it semi-synchronous, or see \"Asynchronous replication\" in docs/sql.md before a fail-over"));
+        } else {
+            findings.add(
+                    ok(REPLICATION, "none: while this server is down nobody leads, and its disk holds the tokens"));
+        }
+    }
+
+    private void h2() throws SQLException {
+        var url = connection.getMetaData().getURL();
+        if (url.startsWith("jdbc:h2:mem:")) {
+            findings.add(error(
+                    DURABILITY,
+                    "the database is in the memory of one process: tokens begin anew with it, and no other process can stand",
+                    "use a file (jdbc:h2:FILE), or a server"));
+            return;
+        }
+        var delay = number("SELECT COALESCE(MAX(CAST(SETTING_VALUE AS integer)), 500) FROM INFORMATION_SCHEMA.SETTINGS"
+                + " WHERE SETTING_NAME = 'WRITE_DELAY'");
+        if (delay > 0) {
+            findings.add(error(
+                    DURABILITY,
+                    "WRITE_DELAY is " + delay
+                            + " ms: a process that is killed takes its last commits with it, and tokens fall",
+                    "put ;WRITE_DELAY=0 into the URL"));
+        } else {
+            findings.add(ok(DURABILITY, "commits are written before they count"));
+        }
+    }
+
+    private void sqlite() throws SQLException {
+        var level = number("PRAGMA synchronous");
+        if (level < 2) {
+            findings.add(error(
+                    DURABILITY,
+                    "PRAGMA synchronous is " + (level == 0 ? "OFF" : "NORMAL")
+                            + ": when the power fails, tokens that were handed out are forgotten",
+                    "leave synchronous away from the URL, or say synchronous=FULL"));
+        } else {
+            findings.add(ok(DURABILITY, "commits are on disk before they count"));
+        }
+        var file = Path.of(text("SELECT file FROM pragma_database_list WHERE name = 'main'"));
+        try {
+            var kind = Files.getFileStore(file).type().toLowerCase(Locale.ROOT);
+            if (NETWORK_FILES.contains(kind)) {
+                findings.add(error(
+                        REPLICATION,
+                        "the file lies on a network (" + kind + "), where locks are not kept: two may lead",
+                        "use a local file, or a database with a server"));
+            } else {
+                findings.add(ok(REPLICATION, "none: it is for the processes of this machine (" + kind + ")"));
+            }
+        } catch (IOException e) {
+            throw new SQLException("cannot look at " + file, e);
+        }
+    }
+
+    private Optional<String> variable(String name) {
+        try {
+            return Optional.of(text("SELECT @@GLOBAL." + name)).map(value -> switch (value) {
+                case "1", "0" -> name.startsWith("innodb") ? value : value.equals("1") ? "ON" : "OFF";
+                default -> value;
+            });
+        } catch (SQLException unknown) {
+            return Optional.empty(); // to this kind of server
+        }
+    }
+
+    private long number(String sql) throws SQLException {
+        return Long.parseLong(text(sql));
+    }
+
+    private String text(String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.next() && result.getString(1) != null ? result.getString(1) : "";
+        }
+    }
+
+    /** Returns how long to wait for all of it. */
+    static Duration patience() {
+        return Duration.ofSeconds(5);
+    }
+}

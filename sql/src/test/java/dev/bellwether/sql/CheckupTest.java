@@ -1,0 +1,194 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.postgresql.PGConnection;
+import org.postgresql.replication.LogSequenceNumber;
+
+/** Each finding, on a database that is set so. */
+@Timeout(180)
+class CheckupTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void lengthsOfVacanciesAreSumsOfWhatTheyAreMadeOf() {
+        var polled = find("jdbc:sqlite:" + folder.resolve("a.db"));
+
+        assertThat(only(polled, "crash").terms())
+                .containsExactly(
+                        new Finding.Term("lease", Duration.ofMillis(2_400)),
+                        new Finding.Term("retry", Duration.ofMillis(200)));
+        assertThat(only(polled, "crash").says()).contains("2600 ms at most", "lease 2400 ms + retry 200 ms");
+        assertThat(only(polled, "hand-over").terms())
+                .containsExactly(
+                        new Finding.Term("stand-down budget", Duration.ofMillis(480)),
+                        new Finding.Term("poll", Duration.ofMillis(100)));
+        assertThat(only(polled, "news").says()).contains("poll, every 100 ms");
+        var told = find(PostgresServer.shared().uri());
+        assertThat(only(told, "hand-over").terms())
+                .containsExactly(new Finding.Term("stand-down budget", Duration.ofMillis(480)));
+        assertThat(only(told, "clock").says()).contains("clock of the database is");
+    }
+
+    @Test
+    void postgresThatDoesNotSyncVoidsTheTokens() {
+        assertThat(only(find(PostgresServer.shared().uri()), "durability").level())
+                .isEqualTo(Finding.Level.ERROR);
+        try (var server = PostgresServer.start("on")) {
+            assertThat(only(find(server.uri()), "durability").level()).isEqualTo(Finding.Level.OK);
+        }
+    }
+
+    @Test
+    void postgresReplicationIsToldByWhetherCommitsWaitForIt() throws SQLException {
+        var server = PostgresServer.shared();
+        assertThat(only(find(server.uri()), "replication").says()).contains("none is seen");
+
+        var properties = new Properties();
+        properties.setProperty("replication", "true");
+        properties.setProperty("assumeMinServerVersion", "13");
+        properties.setProperty("preferQueryMode", "simple");
+        try (var standby = DriverManager.getConnection(server.uri(), properties);
+                var stream = standby.unwrap(PGConnection.class)
+                        .getReplicationAPI()
+                        .replicationStream()
+                        .physical()
+                        .withStartPosition(LogSequenceNumber.valueOf(position(server)))
+                        .start()) {
+            assertThat(stream.isClosed()).isFalse();
+            var found = only(find(server.uri()), "replication");
+            assertThat(found.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(found.says()).contains("1 standbys, all asynchronous");
+            assertThat(found.remedy()).contains("synchronous_standby_names");
+        }
+        // Connected first, since what changes anything waits for the standby that is not there.
+        var backend = ConnectUri.parse(server.uri()).connect();
+        try (var connection = server.connect()) {
+            set(connection, "synchronous_standby_names", "nobody");
+            try {
+                var found = only(backend.findings(config()), "replication");
+                assertThat(found).isEqualTo(Finding.ok("replication", "synchronous, to nobody"));
+            } finally {
+                set(connection, "synchronous_standby_names", "");
+            }
+        } finally {
+            backend.close();
+        }
+    }
+
+    @Test
+    void mariadbThatDoesNotSyncVoidsTheTokens() throws SQLException {
+        var server = MariaDbServer.shared();
+        try (var connection = server.connect()) {
+            var found = only(find(server.uri()), "durability");
+            assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(found.says()).contains("innodb_flush_log_at_trx_commit is 2");
+            execute(connection, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+            try {
+                assertThat(only(find(server.uri()), "durability").level()).isEqualTo(Finding.Level.OK);
+            } finally {
+                execute(connection, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+            }
+        }
+    }
+
+    @Test
+    void mariadbReplicationIsToldByWhetherCommitsWaitForIt() throws SQLException {
+        var server = MariaDbServer.shared();
+        assertThat(only(find(server.uri()), "replication").says()).startsWith("none");
+        try (var connection = server.connect()) {
+            execute(connection, "SET GLOBAL rpl_semi_sync_master_enabled = 1");
+            try {
+                assertThat(only(find(server.uri()), "replication").says()).isEqualTo("semi-synchronous");
+            } finally {
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_enabled = 0");
+            }
+        }
+        try (var logging = MariaDbServer.start("--log-bin=log")) {
+            assertThat(only(find(logging.uri()), "replication").level()).isEqualTo(Finding.Level.WARNING);
+        }
+    }
+
+    @Test
+    void h2MustWriteBeforeItAnswersAndToAFile() {
+        var file = "jdbc:h2:" + folder.resolve("h2");
+        assertThat(only(find(file), "durability").level()).isEqualTo(Finding.Level.OK);
+        assertThat(only(find(file + "late;WRITE_DELAY=500"), "durability").says())
+                .contains("WRITE_DELAY is 500 ms");
+        assertThat(only(find("jdbc:h2:mem:checkup"), "durability").says()).contains("memory of one process");
+    }
+
+    @Test
+    void sqliteMustSyncItsFile() {
+        var file = "jdbc:sqlite:" + folder.resolve("sync.db");
+        assertThat(only(find(file), "durability").level()).isEqualTo(Finding.Level.OK);
+        assertThat(only(find(file), "replication").says()).contains("processes of this machine");
+        var lax = only(find(file + "?synchronous=NORMAL"), "durability");
+        assertThat(lax.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(lax.remedy()).contains("synchronous=FULL");
+    }
+
+    private static List<Finding> find(String uri) {
+        var backend = ConnectUri.parse(uri).connect();
+        try {
+            return backend.findings(config());
+        } finally {
+            backend.close();
+        }
+    }
+
+    private static CandidacyConfig config() {
+        return CandidacyConfig.ofLease(Duration.ofMillis(2_400));
+    }
+
+    private static Finding only(List<Finding> findings, String about) {
+        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
+        assertThat(found).hasSize(1);
+        return found.get(0);
+    }
+
+    private static String position(PostgresServer server) throws SQLException {
+        try (var connection = server.connect();
+                var statement = connection.createStatement();
+                var result = statement.executeQuery("SELECT pg_current_wal_lsn()")) {
+            result.next();
+            return result.getString(1);
+        }
+    }
+
+    private static void set(Connection connection, String name, String value) throws SQLException {
+        execute(connection, "ALTER SYSTEM SET " + name + " = '" + value + "'");
+        execute(connection, "SELECT pg_reload_conf()");
+        Eventually.eventually(name + " is \"" + value + "\"", PATIENCE, () -> {
+            try (var statement = connection.createStatement();
+                    var result = statement.executeQuery("SHOW " + name)) {
+                return result.next() && result.getString(1).equals(value);
+            } catch (SQLException e) {
+                return false;
+            }
+        });
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package dev.bellwether.zookeeper;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.Finding.Term;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+
+/** What is so with an ensemble and what follows for elections. Confined to one thread; waits for answers. */
+final class Checkup {
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final String ENSEMBLE = "/zookeeper/config";
+
+    private final Session session;
+    private final CandidacyConfig config;
+    private final Duration tick;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private Checkup(Session session, CandidacyConfig config, Duration tick) {
+        this.session = session;
+        this.config = config;
+        this.tick = tick;
+    }
+
+    /**
+     * Looks.
+     *
+     * @param session which a candidacy with these settings would have
+     * @param root below which elections are
+     * @param tick of the servers
+     */
+    static List<Finding> of(Session session, CandidacyConfig config, String root, Duration tick) {
+        var checkup = new Checkup(session, config, tick);
+        if (!session.awaitConnected(PATIENCE)) {
+            throw new UnavailableException("no answer from " + session.where() + " within " + PATIENCE);
+        }
+        checkup.session();
+        checkup.ensemble();
+        checkup.rights(root);
+        return checkup.findings;
+    }
+
+    private void session() {
+        var timeout = session.timeout();
+        var refusal = session.refusal(config);
+        if (refusal.isPresent()) {
+            findings.add(Finding.error(
+                    "session",
+                    String.valueOf(refusal.get().getMessage()),
+                    "lower the lease, or raise maxSessionTimeout on the servers"));
+        } else if (timeout.compareTo(config.lease()) > 0) {
+            findings.add(Finding.warning(
+                    "session",
+                    "a session lives for " + timeout.toMillis()
+                            + " ms at least, so that a crash costs that and not the lease of "
+                            + config.lease().toMillis() + " ms",
+                    session.isOurs()
+                            ? "lower minSessionTimeout (and tickTime) on the servers"
+                            : "give the CuratorFramework a shorter session timeout"));
+        } else {
+            findings.add(Finding.ok("session", "its timeout is the lease, " + timeout.toMillis() + " ms"));
+        }
+        var whole = new Term("session", timeout);
+        var rounding = new Term("tick", tick);
+        findings.add(Finding.atMost("crash", whole, rounding));
+        findings.add(Finding.atMost("freeze", whole, rounding));
+        findings.add(Finding.atMost("hand-over", new Term("stand-down budget", config.standDownBudget())));
+        findings.add(Finding.ok("clock", "sessions go by the clock of the ensemble's leader: nobody's date matters"));
+    }
+
+    /** What the ensemble says of itself; one that stands alone says nothing. */
+    private void ensemble() {
+        try {
+            var voters = await(session.requests().data(ENSEMBLE, null))
+                    .text()
+                    .lines()
+                    .filter(line -> line.startsWith("server.") && !line.contains(":observer"))
+                    .count();
+            if (voters <= 1) {
+                findings.add(Finding.warning(
+                        "replication",
+                        "there is one server: while it is down nobody leads, and its disk alone holds the tokens",
+                        "run three, on three machines"));
+            } else if (voters % 2 == 0) {
+                findings.add(Finding.warning(
+                        "replication",
+                        voters + " servers vote, which bear no more failures than one less",
+                        "add one, or take one away"));
+            } else {
+                findings.add(Finding.ok(
+                        "replication", voters + " servers vote: " + voters / 2 + " of them may be down at a time"));
+            }
+        } catch (ExecutionException e) {
+            findings.add(Finding.warning(
+                    "replication",
+                    "who is in the ensemble cannot be read: " + Failures.code(cause(e)),
+                    "let us read " + ENSEMBLE + " of the servers, or see there yourself"));
+        }
+        findings.add(Finding.ok("durability", "what a majority has written to its logs is not lost"));
+    }
+
+    /** Asks to make a node, together with something impossible: nothing comes of it but the answer. */
+    private void rights(String root) {
+        var above = existing(session.full(root));
+        var child = (above.equals("/") ? "" : above) + "/bellwether-doctor";
+        try {
+            await(session.requests()
+                    .all(List.of(
+                            session.creation(CreateMode.EPHEMERAL, child, ""), Op.check(child + "/impossible", 0))));
+            throw new IllegalStateException("what is impossible was done");
+        } catch (ExecutionException e) {
+            if (Failures.code(cause(e)) == Code.NOAUTH) {
+                findings.add(Finding.error(
+                        "rights",
+                        "we may not make nodes below " + above,
+                        "let us create and delete there, such as by setAcl, or connect as somebody who may"));
+            } else {
+                findings.add(Finding.ok("rights", "we may make nodes below " + above));
+            }
+        }
+    }
+
+    /** Returns the path, or the nearest above it that exists. */
+    private String existing(String path) {
+        try {
+            var at = path;
+            while (!at.equals("/") && await(session.requests().exists(at, null)).isEmpty()) {
+                at = at.lastIndexOf('/') <= 0 ? "/" : at.substring(0, at.lastIndexOf('/'));
+            }
+            return at;
+        } catch (ExecutionException e) {
+            throw Failures.translated(cause(e), session.where());
+        }
+    }
+
+    private <T> T await(CompletableFuture<T> answer) throws ExecutionException {
+        try {
+            return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new UnavailableException("no answer from " + session.where() + " within " + PATIENCE, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while asking " + session.where(), e);
+        }
+    }
+
+    private static Throwable cause(ExecutionException e) {
+        return e.getCause() == null ? e : e.getCause();
+    }
+}

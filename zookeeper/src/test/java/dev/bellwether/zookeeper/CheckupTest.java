@@ -1,0 +1,98 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooKeeper;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Each finding, on servers that are set so. */
+@Timeout(180)
+class CheckupTest {
+    @Test
+    void oneServerWithASessionThatFitsIsFineButAlone() {
+        var findings = find(SharedServer.uri(), Duration.ofSeconds(1));
+
+        assertThat(only(findings, "session").says()).isEqualTo("its timeout is the lease, 1000 ms");
+        assertThat(only(findings, "crash").terms().get(0))
+                .isEqualTo(new Finding.Term("session", Duration.ofSeconds(1)));
+        assertThat(only(findings, "crash").terms().get(1).name()).isEqualTo("tick");
+        assertThat(only(findings, "rights").level()).isEqualTo(Finding.Level.OK);
+        var replication = only(findings, "replication");
+        assertThat(replication.level()).isEqualTo(Finding.Level.WARNING);
+        assertThat(replication.says()).contains("there is one server");
+    }
+
+    @Test
+    void sessionLongerThanTheLeaseIsAWarningAndAShorterOneAnError() {
+        // Servers of a tick of their own: one that is short enough for the other tests makes sessions that a busy machine loses.
+        try (var slow = ZooKeeperServers.start(1, 0, Map.of("minSessionTimeout", "8000"), List.of())) {
+            var shorter = only(find("zk://" + slow.addresses(), Duration.ofSeconds(2)), "session");
+            assertThat(shorter.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(shorter.says()).contains("8000 ms at least, so that a crash costs that and not the lease of 2000 ms");
+        }
+
+        var longer = only(find(SharedServer.uri(), Duration.ofHours(10)), "session");
+        assertThat(longer.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(longer.says()).contains("was negotiated to");
+    }
+
+    @Test
+    @SuppressWarnings("try") // nobody interrupts this
+    void placeWhereWeMayNotMakeNodesIsAnErrorAndNothingIsLeftByLooking() throws Exception {
+        var connected = new CountDownLatch(1);
+        try (var keeper = new ZooKeeper(SharedServer.get().addresses(), 5_000, event -> connected.countDown())) {
+            assertThat(connected.await(60, TimeUnit.SECONDS)).isTrue();
+            keeper.create("/locked", new byte[0], Ids.READ_ACL_UNSAFE, CreateMode.PERSISTENT);
+            keeper.create("/open", new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+            var address = SharedServer.uri().replaceFirst("[?].*", "").replaceFirst("(//[^/]*).*", "$1");
+
+            var locked = only(find(address + "/locked", Duration.ofSeconds(1)), "rights");
+            assertThat(locked.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(locked.says()).contains("/locked");
+            assertThat(only(find(address + "/open", Duration.ofSeconds(1)), "rights")
+                            .level())
+                    .isEqualTo(Finding.Level.OK);
+            assertThat(keeper.getChildren("/open", false)).doesNotContain("bellwether-doctor");
+        }
+    }
+
+    @Test
+    void ensembleIsToldByHowManyVote() {
+        try (var three = ZooKeeperServers.start(3, 0)) {
+            var found = only(find("zk://" + three.addresses(), Duration.ofSeconds(1)), "replication");
+            assertThat(found).isEqualTo(Finding.ok("replication", "3 servers vote: 1 of them may be down at a time"));
+        }
+        try (var two = ZooKeeperServers.start(2, 0)) {
+            var found = only(find("zk://" + two.addresses(), Duration.ofSeconds(1)), "replication");
+            assertThat(found.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(found.says()).contains("2 servers vote");
+        }
+    }
+
+    private static List<Finding> find(String uri, Duration lease) {
+        var backend = ConnectUri.parse(uri).connect();
+        try {
+            return backend.findings(CandidacyConfig.ofLease(lease));
+        } finally {
+            backend.close();
+        }
+    }
+
+    private static Finding only(List<Finding> findings, String about) {
+        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
+        assertThat(found).hasSize(1);
+        return found.get(0);
+    }
+}
