@@ -319,7 +319,7 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Has a new owner wait for so long before it leads. May be zero. Default: the threshold and the clock error. */
+        /** Has a new owner wait for so long before it leads. Default, and least: the threshold and the clock error together. */
         public Builder gracePeriod(Duration gracePeriod) {
             if (gracePeriod.isNegative()) {
                 throw new ElectionException("gracePeriod is " + gracePeriod + ": it must not be negative");

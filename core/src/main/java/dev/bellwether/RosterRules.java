@@ -37,6 +37,14 @@ final class RosterRules {
                     + " are not less than lease " + config.lease()
                     + ": a former leader could outlast its session; make the threshold shorter");
         }
+        var least = threshold.plus(config.clockError());
+        if (config.mode() == RosterMode.TIMED && config.gracePeriod().compareTo(least) < 0) {
+            throw new ElectionException(
+                    "gracePeriod " + config.gracePeriod() + " is shorter than threshold " + threshold
+                            + " and clockError " + config.clockError()
+                            + " together: a former leader that hears late of a rebalance would lead beside the new one; make it "
+                            + least + ", or leave it out");
+        }
     }
 
     /** Returns what is allowed and not advisable. */
@@ -78,10 +86,6 @@ final class RosterRules {
     }
 
     private static void adviseTimed(RosterConfig config, List<String> advice) {
-        if (config.gracePeriod().compareTo(config.threshold()) < 0) {
-            advice.add("gracePeriod " + config.gracePeriod() + " is shorter than threshold " + config.threshold()
-                    + ": two may lead at once where the broker gives a partition away before the session is over");
-        }
         var longest = config.lease().multipliedBy(4).dividedBy(5);
         if (config.threshold().plus(config.clockError()).compareTo(longest) > 0) {
             advice.add("threshold " + config.threshold() + " and clockError " + config.clockError()

@@ -30,8 +30,8 @@ final class RosterInduction implements RosterDriver {
      * owner has received a message: T is longer than the session and two broadcasts. Nothing holds a rebalance up.
      *
      * Timed: V_i is the broker's time-stamp, on our wall clock, so that what lay in a buffer while we did not run is as old as it is.
-     * Clocks differ by e at most, so that we lead until T + e after the message was written, which is before our session ends. Where
-     * a group may give a partition away sooner, the next owner waits for the grace period. And where a group does not fence reads (Kafka
+     * Clocks differ by e at most, so that we lead until T + e after the message was written, which is before our session ends. A
+     * group may give a partition away sooner, when it waits no longer for a member whose loop is held up: so the next owner waits for the grace period. And where a group does not fence reads (Kafka
      * does not), a message proves that we are connected, not that the partition is ours; so V_i is then no later than the last commit that
      * the group accepted.
      */

@@ -55,7 +55,8 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         return Finding.warning(
                 "fail-over",
                 (election.isEmpty() ? "" : '"' + election + "\": ")
-                        + "a lease of " + lease + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
+                        + "a lease of " + lease
+                        + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
                         + " leader after its server died",
                 "take 20 seconds or more if it shall");
     }

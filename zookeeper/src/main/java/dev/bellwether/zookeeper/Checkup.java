@@ -50,7 +50,7 @@ final class Checkup {
     }
 
     private void session() {
-        var timeout = session.timeout();
+        var timeout = session.client().timeout();
         var refusal = session.refusal(config);
         if (refusal.isPresent()) {
             findings.add(Finding.error(
@@ -110,12 +110,13 @@ final class Checkup {
 
     /** Asks to make a node, together with something impossible: nothing comes of it but the answer. */
     private void rights(String root) {
-        var above = existing(session.full(root));
+        var above = existing(session.client().full(root));
         var child = (above.equals("/") ? "" : above) + "/bellwether-doctor";
         try {
             await(session.requests()
                     .all(List.of(
-                            session.creation(CreateMode.EPHEMERAL, child, ""), Op.check(child + "/impossible", 0))));
+                            session.client().creation(CreateMode.EPHEMERAL, child, ""),
+                            Op.check(child + "/impossible", 0))));
             throw new IllegalStateException("what is impossible was done");
         } catch (ExecutionException e) {
             if (Failures.code(cause(e)) == Code.NOAUTH) {

@@ -36,11 +36,13 @@ class CheckupTest {
 
     @Test
     void sessionLongerThanTheLeaseIsAWarningAndAShorterOneAnError() {
-        // Servers of a tick of their own: one that is short enough for the other tests makes sessions that a busy machine loses.
+        // Servers of a tick of their own: one that is short enough for the other tests makes sessions that a busy
+        // machine loses.
         try (var slow = ZooKeeperServers.start(1, 0, Map.of("minSessionTimeout", "8000"), List.of())) {
             var shorter = only(find("zk://" + slow.addresses(), Duration.ofSeconds(2)), "session");
             assertThat(shorter.level()).isEqualTo(Finding.Level.WARNING);
-            assertThat(shorter.says()).contains("8000 ms at least, so that a crash costs that and not the lease of 2000 ms");
+            assertThat(shorter.says())
+                    .contains("8000 ms at least, so that a crash costs that and not the lease of 2000 ms");
         }
 
         var longer = only(find(SharedServer.uri(), Duration.ofHours(10)), "session");

@@ -66,7 +66,7 @@ final class RosterWorld {
         threshold = mode == RosterMode.OVERLAPPING
                 ? Duration.ofNanos(2 * LEASE)
                 : Duration.ofNanos((long) (LEASE * (0.5 + 0.4 * random.nextDouble())));
-        grace = kicks || !fenced ? threshold.plus(clockError) : Duration.ZERO;
+        grace = threshold.plus(clockError);
         budget = Duration.ofNanos(LEASE / (random.nextBoolean() ? 10 : 100));
         // the group then guarantees nothing, and the journal must do alone
         lies = mode == RosterMode.EXCLUSIVE && random.nextBoolean();
