@@ -31,6 +31,7 @@ import java.util.stream.IntStream;
  */
 public final class KafkaBrokers implements AutoCloseable {
     private static final String HOST = "127.0.0.1";
+    private static final int ATTEMPTS = 5;
 
     private final Path directory;
     private final List<Broker> brokers;
@@ -61,14 +62,28 @@ public final class KafkaBrokers implements AutoCloseable {
 
     /** Starts them in a home of your choice. */
     public static KafkaBrokers start(int count, int links, Map<String, String> settings, Home home) {
-        var cluster = new KafkaBrokers(count, links, settings, home);
+        for (var attempt = 1; ; attempt++) {
+            var cluster = new KafkaBrokers(count, links, settings, home);
+            try {
+                cluster.brokers.forEach(Broker::launch);
+                cluster.brokers.forEach(Broker::awaitServing);
+                return cluster;
+            } catch (RuntimeException e) {
+                cluster.close();
+                // a port that was free when we looked may be somebody's a second later
+                if (attempt == ATTEMPTS || !String.valueOf(e.getMessage()).contains("Address already in use")) {
+                    throw e;
+                }
+                makeDirectory(home.folder());
+            }
+        }
+    }
+
+    private static void makeDirectory(Path directory) {
         try {
-            cluster.brokers.forEach(Broker::launch);
-            cluster.brokers.forEach(Broker::awaitServing);
-            return cluster;
-        } catch (RuntimeException e) {
-            cluster.close();
-            throw e;
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
