@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.bellwether.testkit.servers.Scripts;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -47,7 +48,7 @@ final class Browser implements AutoCloseable {
     /** Starts one, whose files lie in this folder. */
     static Browser start(Path folder) throws Exception {
         var process = new ProcessBuilder(
-                        program(),
+                        Scripts.where("chromium"),
                         "--headless",
                         "--no-sandbox",
                         "--disable-gpu",
@@ -88,17 +89,6 @@ final class Browser implements AutoCloseable {
             process.destroyForcibly();
             throw e;
         }
-    }
-
-    private static String program() throws IOException, InterruptedException {
-        var where = new ProcessBuilder("../scripts/servers", "where", "chromium")
-                .redirectErrorStream(true)
-                .start();
-        var said = new String(where.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        if (where.waitFor() != 0) {
-            throw new IllegalStateException(said);
-        }
-        return said;
     }
 
     private void openPage() throws Exception {

@@ -1,17 +1,15 @@
 package dev.bellwether.cli;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Scripts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Objects;
 
 /** A nats-server with JetStream of the tests' own, which does not outlive this JVM. */
 final class NatsProcess implements AutoCloseable {
@@ -36,7 +34,7 @@ final class NatsProcess implements AutoCloseable {
                             "-c",
                             WATCHED,
                             "nats",
-                            program(),
+                            Scripts.where("nats-server"),
                             "-a",
                             "127.0.0.1",
                             "-p",
@@ -73,21 +71,6 @@ final class NatsProcess implements AutoCloseable {
         } catch (IOException e) {
             return false; // starting up
         }
-    }
-
-    /** Returns the program; if it is missing, fails with the way to get it. */
-    private static String program() throws IOException {
-        var folder = Path.of("").toAbsolutePath();
-        while (!Files.exists(folder.resolve("scripts/servers"))) {
-            folder = Objects.requireNonNull(folder.getParent(), "not in a checkout");
-        }
-        var process = new ProcessBuilder(folder.resolve("scripts/servers").toString(), "where", "nats-server").start();
-        var said = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
-        var path = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        if (process.onExit().join().exitValue() != 0) {
-            throw new AssertionError(said);
-        }
-        return path;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Undertaker;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.Elections;
 import dev.bellwether.kafka.KafkaElections;
+import dev.bellwether.testkit.servers.Undertaker;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;

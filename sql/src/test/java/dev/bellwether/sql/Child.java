@@ -1,6 +1,7 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Undertaker;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -13,6 +13,7 @@ import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.servers.Scripts;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package dev.bellwether.outbox;
+package dev.bellwether.testkit.servers;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -7,11 +7,11 @@ import java.io.UncheckedIOException;
  * Sees to it that a server does not outlive this JVM, even if that is killed: a shell that waits for the end of a pipe, which
  * the system closes, and then kills the one process.
  */
-final class Undertaker {
+public final class Undertaker {
     private Undertaker() {}
 
     /** Returns the shell; to destroy it is to let the server live. */
-    static Process watch(long pid) {
+    public static Process watch(long pid) {
         try {
             return new ProcessBuilder("sh", "-c", "read never; kill -CONT " + pid + "; kill -9 " + pid)
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -22,7 +22,8 @@ final class Undertaker {
         }
     }
 
-    static void signal(String signal, long pid) {
+    /** Sends a signal, such as {@code STOP}, and waits until it is sent. */
+    public static void signal(String signal, long pid) {
         try {
             new ProcessBuilder("kill", "-" + signal, Long.toString(pid))
                     .redirectErrorStream(true)

@@ -1,4 +1,4 @@
-package dev.bellwether.nats;
+package dev.bellwether.testkit.servers;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /** What {@code scripts/servers} knows. */
-final class Scripts {
+public final class Scripts {
     private Scripts() {}
 
     /** Returns where something is that Maven does not bring; if it is missing, fails with the way to get it. */
-    static String where(String name) {
+    public static String where(String name) {
         var folder = Path.of("").toAbsolutePath();
         while (!Files.exists(folder.resolve("scripts/servers"))) {
             folder = Objects.requireNonNull(folder.getParent(), "not in a checkout");
