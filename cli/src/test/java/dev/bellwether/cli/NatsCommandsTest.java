@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.Nats;
 import io.nats.client.api.KeyValueConfiguration;
 import io.nats.client.api.StorageType;
@@ -148,9 +149,7 @@ class NatsCommandsTest {
         assertThat(absent.code()).isNotZero();
         assertThat(absent.err()).contains("nats kv add absent");
         var down = Spoken.of(
-                Map.of("BELLWETHER_ON", "nats://127.0.0.1:" + NatsProcess.freePort() + "?bucket=cli"),
-                "show",
-                "nothing");
+                Map.of("BELLWETHER_ON", "nats://127.0.0.1:" + Ports.free() + "?bucket=cli"), "show", "nothing");
         assertThat(down.code()).isEqualTo(ExitCode.UNAVAILABLE);
     }
 

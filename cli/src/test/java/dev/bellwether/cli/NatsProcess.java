@@ -1,12 +1,12 @@
 package dev.bellwether.cli;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Scripts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -27,7 +27,7 @@ final class NatsProcess implements AutoCloseable {
 
     static NatsProcess start() {
         try {
-            var port = freePort();
+            var port = Ports.free();
             var folder = Files.createTempDirectory("bellwether-cli-nats");
             var shell = new ProcessBuilder(
                             "sh",
@@ -54,14 +54,6 @@ final class NatsProcess implements AutoCloseable {
 
     int port() {
         return port;
-    }
-
-    static int freePort() {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     private static boolean answers(int port) {

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
+import dev.bellwether.testkit.servers.Ports;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.DriverManager;
@@ -31,6 +32,8 @@ final class OutboxStage implements AutoCloseable {
     OutboxStage() throws IOException {
         // as a server should be: the launcher would switch both off
         postgres = EmbeddedPostgres.builder()
+                .setPort(Ports.free())
+                .setPGStartupWait(Duration.ofSeconds(60))
                 .setServerConfig("fsync", "on")
                 .setServerConfig("synchronous_commit", "on")
                 .start();

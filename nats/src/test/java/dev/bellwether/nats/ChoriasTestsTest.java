@@ -12,6 +12,7 @@ import dev.bellwether.Mandate;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.api.StreamConfiguration;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -234,7 +235,7 @@ class ChoriasTestsTest {
 
     @Test
     void onServersThatAnnounceItTokensRiseFromOneBucketToTheNextOfItsName() throws Exception {
-        try (var newer = new NatsServer("nats-server-cluster", "newer", NatsServer.freePort(), "")) {
+        try (var newer = new NatsServer("nats-server-cluster", "newer", Ports.free(), "")) {
             newer.awaitPort();
             var last = 0L;
             for (var i = 0; i < 3; i++) {

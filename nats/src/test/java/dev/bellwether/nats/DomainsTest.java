@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.servers.Ports;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -18,17 +19,17 @@ class DomainsTest {
 
     @Test
     void aCandidateOnALeafStandsInTheDomainOfTheHub() throws Exception {
-        var port = NatsServer.freePort();
+        var port = Ports.free();
         try (var hub = new NatsServer(
                         "nats-server",
                         "hub",
-                        NatsServer.freePort(),
+                        Ports.free(),
                         "domain: hub",
                         "leafnodes { listen: \"127.0.0.1:%d\" }".formatted(port));
                 var leaf = new NatsServer(
                         "nats-server",
                         "leaf",
-                        NatsServer.freePort(),
+                        Ports.free(),
                         "domain: leaf",
                         "leafnodes { remotes: [ { url: \"nats://127.0.0.1:%d\" } ] }".formatted(port))) {
             hub.awaitPort();

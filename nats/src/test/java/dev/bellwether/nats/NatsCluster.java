@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.api.StreamConfiguration;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -48,7 +49,7 @@ final class NatsCluster implements AutoCloseable {
 
     private void launch(String program) {
         var cluster = "cluster-" + UUID.randomUUID();
-        var ports = IntStream.range(0, 3).map(i -> NatsServer.freePort()).toArray();
+        var ports = IntStream.range(0, 3).map(i -> Ports.free()).toArray();
         var inward = FaultProxy.to("127.0.0.1", ports[LONELY]);
         routes.add(inward);
         for (var i = 0; i < 3; i++) {
@@ -66,7 +67,7 @@ final class NatsCluster implements AutoCloseable {
             servers.add(new NatsServer(
                     program,
                     "n" + i,
-                    NatsServer.freePort(),
+                    Ports.free(),
                     "cluster { name: \"%s\", listen: \"127.0.0.1:%d\", cluster_advertise: \"127.0.0.1:%d\", routes: [%s] }"
                             .formatted(
                                     cluster,

@@ -1,13 +1,13 @@
 package dev.bellwether.nats;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Scripts;
 import dev.bellwether.testkit.servers.Undertaker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,7 +49,7 @@ final class NatsServer implements AutoCloseable {
 
     /** Starts one by itself. */
     static NatsServer alone(String extra) {
-        var server = new NatsServer("nats-server", "nats", freePort(), extra);
+        var server = new NatsServer("nats-server", "nats", Ports.free(), extra);
         server.awaitPort();
         return server;
     }
@@ -159,13 +159,5 @@ final class NatsServer implements AutoCloseable {
     @Override
     public void close() {
         kill();
-    }
-
-    static int freePort() {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

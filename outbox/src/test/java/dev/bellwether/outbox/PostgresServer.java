@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Undertaker;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
@@ -27,6 +28,8 @@ final class PostgresServer implements AutoCloseable {
     private PostgresServer(Path data) throws IOException {
         this.data = data;
         server = EmbeddedPostgres.builder()
+                .setPort(Ports.free())
+                .setPGStartupWait(Duration.ofSeconds(60))
                 .setDataDirectory(data)
                 .setServerConfig("fsync", "off")
                 // the launcher switches it off, and a kill would make the database forget what it has shown

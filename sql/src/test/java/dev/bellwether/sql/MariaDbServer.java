@@ -1,12 +1,11 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Scripts;
 import dev.bellwether.testkit.servers.Undertaker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -32,7 +31,7 @@ final class MariaDbServer implements AutoCloseable {
         this.folder = folder;
         this.more = more;
         program = Scripts.where("mariadbd");
-        port = freePort();
+        port = Ports.free();
         bootstrap();
         server = launch();
         undertaker = Undertaker.watch(server.pid());
@@ -176,11 +175,5 @@ final class MariaDbServer implements AutoCloseable {
                 return false; // starting up
             }
         });
-    }
-
-    private static int freePort() throws IOException {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 }

@@ -10,8 +10,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.EventLog;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import dev.bellwether.testkit.servers.Ports;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
@@ -125,10 +124,7 @@ class PostgresErrorTest {
 
     @Test
     void aServerThatIsNotThereIsAReasonToTryAgain() throws Exception {
-        int port;
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = socket.getLocalPort();
-        }
+        var port = Ports.free();
         assertThatThrownBy(() -> Elections.connect(PostgresServer.uri(port) + "&password=geheim123"))
                 .isInstanceOf(UnavailableException.class)
                 .hasMessageContaining(Integer.toString(port))

@@ -1,6 +1,7 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Undertaker;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
@@ -27,6 +28,7 @@ final class PostgresServer implements AutoCloseable {
     private PostgresServer(Path data, String fsync) throws IOException {
         this.data = data;
         server = EmbeddedPostgres.builder()
+                .setPort(Ports.free())
                 .setDataDirectory(data)
                 .setPGStartupWait(Duration.ofSeconds(60))
                 .setServerConfig("fsync", fsync)

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.testkit.Link.Way;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
@@ -204,14 +205,18 @@ class FaultProxyTest {
 
     @Test
     void aServerThatIsNotThereResetsTheClient() throws IOException {
-        echo.listening.close();
-        assertThatThrownBy(() -> {
-                    var client = connect(); // the reset may come as early as this
-                    send(client, "hello");
-                    client.getInputStream().read();
-                    throw new AssertionError("was let in");
-                })
-                .isInstanceOf(IOException.class);
+        try (var bound = new Socket()) { // bound, so that nobody else listens there, and not listening
+            bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            proxy.close();
+            proxy = FaultProxy.to("localhost", bound.getLocalPort());
+            assertThatThrownBy(() -> {
+                        var client = connect(); // the reset may come as early as this
+                        send(client, "hello");
+                        throw new AssertionError("was let in, and read "
+                                + client.getInputStream().read());
+                    })
+                    .isInstanceOf(IOException.class);
+        }
     }
 
     @Test

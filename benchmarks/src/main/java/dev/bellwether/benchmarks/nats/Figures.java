@@ -7,6 +7,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.nats.NatsConfig;
 import dev.bellwether.nats.NatsElections;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.Connection;
 import io.nats.client.JetStreamApiException;
 import io.nats.client.Nats;
@@ -14,8 +15,6 @@ import io.nats.client.Options;
 import io.nats.client.api.KeyValueConfiguration;
 import io.nats.client.api.StorageType;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -46,8 +45,8 @@ public final class Figures {
 
     /** See the class. */
     public static void main(String[] args) throws Exception {
-        var port = freePort();
-        var monitor = freePort();
+        var port = Ports.free();
+        var monitor = Ports.free();
         var folder = Files.createTempDirectory("bellwether-bench-nats");
         var server = new ProcessBuilder(
                         args[0],
@@ -218,11 +217,5 @@ public final class Figures {
                 sorted.get(sorted.size() / 2) / 1_000_000,
                 sorted.get(sorted.size() - 1) / 1_000_000,
                 sorted.size());
-    }
-
-    private static int freePort() throws IOException {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 }

@@ -1,9 +1,11 @@
 package dev.bellwether.benchmarks.sql;
 
+import dev.bellwether.testkit.servers.Ports;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Duration;
 
 /** A PostgreSQL with durable commits, which counts statements. */
 final class Server implements AutoCloseable {
@@ -15,6 +17,8 @@ final class Server implements AutoCloseable {
 
     static Server start() throws IOException, SQLException {
         var server = new Server(EmbeddedPostgres.builder()
+                .setPort(Ports.free())
+                .setPGStartupWait(Duration.ofSeconds(60))
                 .setServerConfig("fsync", "on")
                 .setServerConfig("synchronous_commit", "on")
                 .setServerConfig("max_connections", "300")

@@ -2,14 +2,12 @@ package dev.bellwether.testkit.kafka;
 
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
+import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +38,7 @@ public final class KafkaBrokers implements AutoCloseable {
     private KafkaBrokers(int count, int links, Map<String, String> settings, Home home) {
         directory = home.folder();
         var listeners = 2 + links;
-        var ports = freePorts(listeners * count);
+        var ports = Ports.free(listeners * count);
         var nodes = IntStream.range(0, count)
                 .mapToObj(i -> Node.of(i + 1, ports.subList(listeners * i, listeners * (i + 1))))
                 .toList();
@@ -186,31 +184,6 @@ public final class KafkaBrokers implements AutoCloseable {
     private static Path temporaryDirectory() {
         try {
             return Files.createTempDirectory("bellwether-kafka-");
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /** Returns ports that are free now; all of them are held until the last one is found, so that none comes twice. */
-    private static List<Integer> freePorts(int count) {
-        var sockets = new ArrayList<ServerSocket>();
-        try {
-            for (var i = 0; i < count; i++) {
-                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-            }
-            return sockets.stream().map(ServerSocket::getLocalPort).toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } finally {
-            for (var socket : sockets) {
-                closeQuietly(socket);
-            }
-        }
-    }
-
-    private static void closeQuietly(ServerSocket socket) {
-        try {
-            socket.close();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -2,13 +2,11 @@ package dev.bellwether.testkit.zookeeper;
 
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
+import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +39,7 @@ public final class ZooKeeperServers implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        var ports = freePorts(3 * count);
+        var ports = Ports.free(3 * count);
         var common = settings(count, ports, settings);
         servers = IntStream.range(0, count)
                 .mapToObj(i -> new ZooKeeperServer(
@@ -171,28 +169,5 @@ public final class ZooKeeperServers implements AutoCloseable {
         }
         settings.putAll(given);
         return settings;
-    }
-
-    /** Returns ports that are free now; all of them are held until the last one is found, so that none comes twice. */
-    private static List<Integer> freePorts(int count) {
-        var sockets = new ArrayList<ServerSocket>();
-        try {
-            for (var i = 0; i < count; i++) {
-                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-            }
-            return sockets.stream().map(ServerSocket::getLocalPort).toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } finally {
-            sockets.forEach(ZooKeeperServers::closeQuietly);
-        }
-    }
-
-    private static void closeQuietly(ServerSocket socket) {
-        try {
-            socket.close();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }
