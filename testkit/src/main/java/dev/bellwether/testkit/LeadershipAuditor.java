@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction of a millisecond, may have been.
  */
 public final class LeadershipAuditor implements AutoCloseable {
-    private static final long PAUSE_NANOS = 20_000;
+    private static final long PAUSE_NANOS = 150_000;
 
     private final Map<String, Audit> audits = new ConcurrentHashMap<>();
     private final List<String> violations = new CopyOnWriteArrayList<>();

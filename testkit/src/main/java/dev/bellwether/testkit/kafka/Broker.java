@@ -3,10 +3,12 @@ package dev.bellwether.testkit.kafka;
 import dev.bellwether.testkit.FaultProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -104,25 +106,31 @@ public final class Broker {
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         try {
             Files.deleteIfExists(output);
-            process = new ProcessBuilder(List.of(
-                            java,
-                            "-Xmx384m",
-                            "-XX:+UseSerialGC",
-                            "-XX:TieredStopAtLevel=1",
-                            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                            "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
-                            "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.group=info",
-                            "-cp",
-                            classPath,
-                            BrokerMain.class.getName(),
-                            config.toString(),
-                            CLUSTER))
+            var command = new ArrayList<>(List.of(java, "-Xmx384m", "-XX:+UseSerialGC"));
+            command.addAll(compiler());
+            command.addAll(List.of(
+                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                    "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
+                    "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.group=info",
+                    "-cp",
+                    classPath,
+                    BrokerMain.class.getName(),
+                    config.toString(),
+                    CLUSTER));
+            process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(output.toFile())
                     .start();
         } catch (IOException e) {
             throw new UncheckedIOException("could not start broker " + id(), e);
         }
+    }
+
+    /** A JVM that is told to start fast rather than to run fast, as those of tests are, has brokers that do. */
+    private static List<String> compiler() {
+        return ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter(argument -> argument.startsWith("-XX:TieredStopAtLevel"))
+                .toList();
     }
 
     void awaitServing() {
