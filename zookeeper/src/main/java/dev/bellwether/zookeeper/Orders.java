@@ -47,7 +47,8 @@ final class Orders {
             var queue = Paths.queue(children);
             return queue.isEmpty()
                     ? CompletableFuture.completedFuture(false)
-                    : write(session, election + '/' + Paths.STAND_DOWN, queue.get(0), true);
+                    : write(session, election + '/' + Paths.STAND_DOWN, queue.get(0), true)
+                            .exceptionallyCompose(Orders::falseIfGone);
         });
     }
 
@@ -62,9 +63,7 @@ final class Orders {
             }
             return write(session, election + '/' + Paths.DONE, DELETION, true)
                     .thenCompose(written -> tidy(session, election))
-                    .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
-                            ? CompletableFuture.completedFuture(false) // there is no such election
-                            : CompletableFuture.failedFuture(error));
+                    .exceptionallyCompose(Orders::falseIfGone);
         });
     }
 
@@ -73,9 +72,13 @@ final class Orders {
         return write(session, election + '/' + Paths.DONE, DISMISSAL, false)
                 .thenCompose(written -> tidy(session, election))
                 .thenApply(tidied -> true)
-                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
-                        ? CompletableFuture.completedFuture(false) // there is no such election
-                        : CompletableFuture.failedFuture(error));
+                .exceptionallyCompose(Orders::falseIfGone);
+    }
+
+    private static CompletableFuture<Boolean> falseIfGone(Throwable error) {
+        return Failures.code(error) == Code.NONODE
+                ? CompletableFuture.completedFuture(false) // there is no such election
+                : CompletableFuture.failedFuture(error);
     }
 
     /** Clears away what a passing {@code DONE} leaves when nobody stands any more. Returns whether it did. */
@@ -131,11 +134,16 @@ final class Orders {
                     if (Failures.code(error) != Code.NODEEXISTS) {
                         return CompletableFuture.failedFuture(error);
                     }
-                    return replace
-                            ? session.requests()
-                                    .all(List.of(Op.setData(path, text.getBytes(StandardCharsets.UTF_8), -1)))
-                                    .thenApply(set -> true)
-                            : CompletableFuture.completedFuture(true);
+                    return replace ? replace(session, path, text) : CompletableFuture.completedFuture(true);
                 });
+    }
+
+    private static CompletableFuture<Boolean> replace(Session session, String path, String text) {
+        return session.requests()
+                .all(List.of(Op.setData(path, text.getBytes(StandardCharsets.UTF_8), -1)))
+                .thenApply(set -> true)
+                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                        ? write(session, path, text, true) // whoever obeyed an earlier order has taken that away
+                        : CompletableFuture.failedFuture(error));
     }
 }

@@ -129,6 +129,7 @@ final class Stay {
         wanted = false;
         out();
         seat.tellEnd();
+        seat.settled(); // it may have been told to leave meanwhile
     }
 
     // ---------------------------------------------------------------- leaving

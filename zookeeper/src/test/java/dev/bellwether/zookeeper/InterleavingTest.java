@@ -18,7 +18,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -285,6 +287,38 @@ class InterleavingTest {
         loop.until("it has left", () -> said.turns().contains("left"));
         assertThat(said.turns()).doesNotContain("granted");
         assertThat(queue()).isEmpty();
+    }
+
+    /** Never came to rest: it was told of the end, and not that it had left. */
+    @Test
+    void oneThatIsToLeaveBeforeItSeesTheEndLeavesAllTheSame() throws Exception {
+        hands.make(election, "DONE");
+        seat.claim();
+        seat.leave();
+        loop.until("it has left", () -> said.turns().contains("left"));
+        assertThat(said.turns()).containsOnlyOnce("left");
+    }
+
+    /** Failed, when the order before it was taken away by one who had obeyed just between two requests. */
+    @Test
+    void anOrderIsGivenThoughTheOneBeforeItIsTakenAwayJustThen() throws Exception {
+        hands.join(election, "somebody");
+        var over = new AtomicBoolean();
+        var obedient = CompletableFuture.runAsync(
+                () -> {
+                    while (!over.get()) {
+                        Orders.obeyed(session, session.client().full("/bellwether/" + election), queue().get(0));
+                    }
+                },
+                task -> new Thread(task, "obedient").start());
+        for (var i = 0; i < 500; i++) {
+            assertThat(arbiter.order(election, Order.STAND_DOWN)
+                            .toCompletableFuture()
+                            .get(30, TimeUnit.SECONDS))
+                    .isTrue();
+        }
+        over.set(true);
+        obedient.get(30, TimeUnit.SECONDS);
     }
 
     @Test
