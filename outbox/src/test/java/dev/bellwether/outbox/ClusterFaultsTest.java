@@ -39,13 +39,7 @@ class ClusterFaultsTest {
             committed = stage.reader(true);
             uncommitted = stage.reader(false);
             writers = new Writers(stage.database, stage.table, stage.topic, 12).pausing(15);
-            writing = CompletableFuture.supplyAsync(() -> {
-                try {
-                    return writers.write(2, Integer.MAX_VALUE, seed);
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
-            });
+            writing = writers.begin(2, Integer.MAX_VALUE, seed);
         }
 
         void awaitMore(int records) {

@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
@@ -77,7 +76,7 @@ class LeaseRowTest {
                 var committed = stage.reader(true);
                 var uncommitted = stage.reader(false)) {
             var writers = new Writers(stage.database, stage.table, stage.topic, 10);
-            var writing = CompletableFuture.supplyAsync(() -> writing(writers));
+            var writing = writers.begin(4, 1_000, 21);
             Eventually.eventually(
                     "some are read",
                     RelayStage.PATIENCE,
@@ -87,14 +86,6 @@ class LeaseRowTest {
             stage.awaitEmpty();
             assertThat(relay.stats().get(0).rewinds()).isNotNegative();
             check(writers.written(), committed, uncommitted);
-        }
-    }
-
-    private static Map<String, Integer> writing(Writers writers) {
-        try {
-            return writers.write(4, 1_000, 21);
-        } catch (Exception e) {
-            throw new IllegalStateException(e);
         }
     }
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.testkit.Eventually;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.errors.DisconnectException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -68,13 +67,7 @@ class RecoveryTest {
                 var uncommitted = stage.reader(false)) {
             stage.relay();
             var writers = new Writers(stage.database, stage.table, stage.topic, 10);
-            var writing = CompletableFuture.supplyAsync(() -> {
-                try {
-                    return writers.write(4, 1_500, 4);
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
-            });
+            var writing = writers.begin(4, 1_500, 4);
             for (var crash = 0; crash < 2; crash++) {
                 var soFar = committed.poll().ledger().records();
                 Eventually.eventually(

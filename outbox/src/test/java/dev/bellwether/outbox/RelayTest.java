@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class RelayTest {
@@ -104,13 +103,7 @@ class RelayTest {
             // a twentieth of the lease is what draining may take
             var relay = stage.relay(more -> more.candidate("relay-0").lease(Duration.ofMinutes(10)));
             var writers = new Writers(stage.database, stage.table, stage.topic, 10).pausing(5);
-            var writing = CompletableFuture.supplyAsync(() -> {
-                try {
-                    return writers.write(3, Integer.MAX_VALUE, 8);
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
-            });
+            var writing = writers.begin(3, Integer.MAX_VALUE, 8);
             for (var next = 1; next <= 4; next++) {
                 var soFar = reader.poll().ledger().records();
                 Eventually.eventually(

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -70,6 +71,19 @@ final class Writers {
             pool.awaitTermination(10, TimeUnit.SECONDS);
         }
         return written();
+    }
+
+    /** Begins to {@link #write}; not in the common pool, which has one thread on two processors, and other things to wait for. */
+    CompletableFuture<Map<String, Integer>> begin(int threads, int transactions, long seed) {
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    try {
+                        return write(threads, transactions, seed);
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                },
+                task -> new Thread(task, "writers").start());
     }
 
     private boolean writer(Random random, int transactions) throws InterruptedException {

@@ -88,7 +88,8 @@ final class PostgresServer implements AutoCloseable {
         command.addAll(List.of(postmaster.info().arguments().orElseThrow()));
         var processes = processes(postmaster.pid()).toList();
         Undertaker.signal("KILL", postmaster.pid());
-        processes.forEach(process -> process.onExit().join());
+        Eventually.eventually(
+                "it is dead", Duration.ofSeconds(60), () -> processes.stream().noneMatch(ProcessHandle::isAlive));
         try {
             new ProcessBuilder(command)
                     .redirectErrorStream(true)

@@ -64,13 +64,15 @@ class FaultProxyTest {
         var client = connect();
         var bytes = new byte[8 * 1024 * 1024];
         new Random(7).nextBytes(bytes);
-        var sending = CompletableFuture.runAsync(() -> {
-            try {
-                client.getOutputStream().write(bytes);
-            } catch (IOException e) {
-                throw new AssertionError(e);
-            }
-        });
+        var sending = CompletableFuture.runAsync(
+                () -> {
+                    try {
+                        client.getOutputStream().write(bytes);
+                    } catch (IOException e) {
+                        throw new AssertionError(e);
+                    }
+                },
+                task -> new Thread(task, "sender").start());
         assertThat(client.getInputStream().readNBytes(bytes.length)).isEqualTo(bytes);
         sending.join();
     }

@@ -40,7 +40,9 @@ final class ZooKeeperArbiter implements Arbiter {
     /** For how long a request of an operator is tried again while there is no connection. */
     private static final Duration PERSISTENCE = Duration.ofSeconds(4);
 
-    private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS);
+    /** Not in the common pool, which an application may keep busy: what is done there does not wait. */
+    private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS, Runnable::run);
+
     private static final int BATCH = 500;
 
     private static final Logger log = LoggerFactory.getLogger(ZooKeeperArbiter.class);
