@@ -3,6 +3,7 @@
 module dev.bellwether.core {
     requires static transitive org.jspecify;
     requires org.slf4j;
+    requires static jdk.jfr; // terms are recorded where it is there
 
     exports dev.bellwether;
     exports dev.bellwether.spi;

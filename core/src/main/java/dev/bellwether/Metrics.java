@@ -1,6 +1,8 @@
 package dev.bellwether;
 
+import dev.bellwether.internal.AllMetrics;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Hears figures, for whatever measures your application. All methods do nothing by default.
@@ -9,6 +11,11 @@ import java.time.Duration;
  * last proof is {@link Status#sinceProof}.
  */
 public interface Metrics {
+
+    /** Returns one that tells all of these, in this order; what one of them throws, the others do not notice. */
+    static Metrics all(List<Metrics> all) {
+        return new AllMetrics(all);
+    }
 
     /** A mandate began. */
     default void termBegan(String election, String candidate, long token) {}

@@ -48,6 +48,7 @@ final class LoopCandidacy implements Candidacy {
     private final Tenure tenure;
     private final Lane events;
     private final Lane work;
+    private final FlightLog flight = new FlightLog();
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicReference<@Nullable LeaderTask> task = new AtomicReference<>();
 
@@ -382,6 +383,7 @@ final class LoopCandidacy implements Candidacy {
 
         @Override
         public void tell(LeadershipEvent event) {
+            flight.turned(event, loop.clock().nanos());
             tellListener(event);
         }
 

@@ -50,6 +50,7 @@ final class LoopRoster implements Roster {
     private final RosterDriver driver;
     private final RosterSeat[] seats;
     private final RosterVoice voice;
+    private final FlightLog[] flights;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
@@ -81,10 +82,12 @@ final class LoopRoster implements Roster {
                 ? new RosterClaims(standing, loop, new Doing(), membership)
                 : new RosterInduction(standing, loop, new Doing(), membership, carrier.readsAreFenced());
         seats = new RosterSeat[config.partitions()];
+        flights = new FlightLog[seats.length];
         var owner = new Turns();
         for (var i = 0; i < seats.length; i++) {
             var seat = new Standing(
                     standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.tenure());
+            flights[i] = new FlightLog();
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
         }
         voice = new RosterVoice(standing, loop, executor, metrics, seats, () -> roleCount);
@@ -316,6 +319,7 @@ final class LoopRoster implements Roster {
     private final class Turns implements RosterSeat.Owner {
         @Override
         public void turned(int partition, LeadershipEvent event) {
+            flights[partition].turned(event, loop.clock().nanos());
             if (event instanceof LeadershipEvent.Acquired acquired) {
                 metrics.termBegan(
                         acquired.election(), member(), acquired.mandate().token());

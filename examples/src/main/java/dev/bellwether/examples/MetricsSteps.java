@@ -1,0 +1,26 @@
+package dev.bellwether.examples;
+
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
+import dev.bellwether.micrometer.BellwetherMeters;
+import dev.bellwether.micrometer.TermObservations;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.List;
+
+/** The code of the page about metrics. */
+final class MetricsSteps {
+    private MetricsSteps() {}
+
+    static Elections measured(String uri, MeterRegistry registry, ObservationRegistry observations) {
+        // tag::meters
+        var meters = new BellwetherMeters(registry);
+        meters.expect("billing"); // there from the beginning, at zero
+        var config = ElectionsConfig.builder()
+                .metrics(Metrics.all(List.of(meters, new TermObservations(observations))))
+                .build();
+        return Elections.connect(uri, config);
+        // end::meters
+    }
+}

@@ -1,0 +1,173 @@
+package dev.bellwether.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.Cause;
+import dev.bellwether.Metrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.yaml.snakeyaml.Yaml;
+
+/** The dashboard, the alerts and the page about meters tell of metrics that there are, by labels that they have. */
+class MonitoringTest {
+    private static final Path DOCS = Path.of("..", "docs");
+    private static final Pattern METRIC = Pattern.compile("\\bbellwether_[a-z_]+\\b");
+    private static final Pattern SELECTOR = Pattern.compile("\\b(bellwether_[a-z_]+)\\{([^}]*)}");
+    private static final Pattern MATCHER = Pattern.compile("([a-z]+)(=~|=|!~|!=)\"((?:[^\"\\\\]|\\\\.)*)\"");
+    private static final Pattern SAMPLE = Pattern.compile("(?m)^(bellwether_[a-z_]+)\\{([^}]*)}");
+    /** Labels that whoever scrapes adds. */
+    private static final Set<String> FOREIGN = Set.of("job", "instance");
+
+    private final Map<String, Set<String>> scraped = scrape();
+
+    @Test
+    void theDashboardUsesMetricsThatExist() throws IOException {
+        var dashboard = new ObjectMapper()
+                .readTree(Files.readString(DOCS.resolve("monitoring").resolve("grafana.json")));
+        var expressions = new ArrayList<String>();
+        collect(dashboard, "expr", expressions);
+        collect(dashboard, "query", expressions);
+        assertThat(expressions).hasSizeGreaterThan(8);
+        assertThat(wrong(expressions)).isEmpty();
+    }
+
+    @Test
+    void theAlertsUseMetricsThatExist() throws IOException {
+        var rules = alerts();
+        assertThat(rules).hasSizeGreaterThan(5);
+        assertThat(wrong(rules.stream().map(rule -> text(rule, "expr")).toList()))
+                .isEmpty();
+    }
+
+    @Test
+    void everyAlertSaysWhatIsWrongAndWhatToDo() throws IOException {
+        assertThat(alerts()).allSatisfy(rule -> {
+            assertThat(text(rule, "alert")).startsWith("Bellwether");
+            var annotations = new Yaml().dump(rule.get("annotations"));
+            assertThat(annotations).contains("summary:", "description:");
+        });
+    }
+
+    @Test
+    void thePageListsEveryMeterAndNoOther() throws IOException {
+        var listed = Pattern.compile("(?m)^\\| `(bellwether[a-z.]+)` \\|")
+                .matcher(Files.readString(DOCS.resolve("metrics.md")))
+                .results()
+                .map(found -> found.group(1))
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(listed)
+                .containsExactly(
+                        BellwetherMeters.ATTEMPTS,
+                        BellwetherMeters.CALLBACK_DELAY,
+                        BellwetherMeters.CALLBACK_FAILURES,
+                        BellwetherMeters.LEADING,
+                        BellwetherMeters.PROOF_AGE,
+                        BellwetherMeters.STALLS,
+                        BellwetherMeters.TERM,
+                        BellwetherMeters.TERMS_BEGUN,
+                        BellwetherMeters.TOKEN);
+        assertThat(scraped.keySet().stream()
+                        .map(name -> name.replaceAll("(_seconds)?(_count|_sum|_max|_total)?$", ""))
+                        .collect(Collectors.toSet()))
+                .isEqualTo(listed.stream().map(name -> name.replace('.', '_')).collect(Collectors.toSet()));
+    }
+
+    @Test
+    void aNameOrLabelThatDoesNotExistIsFound() {
+        assertThat(wrong(List.of("sum(bellwether_leaders)"))).hasSize(1);
+        assertThat(wrong(List.of("bellwether_leading{candidate=\"x\"}"))).hasSize(1);
+        assertThat(wrong(List.of("rate(bellwether_attempts_seconds_count{outcome=\"win\"}[5m])")))
+                .hasSize(1);
+        assertThat(wrong(List.of("rate(bellwether_attempts_seconds_count{outcome=~\"won|lost\"}[5m])")))
+                .isEmpty();
+    }
+
+    /** Returns what expressions use that there is not. */
+    private List<String> wrong(List<String> expressions) {
+        var wrong = new ArrayList<String>();
+        for (var expression : expressions) {
+            METRIC.matcher(expression)
+                    .results()
+                    .map(found -> found.group())
+                    .filter(name -> !scraped.containsKey(name))
+                    .forEach(name -> wrong.add(name + " does not exist, in " + expression));
+            SELECTOR.matcher(expression).results().forEach(selector -> {
+                var labels = scraped.getOrDefault(selector.group(1), Set.of());
+                MATCHER.matcher(selector.group(2)).results().forEach(matcher -> {
+                    var label = matcher.group(1);
+                    if (!FOREIGN.contains(label) && labels.stream().noneMatch(one -> one.startsWith(label + "="))) {
+                        wrong.add(selector.group(1) + " has no label " + label + ", in " + expression);
+                    } else if (label.equals("outcome") || label.equals("cause")) {
+                        for (var value : List.of(matcher.group(3).split("\\|", -1))) {
+                            if (!labels.contains(label + "=" + value)) {
+                                wrong.add("no " + label + " is " + value + ", in " + expression);
+                            }
+                        }
+                    }
+                });
+            });
+        }
+        return wrong;
+    }
+
+    private static List<Map<?, ?>> alerts() throws IOException {
+        Map<String, List<Map<String, List<Map<?, ?>>>>> rules =
+                new Yaml().load(Files.readString(DOCS.resolve("monitoring").resolve("alerts.yaml")));
+        return rules.getOrDefault("groups", List.of()).stream()
+                .flatMap(group -> group.getOrDefault("rules", List.of()).stream())
+                .toList();
+    }
+
+    private static String text(Map<?, ?> rule, String field) {
+        return String.valueOf(rule.get(field));
+    }
+
+    private static void collect(JsonNode node, String field, List<String> into) {
+        for (var child : node) {
+            collect(child, field, into);
+        }
+        if (node.isObject() && node.path(field).isTextual()) {
+            into.add(node.path(field).asText());
+        }
+    }
+
+    /** Returns the labels, as {@code name=value}, of every series that Prometheus sees. */
+    private static Map<String, Set<String>> scrape() {
+        var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        var meters = new BellwetherMeters(registry);
+        meters.termBegan("billing", "one", 1);
+        meters.termEnded("billing", "one", Cause.RESIGNED, Duration.ofSeconds(1));
+        meters.attempted("billing", "one", Metrics.Attempt.WON, Duration.ofMillis(1));
+        meters.callbackFailed("billing", "one", new IllegalStateException("planted"));
+        meters.stalled(Duration.ofSeconds(1));
+        var text = registry.scrape();
+        Map<String, Set<String>> series = SAMPLE.matcher(text)
+                .results()
+                .collect(Collectors.groupingBy(
+                        sample -> sample.group(1),
+                        Collectors.flatMapping(
+                                sample -> List.of(sample.group(2).split(",", -1)).stream()
+                                        .map(label -> label.replace("\"", "")),
+                                Collectors.toCollection(HashSet::new))));
+        Pattern.compile("(?m)^(bellwether_[a-z_]+) ")
+                .matcher(text)
+                .results()
+                .forEach(plain -> series.computeIfAbsent(plain.group(1), name -> new HashSet<>()));
+        return series;
+    }
+}
