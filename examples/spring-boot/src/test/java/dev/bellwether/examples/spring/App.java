@@ -1,0 +1,138 @@
+package dev.bellwether.examples.spring;
+
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Undertaker;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+/** The application in a process of its own. */
+final class App implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Pattern STARTED = Pattern.compile("Tomcat started on port (\\d+)");
+    private static final HttpClient HTTP =
+            HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
+
+    private final Process process;
+    private final Process undertaker;
+    private final List<String> said = new CopyOnWriteArrayList<>();
+    private final int port;
+
+    private App(Process process) {
+        this.process = process;
+        undertaker = Undertaker.watch(process.pid());
+        var reader = new Thread(this::read, "app-" + process.pid());
+        reader.setDaemon(true);
+        reader.start();
+        try {
+            port = Eventually.eventually("the application starts", PATIENCE, this::portHeard);
+        } catch (AssertionError | IllegalStateException e) {
+            process.destroyForcibly();
+            throw new AssertionError("it said " + said, e);
+        }
+    }
+
+    static App start(String database, String... settings) {
+        var command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx256m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                BillingApplication.class.getName(),
+                "--server.port=0",
+                "--server.address=127.0.0.1",
+                "--spring.datasource.url=" + database));
+        command.addAll(List.of(settings));
+        try {
+            return new App(new ProcessBuilder(command).redirectErrorStream(true).start());
+        } catch (IOException e) {
+            throw new UncheckedIOException("no application", e);
+        }
+    }
+
+    private Optional<Integer> portHeard() {
+        if (!process.isAlive()) {
+            throw new IllegalStateException("the application has ended");
+        }
+        return said.stream()
+                .map(STARTED::matcher)
+                .filter(found -> found.find())
+                .map(found -> Integer.parseInt(found.group(1)))
+                .findFirst();
+    }
+
+    HttpResponse<String> ask(String method, String path) {
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+                .timeout(Duration.ofSeconds(30))
+                .method(method, HttpRequest.BodyPublishers.noBody())
+                .build();
+        try {
+            return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (IOException e) {
+            throw new UncheckedIOException(method + ' ' + path + ", having said " + said, e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    /** Returns a figure of the application, as Prometheus sees it. */
+    Optional<Double> metric(String name, String... labels) {
+        return ask("GET", "/actuator/prometheus")
+                .body()
+                .lines()
+                .filter(line -> line.startsWith(name + '{'))
+                .filter(line -> List.of(labels).stream().allMatch(line::contains))
+                .map(line -> Double.valueOf(line.substring(line.lastIndexOf(' ') + 1)))
+                .findFirst();
+    }
+
+    boolean leads() {
+        return metric("bellwether_leading", "election=\"billing\"").orElse(0.0) == 1;
+    }
+
+    void awaitLeading() {
+        Eventually.eventually("it leads", PATIENCE, this::leads);
+    }
+
+    /** Stops it as Kubernetes and systemd do, and waits for its end. */
+    void stop() throws InterruptedException {
+        process.destroy();
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+            throw new AssertionError("it did not stop: " + said);
+        }
+    }
+
+    List<String> said() {
+        return said;
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+        process.onExit().join();
+        undertaker.destroy();
+    }
+
+    private void read() {
+        try (var lines = process.inputReader(StandardCharsets.UTF_8)) {
+            for (var line = lines.readLine(); line != null; line = lines.readLine()) {
+                said.add(line);
+            }
+        } catch (IOException e) {
+            said.add("broken off: " + e);
+        }
+    }
+}

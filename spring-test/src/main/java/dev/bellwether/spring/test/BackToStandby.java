@@ -1,0 +1,24 @@
+package dev.bellwether.spring.test;
+
+import dev.bellwether.spring.Candidacies;
+import dev.bellwether.testkit.ControlledElections;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.springframework.test.context.junit.jupiter.SpringExtension;
+
+/** Lets no test begin as leader because the one before it ended as one: they share their context. */
+final class BackToStandby implements AfterEachCallback {
+    @Override
+    public void afterEach(ExtensionContext test) {
+        var context = SpringExtension.getApplicationContext(test);
+        var controlled = context.getBean(ControlledElections.class);
+        for (var candidacy : context.getBean(Candidacies.class).all()) {
+            var election = controlled.election(candidacy.election());
+            election.answerAgain();
+            election.vacate();
+            if (candidacy.isLeader()) {
+                election.fence();
+            }
+        }
+    }
+}

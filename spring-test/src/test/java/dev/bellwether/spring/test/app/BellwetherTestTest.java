@@ -1,0 +1,40 @@
+package dev.bellwether.spring.test.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.spring.test.BellwetherTest;
+import dev.bellwether.testkit.ControlledElections;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Import;
+
+@BellwetherTest
+@Import(Ledger.class)
+class BellwetherTestTest {
+    @Autowired
+    private ControlledElections controlled;
+
+    @Autowired
+    private Billing billing;
+
+    @Autowired
+    private Ledger ledger;
+
+    @RepeatedTest(2) // in one context: the second begins as a standby, too
+    void theTestSaysWhoLeads() {
+        var settled = ledger.tokens.size();
+        billing.settle(null);
+        assertThat(ledger.tokens).hasSize(settled);
+        var token = controlled.election("billing").acquire();
+        billing.settle(null);
+        assertThat(ledger.tokens).hasSize(settled + 1).endsWith(token);
+    }
+
+    @Test
+    void onlyWhatLeadsIsThere(@Autowired ApplicationContext context) {
+        assertThat(context.getBeansOfType(Billing.class)).hasSize(1);
+        assertThat(context.getBeansOfType(Unconcerned.class)).isEmpty();
+    }
+}

@@ -1,0 +1,103 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
+import java.util.List;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+
+/** Elections over the client that the application has, and this application's candidacies in them. */
+@AutoConfiguration(
+        afterName = {
+            // Spring Boot 3, then 4
+            "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
+            "org.springframework.boot.autoconfigure.kafka.KafkaAutoConfiguration",
+            "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
+            "org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration"
+        })
+@ConditionalOnProperty(prefix = "bellwether", name = "enabled", matchIfMissing = true)
+@EnableConfigurationProperties(BellwetherProperties.class)
+@Import({
+    ClientConfigurations.Sql.class,
+    ClientConfigurations.Nats.class,
+    ClientConfigurations.ZooKeeper.class,
+    ClientConfigurations.Kafka3.class,
+    ClientConfigurations.Kafka4.class
+})
+public class BellwetherAutoConfiguration {
+    /** Stops last and, since what starts first stops last, starts first: it then does nothing. */
+    static final int LAST_TO_STOP = Integer.MIN_VALUE + 1024;
+
+    @Bean
+    @ConditionalOnMissingBean
+    Elections bellwetherElections(
+            BellwetherProperties properties, List<ElectionsSource> sources, ObjectProvider<Metrics> metrics) {
+        var config = ElectionsConfig.builder()
+                .requestTimeout(properties.getRequestTimeout())
+                .metrics(Metrics.all(metrics.orderedStream().toList()))
+                .build();
+        return ElectionsSource.open(properties, sources, config);
+    }
+
+    @Bean
+    Candidacies bellwetherCandidacies(
+            Elections elections,
+            BellwetherProperties properties,
+            NamedElections named,
+            ListableBeanFactory beans,
+            ApplicationContext context,
+            ObjectProvider<ElectionObserver> observers) {
+        return new Candidacies(
+                elections,
+                properties,
+                named,
+                beans,
+                context,
+                election -> observers.orderedStream().forEach(observer -> observer.standing(election)));
+    }
+
+    /** Starts last, stops first: stands, and leaves where it does not lead. */
+    @Bean
+    SmartLifecycle bellwetherStanding(Candidacies candidacies) {
+        return new CandidacyLifecycle(SmartLifecycle.DEFAULT_PHASE, candidacies::start, candidacies::closing);
+    }
+
+    /** Starts first, stops last: gives up the seats when nothing else runs. */
+    @Bean
+    SmartLifecycle bellwetherReleasing(Candidacies candidacies) {
+        return new CandidacyLifecycle(LAST_TO_STOP, () -> {}, candidacies::close);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static NamedElections bellwetherNamedElections() {
+        return new NamedElections();
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static LeaderOnlyProcessor bellwetherLeaderOnlyProcessor(
+            NamedElections named, ObjectProvider<Candidacies> candidacies, Environment environment) {
+        var processor = new LeaderOnlyProcessor(named, candidacies);
+        processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
+        return processor;
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static MandateScheduling bellwetherMandateScheduling() {
+        return new MandateScheduling();
+    }
+}

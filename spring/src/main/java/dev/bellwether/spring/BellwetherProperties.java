@@ -1,0 +1,304 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.CandidacyConfig;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+
+/** What can be set under {@code bellwether}. */
+@ConfigurationProperties("bellwether")
+public class BellwetherProperties {
+
+    /** Whether to hold elections at all. */
+    private boolean enabled = true;
+
+    /**
+     * The infrastructure to hold elections on, such as jdbc:postgresql://db/app, kafka://broker:9092, zk://zoo:2181/elections, nats://nats:4222 or
+     * memory:. By default the client that the application has: its DataSource, Kafka settings, CuratorFramework or NATS Connection.
+     */
+    private @Nullable String uri;
+
+    /** Which client of the application to use where it has several: sql, kafka, zookeeper or nats. */
+    private @Nullable String client;
+
+    /** The id to stand under. By default a new one for each candidacy, of host, process and time. */
+    private @Nullable String candidate;
+
+    /** How long a question of an observer or operator, health checks included, waits for its answer. */
+    private Duration requestTimeout = Duration.ofSeconds(5);
+
+    /** What observers see of this application's candidates. */
+    private Map<String, String> metadata = new LinkedHashMap<>();
+
+    /** The elections to stand in, by name, with their settings. */
+    private Map<String, Election> elections = new LinkedHashMap<>();
+
+    private final Sql sql = new Sql();
+
+    private final Kafka kafka = new Kafka();
+
+    private final Nats nats = new Nats();
+
+    private final ZooKeeper zookeeper = new ZooKeeper();
+
+    /** Settings of one candidacy; what is not set has the library's default, most of which follow the lease. */
+    public static class Election {
+        /** How long the seat is ours after each renewal: the longest vacancy after a crash. 10s by default. */
+        private @Nullable Duration lease;
+
+        /** How often the lease is renewed. A third of the lease by default. */
+        private @Nullable Duration renewInterval;
+
+        /** How long to wait after a failed attempt. A quarter of the renew interval by default. */
+        private @Nullable Duration retryInterval;
+
+        /** How much of each lease is kept for ending the work. A fifth of the lease by default. */
+        private @Nullable Duration standDownBudget;
+
+        /** The longest pause between the attempts of a standby that keeps being refused. */
+        private @Nullable Duration standbyBackoff;
+
+        /** Gives way to candidates of higher priority when the seat is free, from -1000 to 1000. */
+        private int priority;
+
+        /** By which fraction the rates of two clocks may differ. 0.01 by default. */
+        private @Nullable Double driftBound;
+
+        /** Whether the process halts rather than let work outlast the lease. */
+        private boolean haltOnOverrun;
+
+        public @Nullable Duration getLease() {
+            return lease;
+        }
+
+        public void setLease(@Nullable Duration lease) {
+            this.lease = lease;
+        }
+
+        public @Nullable Duration getRenewInterval() {
+            return renewInterval;
+        }
+
+        public void setRenewInterval(@Nullable Duration renewInterval) {
+            this.renewInterval = renewInterval;
+        }
+
+        public @Nullable Duration getRetryInterval() {
+            return retryInterval;
+        }
+
+        public void setRetryInterval(@Nullable Duration retryInterval) {
+            this.retryInterval = retryInterval;
+        }
+
+        public @Nullable Duration getStandDownBudget() {
+            return standDownBudget;
+        }
+
+        public void setStandDownBudget(@Nullable Duration standDownBudget) {
+            this.standDownBudget = standDownBudget;
+        }
+
+        public @Nullable Duration getStandbyBackoff() {
+            return standbyBackoff;
+        }
+
+        public void setStandbyBackoff(@Nullable Duration standbyBackoff) {
+            this.standbyBackoff = standbyBackoff;
+        }
+
+        public int getPriority() {
+            return priority;
+        }
+
+        public void setPriority(int priority) {
+            this.priority = priority;
+        }
+
+        public @Nullable Double getDriftBound() {
+            return driftBound;
+        }
+
+        public void setDriftBound(@Nullable Double driftBound) {
+            this.driftBound = driftBound;
+        }
+
+        public boolean isHaltOnOverrun() {
+            return haltOnOverrun;
+        }
+
+        public void setHaltOnOverrun(boolean haltOnOverrun) {
+            this.haltOnOverrun = haltOnOverrun;
+        }
+    }
+
+    /** Settings of the elections on the application's DataSource. */
+    public static class Sql {
+        /** The table with a row per election. bellwether_election by default. */
+        private @Nullable String table;
+
+        /** Whether the tables are created if they are missing. */
+        private boolean createTable = true;
+
+        public @Nullable String getTable() {
+            return table;
+        }
+
+        public void setTable(@Nullable String table) {
+            this.table = table;
+        }
+
+        public boolean isCreateTable() {
+            return createTable;
+        }
+
+        public void setCreateTable(boolean createTable) {
+            this.createTable = createTable;
+        }
+    }
+
+    /** Settings of the elections on the brokers of spring.kafka. */
+    public static class Kafka {
+        /** The leader topic. bellwether by default. */
+        private @Nullable String topic;
+
+        /** Whether the topic is created if it is missing. */
+        private boolean createTopic = true;
+
+        public @Nullable String getTopic() {
+            return topic;
+        }
+
+        public void setTopic(@Nullable String topic) {
+            this.topic = topic;
+        }
+
+        public boolean isCreateTopic() {
+            return createTopic;
+        }
+
+        public void setCreateTopic(boolean createTopic) {
+            this.createTopic = createTopic;
+        }
+    }
+
+    /** Settings of the elections over the application's NATS Connection. */
+    public static class Nats {
+        /** The bucket. bellwether by default. */
+        private @Nullable String bucket;
+
+        public @Nullable String getBucket() {
+            return bucket;
+        }
+
+        public void setBucket(@Nullable String bucket) {
+            this.bucket = bucket;
+        }
+    }
+
+    /** Settings of the elections over the application's CuratorFramework. */
+    public static class ZooKeeper {
+        /** The node under which elections are. */
+        private @Nullable String root;
+
+        public @Nullable String getRoot() {
+            return root;
+        }
+
+        public void setRoot(@Nullable String root) {
+            this.root = root;
+        }
+    }
+
+    /** Begins the settings of the candidacy in an election, declared or not. */
+    CandidacyConfig.Builder candidacy(String name) {
+        var settings = elections.getOrDefault(name, new Election());
+        var builder = CandidacyConfig.builder()
+                .metadata(metadata)
+                .priority(settings.priority)
+                .haltOnOverrun(settings.haltOnOverrun);
+        Optional.ofNullable(candidate).ifPresent(builder::candidate);
+        Optional.ofNullable(settings.lease).ifPresent(builder::lease);
+        Optional.ofNullable(settings.renewInterval).ifPresent(builder::renewInterval);
+        Optional.ofNullable(settings.retryInterval).ifPresent(builder::retryInterval);
+        Optional.ofNullable(settings.standDownBudget).ifPresent(builder::standDownBudget);
+        Optional.ofNullable(settings.standbyBackoff).ifPresent(builder::standbyBackoff);
+        Optional.ofNullable(settings.driftBound).ifPresent(builder::driftBound);
+        return builder;
+    }
+
+    public boolean isEnabled() {
+        return enabled;
+    }
+
+    public void setEnabled(boolean enabled) {
+        this.enabled = enabled;
+    }
+
+    public @Nullable String getUri() {
+        return uri;
+    }
+
+    public void setUri(@Nullable String uri) {
+        this.uri = uri;
+    }
+
+    public @Nullable String getClient() {
+        return client;
+    }
+
+    public void setClient(@Nullable String client) {
+        this.client = client;
+    }
+
+    public @Nullable String getCandidate() {
+        return candidate;
+    }
+
+    public void setCandidate(@Nullable String candidate) {
+        this.candidate = candidate;
+    }
+
+    public Duration getRequestTimeout() {
+        return requestTimeout;
+    }
+
+    public void setRequestTimeout(Duration requestTimeout) {
+        this.requestTimeout = requestTimeout;
+    }
+
+    public Map<String, String> getMetadata() {
+        return metadata;
+    }
+
+    public void setMetadata(Map<String, String> metadata) {
+        this.metadata = metadata;
+    }
+
+    public Map<String, Election> getElections() {
+        return elections;
+    }
+
+    public void setElections(Map<String, Election> elections) {
+        this.elections = elections;
+    }
+
+    public Sql getSql() {
+        return sql;
+    }
+
+    public Kafka getKafka() {
+        return kafka;
+    }
+
+    public Nats getNats() {
+        return nats;
+    }
+
+    public ZooKeeper getZookeeper() {
+        return zookeeper;
+    }
+}

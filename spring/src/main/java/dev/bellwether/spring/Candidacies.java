@@ -1,0 +1,124 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.Elections;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Consumer;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.context.ApplicationEventPublisher;
+
+/**
+ * The candidacies of this application: in every election that is declared by a property or named by {@link LeaderOnly}.
+ *
+ * <p>Thread-safe. There are none before the context has started, and after it has stopped.
+ */
+public final class Candidacies {
+    private final Elections elections;
+    private final BellwetherProperties properties;
+    private final NamedElections named;
+    private final ListableBeanFactory beans;
+    private final ApplicationEventPublisher publisher;
+    private final Consumer<String> onStanding;
+    private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
+    private volatile boolean running;
+
+    Candidacies(
+            Elections elections,
+            BellwetherProperties properties,
+            NamedElections named,
+            ListableBeanFactory beans,
+            ApplicationEventPublisher publisher,
+            Consumer<String> onStanding) {
+        this.elections = elections;
+        this.properties = properties;
+        this.named = named;
+        this.beans = beans;
+        this.publisher = publisher;
+        this.onStanding = onStanding;
+    }
+
+    /**
+     * Returns the candidacy in an election.
+     *
+     * @throws IllegalStateException if there is none, because the context has not started or has stopped, or nothing names the election
+     */
+    public Candidacy of(String election) {
+        return find(election)
+                .orElseThrow(() -> new IllegalStateException("this application does not stand for \"" + election
+                        + "\": it does so while its context runs, if a property bellwether.elections." + election
+                        + ".… declares it or @LeaderOnly names it"));
+    }
+
+    /** Returns all candidacies, in order of the names of their elections. */
+    public List<Candidacy> all() {
+        return leaderships.values().stream()
+                .flatMap(leadership -> leadership.candidacy().stream())
+                .toList();
+    }
+
+    /** Returns whether this process leads an election: false, too, where it does not stand. */
+    public boolean isLeader(String election) {
+        return find(election).map(Candidacy::isLeader).orElse(false);
+    }
+
+    private Optional<Candidacy> find(String election) {
+        return Optional.ofNullable(leaderships.get(election)).flatMap(Leadership::candidacy);
+    }
+
+    Map<String, Leadership> leaderships() {
+        return leaderships;
+    }
+
+    /** Returns the election's leadership, for a call that must run under it: of a bean that was made late, too. */
+    Optional<Leadership> leadership(String election) {
+        var present = leaderships.get(election);
+        if (present == null && running) {
+            stand(election);
+            present = leaderships.get(election);
+        }
+        return Optional.ofNullable(present);
+    }
+
+    /** Stands in all elections that anything names. */
+    synchronized void start() {
+        running = true;
+        properties.getElections().keySet().forEach(this::stand);
+        named.all().forEach(this::stand);
+        for (var bean : beans.getBeanNamesForAnnotation(LeaderOnly.class)) {
+            stand(LedBeans.electionOf(bean, beans));
+        }
+    }
+
+    private synchronized void stand(String election) {
+        if (!running || leaderships.containsKey(election)) {
+            return;
+        }
+        var leadership = new Leadership(publisher, LedBeans.of(election, beans));
+        onStanding.accept(election);
+        leaderships.put(election, leadership);
+        var config = properties.candidacy(election).listener(leadership).build();
+        leadership.stands(elections.stand(election, config));
+    }
+
+    /** The context begins to stop: whoever does not lead leaves, and nothing is started any more. */
+    synchronized void closing() {
+        running = false;
+        for (var leadership : leaderships.values()) {
+            leadership.closing();
+            leadership.candidacy().filter(candidacy -> !candidacy.isLeader()).ifPresent(Candidacy::resign);
+        }
+    }
+
+    /** All else has stopped: gives up all seats, in order and all at once. */
+    synchronized void close() {
+        running = false;
+        var open = new ArrayList<>(all());
+        open.forEach(Candidacy::resign);
+        open.forEach(Candidacy::close);
+        leaderships.clear();
+    }
+}

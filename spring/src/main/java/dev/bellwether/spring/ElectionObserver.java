@@ -1,0 +1,7 @@
+package dev.bellwether.spring;
+
+/** Hears in which elections this application stands. */
+@FunctionalInterface
+interface ElectionObserver {
+    void standing(String election);
+}

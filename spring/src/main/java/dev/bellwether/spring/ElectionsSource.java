@@ -1,0 +1,42 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * A client of the application that elections can be held over.
+ *
+ * @param client its name, as in {@code bellwether.client}
+ * @param open begins the elections, without taking over the client
+ */
+record ElectionsSource(String client, Function<ElectionsConfig, Elections> open) {
+
+    /** Opens what the settings name, or else the one that there is. */
+    static Elections open(BellwetherProperties properties, List<ElectionsSource> sources, ElectionsConfig config) {
+        var uri = properties.getUri();
+        if (uri != null) {
+            return Elections.connect(uri, config);
+        }
+        var client = properties.getClient();
+        var names = sources.stream().map(ElectionsSource::client).sorted().toList();
+        var chosen = sources.stream()
+                .filter(source -> client == null || source.client.equals(client))
+                .toList();
+        if (chosen.size() > 1) {
+            throw new ElectionException("elections could be held over several clients, " + names
+                    + ": set bellwether.client to one of them");
+        }
+        if (chosen.isEmpty()) {
+            throw new ElectionException("nothing to hold elections on: "
+                    + (client == null
+                            ? "the application has neither a DataSource, spring.kafka, a CuratorFramework nor a NATS Connection"
+                                    + " for which a module of Bellwether is on the class path (bellwether-sql, …)"
+                            : "bellwether.client is " + client + ", there are " + names)
+                    + "; add the module or the client, or set bellwether.uri (memory: will do for first steps)");
+        }
+        return chosen.get(0).open.apply(config);
+    }
+}

@@ -1,0 +1,71 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.Mandate;
+import dev.bellwether.NotLeaderException;
+import java.lang.reflect.Method;
+import java.util.Objects;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.ObjectProvider;
+
+/** Lets a call through under the mandate of its election, or not at all. Thread-safe. */
+final class LeaderOnlyInterceptor implements MethodInterceptor {
+    private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
+
+    private final ObjectProvider<Candidacies> candidacies;
+
+    LeaderOnlyInterceptor(ObjectProvider<Candidacies> candidacies) {
+        this.candidacies = candidacies;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+        var election = election(call);
+        var calls = candidacies.getObject().leadership(election).map(Leadership::calls);
+        var mandate = calls.flatMap(Calls::begin);
+        if (calls.isEmpty() || mandate.isEmpty()) {
+            if (returnsNothing(call.getMethod())) {
+                return null;
+            }
+            throw new NotLeaderException(
+                    call.getMethod() + " runs only while leading \"" + election + "\", which we do not");
+        }
+        try {
+            hand(mandate.get(), call);
+            return call.proceed();
+        } catch (Exception e) {
+            if (returnsNothing(call.getMethod()) && !mandate.get().isValid()) {
+                log.debug("{} ended with its {}", call.getMethod(), mandate.get(), e);
+                return null;
+            }
+            throw e;
+        } finally {
+            calls.get().end();
+        }
+    }
+
+    private static String election(MethodInvocation call) {
+        var method = call.getMethod();
+        var target = call.getThis();
+        var specific = target == null ? method : AopUtils.getMostSpecificMethod(method, target.getClass());
+        var election = LeaderOnlyProcessor.election(specific);
+        return Objects.requireNonNull(election == null ? LeaderOnlyProcessor.election(method) : election);
+    }
+
+    private static void hand(Mandate mandate, MethodInvocation call) {
+        var types = call.getMethod().getParameterTypes();
+        for (var i = 0; i < types.length; i++) {
+            if (types[i] == Mandate.class) {
+                call.getArguments()[i] = mandate; // the live array: what proceeds takes its arguments from it
+            }
+        }
+    }
+
+    private static boolean returnsNothing(Method method) {
+        return method.getReturnType() == void.class;
+    }
+}

@@ -1,0 +1,128 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
+import dev.bellwether.Phase;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.ApplicationEventPublisher;
+
+/**
+ * One election in which this application stands: carries its turns to beans.
+ *
+ * <p>The listener is called one event at a time, and does not return before all that ran under the mandate has ended: that is what the
+ * successor waits for, and what keeps two terms of this process from running side by side.
+ */
+final class Leadership implements LeadershipListener {
+    private static final Duration LOOK = Duration.ofMillis(20);
+
+    private final ApplicationEventPublisher publisher;
+    private final LedBeans beans;
+    private final Calls calls = new Calls();
+    private volatile @Nullable Candidacy candidacy;
+    private volatile @Nullable Instant since;
+
+    Leadership(ApplicationEventPublisher publisher, LedBeans beans) {
+        this.publisher = publisher;
+        this.beans = beans;
+    }
+
+    Calls calls() {
+        return calls;
+    }
+
+    Optional<Candidacy> candidacy() {
+        return Optional.ofNullable(candidacy);
+    }
+
+    void stands(Candidacy candidacy) {
+        this.candidacy = candidacy;
+    }
+
+    /** The context stops: nothing is to be started any more. */
+    void closing() {
+        beans.closing();
+    }
+
+    /** Returns since when this process leads, for display. */
+    Optional<Instant> since() {
+        return Optional.ofNullable(since);
+    }
+
+    @Override
+    public void onEvent(LeadershipEvent event) {
+        if (event instanceof LeadershipEvent.Acquired acquired) {
+            acquired(acquired);
+        } else if (event instanceof LeadershipEvent.Revoked revoked) {
+            revoked(revoked);
+        } else if (event instanceof LeadershipEvent.Fenced fenced) {
+            fenced(fenced);
+        }
+    }
+
+    private void acquired(LeadershipEvent.Acquired event) {
+        since = Instant.now();
+        try {
+            publisher.publishEvent(new AcquiredEvent(event.mandate()));
+        } finally { // a listener that throws changes nothing else
+            try {
+                beans.start(event.mandate());
+            } finally {
+                calls.admit(event.mandate());
+            }
+        }
+    }
+
+    private void revoked(LeadershipEvent.Revoked event) {
+        since = null;
+        calls.refuse();
+        try {
+            publisher.publishEvent(new RevokedEvent(event.mandate(), event.cause()));
+        } finally {
+            end();
+        }
+    }
+
+    private void fenced(LeadershipEvent.Fenced event) {
+        since = null;
+        calls.refuse();
+        calls.interrupt();
+        try {
+            publisher.publishEvent(new FencedEvent(event.mandate(), event.cause()));
+        } finally {
+            end();
+        }
+    }
+
+    private void end() {
+        try {
+            beans.stop();
+        } finally {
+            awaitCalls();
+        }
+    }
+
+    /** Waits for the calls that run, however long. We are interrupted half-way through the budget, and hand that on. */
+    private void awaitCalls() {
+        var urged = false;
+        for (var none = false; !none; ) {
+            try {
+                none = calls.awaitNone(LOOK);
+            } catch (InterruptedException e) {
+                calls.interrupt();
+            }
+            if (!none && !urged && isFenced()) { // the budget is used up; a listener may have eaten the interrupt
+                urged = true;
+                calls.interrupt();
+            }
+        }
+    }
+
+    private boolean isFenced() {
+        var standing = candidacy;
+        return standing != null && standing.status().phase() == Phase.FENCED;
+    }
+}

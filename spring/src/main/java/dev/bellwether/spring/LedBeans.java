@@ -1,0 +1,105 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.Mandate;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.context.Lifecycle;
+import org.springframework.context.Phased;
+import org.springframework.context.SmartLifecycle;
+
+/** The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the listener. */
+final class LedBeans {
+    private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
+
+    private final List<Lifecycle> ascending;
+    private volatile boolean closing;
+
+    private LedBeans(List<Lifecycle> ascending) {
+        this.ascending = ascending;
+    }
+
+    /** Finds those of an election. */
+    static LedBeans of(String election, ListableBeanFactory beans) {
+        return new LedBeans(List.of(beans.getBeanNamesForAnnotation(LeaderOnly.class)).stream()
+                .filter(name -> election.equals(electionOf(name, beans)))
+                .map(name -> lifecycle(name, beans))
+                .sorted(Comparator.comparingInt(LedBeans::phase))
+                .toList());
+    }
+
+    static String electionOf(String bean, ListableBeanFactory beans) {
+        var annotation = beans.findAnnotationOnBean(bean, LeaderOnly.class);
+        return annotation == null ? "" : annotation.value();
+    }
+
+    private static Lifecycle lifecycle(String name, ListableBeanFactory beans) {
+        if (!(beans.getBean(name) instanceof Lifecycle lifecycle)) {
+            throw new BeanCreationException(
+                    name,
+                    "@LeaderOnly on a class or bean method is for beans that are a Lifecycle: mark methods instead");
+        }
+        if (lifecycle instanceof SmartLifecycle smart && smart.isAutoStartup()) {
+            throw new BeanCreationException(
+                    name,
+                    "it is @LeaderOnly, but starts by itself: let isAutoStartup() be false, so that the election starts it");
+        }
+        return lifecycle;
+    }
+
+    /** The context stops: it stops these beans by itself, and they must not start again. */
+    void closing() {
+        closing = true;
+    }
+
+    void start(Mandate mandate) {
+        for (var bean : ascending) {
+            if (closing || !mandate.isValid()) {
+                return;
+            }
+            try {
+                if (!bean.isRunning()) {
+                    bean.start();
+                }
+            } catch (RuntimeException e) {
+                log.error("{} did not start under {}", bean, mandate, e);
+            }
+        }
+    }
+
+    void stop() {
+        for (var i = ascending.size() - 1; i >= 0; i--) {
+            var bean = ascending.get(i);
+            try {
+                if (bean.isRunning()) {
+                    stop(bean);
+                }
+            } catch (RuntimeException e) {
+                log.error("{} did not stop", bean, e);
+            }
+        }
+    }
+
+    private static void stop(Lifecycle bean) {
+        if (!(bean instanceof SmartLifecycle smart)) {
+            bean.stop();
+            return;
+        }
+        var stopped = new CountDownLatch(1);
+        smart.stop(stopped::countDown);
+        try {
+            stopped.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // for those whose turn comes now: there is no time left
+            log.warn("{} did not stop within half of the stand-down budget", bean);
+        }
+    }
+
+    private static int phase(Lifecycle bean) {
+        return bean instanceof Phased phased ? phased.getPhase() : 0;
+    }
+}

@@ -1,0 +1,178 @@
+package dev.bellwether.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.micrometer.BellwetherMeters;
+import dev.bellwether.testkit.BellwetherExtension;
+import dev.bellwether.testkit.ControlledElections;
+import dev.bellwether.testkit.Eventually;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+
+/** What operators see. The classes of health have other names in each version of Spring Boot, and are looked at by their methods. */
+@ExtendWith(BellwetherExtension.class)
+@Timeout(60)
+class ActuatorTest {
+
+    @Test
+    void theEndpointTellsOfAllCandidacies(ControlledElections controlled) {
+        exposed(Contexts.controlled(controlled)).run(context -> {
+            var endpoint = context.getBean(BellwetherEndpoint.class);
+            var standby = billing(endpoint);
+            assertThat(standby.leading()).isFalse();
+            assertThat(standby.phase()).isEqualTo("STANDING_BY");
+
+            controlled.election("billing").acquire();
+            var leader = billing(endpoint);
+            assertThat(leader.leading()).isTrue();
+            assertThat(leader.token()).isEqualTo(1);
+            assertThat(leader.since()).isNotNull();
+            assertThat(leader.remaining()).startsWith("PT");
+
+            controlled.election("billing").fence();
+            var fenced = billing(endpoint);
+            assertThat(fenced.leading()).isFalse();
+            assertThat(fenced.since()).isNull();
+            assertThat(fenced.lastCause()).isEqualTo("EXPIRED");
+        });
+    }
+
+    @Test
+    void writingToAnElectionMakesItsLeaderStandDown(ControlledElections controlled) {
+        exposed(Contexts.controlled(controlled)).run(context -> {
+            var endpoint = context.getBean(BellwetherEndpoint.class);
+            assertThat(endpoint.standDown("billing")).containsEntry("ordered", false);
+            controlled.election("billing").acquire();
+            assertThat(endpoint.standDown("billing")).containsEntry("ordered", true);
+            var after = billing(endpoint);
+            assertThat(after.leading()).isFalse();
+            assertThat(after.lastCause()).isEqualTo("REVOKED_BY_OPERATOR");
+        });
+    }
+
+    @Test
+    void deletingAnElectionMakesThisProcessLeaveIt(ControlledElections controlled) {
+        exposed(Contexts.controlled(controlled)).run(context -> {
+            controlled.election("billing").acquire();
+            var endpoint = context.getBean(BellwetherEndpoint.class);
+            assertThat(endpoint.resign("billing")).containsEntry("led", true);
+            assertThat(billing(endpoint).phase()).isEqualTo("CLOSED");
+            assertThat(endpoint.resign("billing")).containsEntry("led", false);
+        });
+    }
+
+    @Test
+    void theEndpointIsNotThereUnlessExposed(ControlledElections controlled) {
+        Contexts.controlled(controlled).run(context -> assertThat(context).doesNotHaveBean(BellwetherEndpoint.class));
+    }
+
+    @Test
+    void aStandbyIsHealthyAndALeaderToo(ControlledElections controlled) {
+        declared(Contexts.controlled(controlled)).run(context -> {
+            assertThat(status(context.getBean("bellwetherHealthIndicator"))).isEqualTo("UP");
+            controlled.election("billing").acquire();
+            var health = call(context.getBean("bellwetherHealthIndicator"), "health");
+            assertThat(code(health)).isEqualTo("UP");
+            assertThat((Map<?, ?>) call(health, "getDetails")).isEqualTo(Map.of("billing", "leads, token 1"));
+        });
+    }
+
+    @Test
+    void anInfrastructureThatDoesNotAnswerIsNotHealthy(ControlledElections controlled) {
+        declared(Contexts.controlled(controlled)).run(context -> {
+            var indicator = context.getBean("bellwetherHealthIndicator");
+            controlled.close(); // the nearest that an infrastructure in memory comes to being gone
+            assertThat(status(indicator)).isEqualTo("DOWN");
+        });
+    }
+
+    @Test
+    void theGroupLeaderIsUpOnlyWhereOneLeads(ControlledElections controlled) {
+        declared(Contexts.controlled(controlled)).run(context -> {
+            assertThat(leader(context)).isEqualTo("STANDBY");
+            controlled.election("billing").acquire();
+            assertThat(leader(context)).isEqualTo("UP");
+            controlled.election("billing").fence();
+            assertThat(leader(context)).isEqualTo("STANDBY");
+        });
+    }
+
+    @Test
+    void metersAreThereAtOnceAndShowTheLeader() {
+        Contexts.plain()
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(), "bellwether.elections.billing.lease=10s")
+                .run(context -> {
+                    var registry = context.getBean(MeterRegistry.class);
+                    Eventually.eventually(
+                            "the gauge shows the leader",
+                            Contexts.PATIENCE,
+                            () -> registry.get(BellwetherMeters.LEADING)
+                                            .tag("election", "billing")
+                                            .gauge()
+                                            .value()
+                                    == 1);
+                });
+    }
+
+    @Test
+    void withoutARegistryThereAreElectionsAllTheSame() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID())
+                .run(context ->
+                        assertThat(context).hasSingleBean(Elections.class).doesNotHaveBean(BellwetherMeters.class));
+    }
+
+    private static ApplicationContextRunner declared(ApplicationContextRunner runner) {
+        return runner.withPropertyValues("bellwether.elections.billing.lease=10s");
+    }
+
+    private static ApplicationContextRunner exposed(ApplicationContextRunner runner) {
+        return declared(runner).withPropertyValues("management.endpoints.web.exposure.include=bellwether");
+    }
+
+    private static BellwetherEndpoint.Standing billing(BellwetherEndpoint endpoint) {
+        return Objects.requireNonNull(endpoint.candidacies().get("billing"));
+    }
+
+    private static String leader(ApplicationContext context) {
+        var leaders = context.getBean("leaderHealthContributor");
+        return status(call(leaders, "getContributor", "billing"));
+    }
+
+    private static String status(Object indicator) {
+        return code(call(indicator, "health"));
+    }
+
+    private static String code(Object health) {
+        return call(call(health, "getStatus"), "getCode").toString();
+    }
+
+    private static Object call(Object object, String name, Object... arguments) {
+        for (var type : object.getClass().getInterfaces().length == 0
+                ? new Class<?>[] {object.getClass()}
+                : object.getClass().getInterfaces()) {
+            for (var method : type.getMethods()) {
+                if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
+                    try {
+                        return Objects.requireNonNull(method.invoke(object, arguments));
+                    } catch (ReflectiveOperationException e) {
+                        throw new ElectionException(name + " of " + object, e);
+                    }
+                }
+            }
+        }
+        throw new IllegalStateException(object + " has no " + name);
+    }
+}

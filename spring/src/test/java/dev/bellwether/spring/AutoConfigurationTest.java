@@ -1,0 +1,171 @@
+package dev.bellwether.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.BellwetherExtension;
+import dev.bellwether.testkit.ControlledElections;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.UUID;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcDataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.context.annotation.Bean;
+
+@ExtendWith(BellwetherExtension.class)
+@Timeout(60)
+class AutoConfigurationTest {
+
+    @Test
+    void theDataSourceOfTheApplicationIsUsed() {
+        Contexts.plain()
+                .withUserConfiguration(Database.class)
+                .withPropertyValues(
+                        "bellwether.elections.billing.lease=5s",
+                        "bellwether.sql.table=seats",
+                        "bellwether.candidate=me",
+                        "bellwether.metadata.zone=north")
+                .run(context -> {
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                    assertThat(candidacy.candidate()).isEqualTo("me");
+                    assertThat(context.getBean(Elections.class)
+                                    .election("billing")
+                                    .leader()
+                                    .orElseThrow()
+                                    .metadata())
+                            .isEqualTo(Map.of("zone", "north"));
+                    try (var connection = context.getBean(DataSource.class).getConnection();
+                            var statement = connection.createStatement();
+                            var rows = statement.executeQuery("SELECT COUNT(*) FROM seats")) {
+                        assertThat(rows.next()).isTrue();
+                        assertThat(rows.getInt(1)).isEqualTo(1);
+                    }
+                });
+    }
+
+    @Test
+    void everySettingReachesItsCandidacy() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.elections.billing.lease=20s",
+                        "bellwether.elections.billing.renew-interval=3s",
+                        "bellwether.elections.billing.retry-interval=500ms",
+                        "bellwether.elections.billing.stand-down-budget=2s",
+                        "bellwether.elections.billing.standby-backoff=1m",
+                        "bellwether.elections.billing.priority=7",
+                        "bellwether.elections.billing.drift-bound=0.02",
+                        "bellwether.elections.billing.halt-on-overrun=true")
+                .run(context -> {
+                    var config = context.getBean(BellwetherProperties.class)
+                            .candidacy("billing")
+                            .build();
+                    assertThat(config.lease()).isEqualTo(Duration.ofSeconds(20));
+                    assertThat(config.renewInterval()).isEqualTo(Duration.ofSeconds(3));
+                    assertThat(config.retryInterval()).isEqualTo(Duration.ofMillis(500));
+                    assertThat(config.standDownBudget()).isEqualTo(Duration.ofSeconds(2));
+                    assertThat(config.standbyBackoff()).contains(Duration.ofMinutes(1));
+                    assertThat(config.priority()).isEqualTo(7);
+                    assertThat(config.driftBound()).isEqualTo(0.02);
+                    assertThat(config.haltOnOverrun()).isTrue();
+                    assertThat(context.getBean(BellwetherProperties.class)
+                                    .candidacy("undeclared")
+                                    .build()
+                                    .lease())
+                            .isEqualTo(Duration.ofSeconds(10));
+                });
+    }
+
+    @Test
+    void aUriComesBeforeAnyClient() {
+        Contexts.plain()
+                .withUserConfiguration(Database.class)
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID())
+                .run(context ->
+                        assertThat(context.getBean(Elections.class)).asString().contains("memory"));
+    }
+
+    @Test
+    void anApplicationWithoutAnyClientIsToldWhatToDo() {
+        Contexts.plain()
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("nothing to hold elections on")
+                        .hasMessageContaining("bellwether.uri"));
+    }
+
+    @Test
+    void severalClientsAreAChoiceForTheApplication() {
+        var two = Contexts.plain()
+                .withUserConfiguration(Database.class)
+                .withBean(
+                        ElectionsSource.class,
+                        () -> new ElectionsSource(
+                                "nats", config -> Elections.connect("memory:" + UUID.randomUUID(), config)));
+        two.run(context -> assertThat(context)
+                .getFailure()
+                .rootCause()
+                .hasMessageContaining("[nats, sql]")
+                .hasMessageContaining("bellwether.client"));
+        two.withPropertyValues("bellwether.client=nats")
+                .run(context ->
+                        assertThat(context.getBean(Elections.class)).asString().contains("memory"));
+        two.withPropertyValues("bellwether.client=kafka")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("bellwether.client is kafka, there are [nats, sql]"));
+    }
+
+    @Test
+    void electionsOfTheApplicationsOwnMaking(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .run(context -> assertThat(context).getBean(Elections.class).isSameAs(controlled.elections()));
+    }
+
+    @Test
+    void itCanBeSwitchedOff() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean(Elections.class));
+    }
+
+    @Test
+    void idesKnowEveryProperty() throws IOException {
+        try (var metadata =
+                BellwetherProperties.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+            var names = new ArrayList<String>();
+            for (var property : new ObjectMapper().readTree(metadata).get("properties")) {
+                names.add(property.get("name").asText());
+                assertThat(property.path("description").asText())
+                        .as("description of %s", property)
+                        .isNotBlank();
+            }
+            assertThat(names)
+                    .contains(
+                            "bellwether.uri",
+                            "bellwether.client",
+                            "bellwether.elections",
+                            "bellwether.request-timeout",
+                            "bellwether.sql.table",
+                            "bellwether.kafka.topic");
+        }
+    }
+
+    static class Database {
+        @Bean
+        DataSource dataSource() {
+            var source = new JdbcDataSource();
+            source.setURL("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
+            return source;
+        }
+    }
+}

@@ -1,0 +1,310 @@
+package dev.bellwether.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Elections;
+import dev.bellwether.Mandate;
+import dev.bellwether.NotLeaderException;
+import dev.bellwether.testkit.BellwetherExtension;
+import dev.bellwether.testkit.ControlledElections;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+
+@ExtendWith(BellwetherExtension.class)
+@Timeout(60)
+class LeaderOnlyTest {
+    /** What callers pass, who have no mandate: the present one is put in its place. */
+    private static final Mandate NONE = new Mandate() {
+        @Override
+        public String election() {
+            return "none";
+        }
+
+        @Override
+        public String candidate() {
+            return "nobody";
+        }
+
+        @Override
+        public long token() {
+            return -1;
+        }
+
+        @Override
+        public boolean isValid() {
+            return false;
+        }
+
+        @Override
+        public Duration remaining() {
+            return Duration.ZERO;
+        }
+
+        @Override
+        public void ensure(Duration atLeast) {
+            throw new NotLeaderException("this is no mandate");
+        }
+    };
+
+    @Test
+    void aCallRunsUnderTheMandateAndOtherwiseDoesNothing(ControlledElections controlled) {
+        Contexts.controlled(controlled).withBean(Billing.class).run(context -> {
+            var billing = context.getBean(Billing.class);
+            billing.settle(NONE);
+            assertThat(billing.tokens()).isEmpty();
+
+            var election = controlled.election("billing");
+            var token = election.acquire();
+            billing.settle(NONE);
+            assertThat(billing.tokens()).containsExactly(token);
+
+            election.fence();
+            billing.settle(NONE);
+            assertThat(billing.tokens()).hasSize(1);
+        });
+    }
+
+    @Test
+    void aCallThatOwesAValueThrowsWhileSomebodyElseLeads(ControlledElections controlled) {
+        Contexts.controlled(controlled).withBean(Billing.class).run(context -> {
+            var billing = context.getBean(Billing.class);
+            assertThatThrownBy(billing::count)
+                    .isInstanceOf(NotLeaderException.class)
+                    .hasMessageContaining("billing");
+            controlled.election("billing").acquire();
+            assertThat(billing.count()).isEqualTo(42);
+        });
+    }
+
+    @Test
+    void aRunningCallIsInterruptedOnFencingAndTheNextTermWaitsForIt(ControlledElections controlled) {
+        Contexts.controlled(controlled).withBean(Billing.class).run(context -> {
+            var billing = context.getBean(Billing.class);
+            var election = controlled.election("billing");
+            election.acquire();
+            var call = CompletableFuture.supplyAsync(
+                    () -> {
+                        billing.block();
+                        return Thread.currentThread().isInterrupted();
+                    },
+                    LeaderOnlyTest::inThread);
+            billing.blocking().await();
+            election.fence(); // returns when the call has ended
+            assertThat(billing.interrupted()).isTrue();
+            assertThat(call.get(30, TimeUnit.SECONDS))
+                    .as("the interrupt follows the thread")
+                    .isFalse();
+            election.acquire();
+        });
+    }
+
+    @Test
+    void theSuccessorWaitsForARunningCallWhichIsInterruptedHalfWay() {
+        var uri = "memory:" + UUID.randomUUID();
+        try (var others = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=60s",
+                            "bellwether.elections.billing.stand-down-budget=10s") // five before, and five after
+                    .withBean(Billing.class)
+                    .run(context -> {
+                        var billing = context.getBean(Billing.class);
+                        var candidacy = context.getBean(Candidacies.class).of("billing");
+                        Eventually.eventually("calls run", Contexts.PATIENCE, () -> {
+                            billing.look(NONE);
+                            return billing.token() == 1;
+                        });
+                        try (var successor = others.stand("billing")) {
+                            var ledMeanwhile = new AtomicBoolean();
+                            billing.onInterrupt(() -> ledMeanwhile.set(successor.isLeader()));
+                            var call = CompletableFuture.runAsync(billing::block, LeaderOnlyTest::inThread);
+                            billing.blocking().await();
+                            candidacy.resign();
+                            call.get(30, TimeUnit.SECONDS);
+                            assertThat(billing.interrupted()).isTrue();
+                            assertThat(ledMeanwhile).isFalse();
+                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void whatAVoidCallThrowsAfterItsMandateIsNotThrown(ControlledElections controlled) {
+        Contexts.controlled(controlled).withBean(Billing.class).run(context -> {
+            var billing = context.getBean(Billing.class);
+            var election = controlled.election("billing");
+            election.acquire();
+            assertThatThrownBy(() -> billing.fail(() -> {})).hasMessage("planted");
+            election.goSilent();
+            billing.fail(() -> controlled.pause(Duration.ofMinutes(1)));
+        });
+    }
+
+    @Test
+    void scheduledMethodsRunOnlyWhileLeadingAndMayTakeTheMandate(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withUserConfiguration(WithScheduling.class)
+                .withBean(Ticking.class)
+                .run(context -> {
+                    var ticking = context.getBean(Ticking.class);
+                    Eventually.eventually("the clock ticks", Contexts.PATIENCE, () -> ticking.ticks() > 3);
+                    assertThat(ticking.led()).isEmpty();
+                    var token = controlled.election("clock").acquire();
+                    Eventually.eventually(
+                            "it ticks as leader",
+                            Contexts.PATIENCE,
+                            () -> ticking.led().size() > 1);
+                    assertThat(ticking.led()).containsOnly(token);
+                    controlled.election("clock").fence();
+                    var led = ticking.led().size();
+                    var ticks = ticking.ticks();
+                    Eventually.eventually("time goes on", Contexts.PATIENCE, () -> ticking.ticks() > ticks + 3);
+                    assertThat(ticking.led()).hasSize(led);
+                });
+    }
+
+    @Test
+    void aMethodThatNoProxyGuardsIsRefused(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Hidden.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining("hidden")
+                        .hasMessageContaining("private, final or static"));
+    }
+
+    @Test
+    void aMethodThatGoesOnAfterItHasReturnedIsRefused(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Lasting.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining("lasting")
+                        .hasMessageContaining("goes on when it has returned"));
+    }
+
+    private static void inThread(Runnable work) {
+        var thread = new Thread(work, "call");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    static class Billing {
+        private final List<Long> tokens = new CopyOnWriteArrayList<>();
+        private final CountDownLatch blocking = new CountDownLatch(1);
+        private final AtomicBoolean interrupted = new AtomicBoolean();
+        private volatile Runnable onInterrupt = () -> {};
+        private volatile long seen;
+
+        @LeaderOnly("billing")
+        void settle(Mandate mandate) {
+            mandate.ensure();
+            tokens.add(mandate.token());
+        }
+
+        @LeaderOnly("billing")
+        int count() {
+            return 42;
+        }
+
+        @LeaderOnly("billing")
+        void look(Mandate mandate) {
+            seen = mandate.token();
+        }
+
+        @LeaderOnly("billing")
+        void block() {
+            blocking.countDown();
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException e) {
+                onInterrupt.run();
+                interrupted.set(true);
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        @LeaderOnly("billing")
+        void fail(Runnable first) {
+            first.run();
+            throw new IllegalStateException("planted");
+        }
+
+        // a proxy has fields of its own: by methods we see those of the bean
+
+        long token() {
+            return seen;
+        }
+
+        List<Long> tokens() {
+            return tokens;
+        }
+
+        CountDownLatch blocking() {
+            return blocking;
+        }
+
+        boolean interrupted() {
+            return interrupted.get();
+        }
+
+        void onInterrupt(Runnable reaction) {
+            onInterrupt = reaction;
+        }
+    }
+
+    static class Ticking {
+        private final AtomicInteger ticks = new AtomicInteger();
+        private final List<Long> led = new CopyOnWriteArrayList<>();
+
+        @Scheduled(fixedDelay = 5)
+        void tick() {
+            ticks.incrementAndGet();
+        }
+
+        @Scheduled(fixedDelay = 5)
+        @LeaderOnly("clock")
+        void tickAsLeader(Mandate mandate) {
+            led.add(mandate.token());
+        }
+
+        int ticks() {
+            return ticks.get();
+        }
+
+        List<Long> led() {
+            return led;
+        }
+    }
+
+    @EnableScheduling
+    static class WithScheduling {}
+
+    static class Hidden {
+        @LeaderOnly("billing")
+        final void hidden() {}
+    }
+
+    static class Lasting {
+        @LeaderOnly("billing")
+        CompletableFuture<String> lasting() {
+            return CompletableFuture.completedFuture("done");
+        }
+    }
+}

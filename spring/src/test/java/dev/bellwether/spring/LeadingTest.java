@@ -1,0 +1,230 @@
+package dev.bellwether.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.Cause;
+import dev.bellwether.Elections;
+import dev.bellwether.Phase;
+import dev.bellwether.testkit.BellwetherExtension;
+import dev.bellwether.testkit.ControlledElections;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.EventListener;
+
+/** What begins and ends with leadership, and with the context. */
+@ExtendWith(BellwetherExtension.class)
+@Timeout(60)
+class LeadingTest {
+
+    @Test
+    void beansLiveWhileWeLeadInTheOrderOfTheirPhases(ControlledElections controlled) {
+        Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
+            var story = context.getBean(Story.class).lines;
+            assertThat(story).isEmpty();
+            controlled.election("billing").acquire();
+            assertThat(story).containsExactly("acquired 1", "first starts", "second starts");
+            story.clear();
+            controlled.election("billing").revoke(Cause.REPLACED);
+            assertThat(story).containsExactly("revoked 1 REPLACED", "second stops", "first stops");
+            story.clear();
+            controlled.election("billing").acquire();
+            controlled.election("billing").fence();
+            assertThat(story)
+                    .containsExactly(
+                            "acquired 2",
+                            "first starts",
+                            "second starts",
+                            "fenced 2 EXPIRED",
+                            "second stops",
+                            "first stops");
+        });
+    }
+
+    @Test
+    void aBeanThatWouldStartByItselfIsRefused(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withUserConfiguration(Hasty.class)
+                .run(context -> assertThat(context).getFailure().rootCause().hasMessageContaining("starts by itself"));
+    }
+
+    @Test
+    void theSeatIsReleasedWhenAllElseHasStopped() {
+        var uri = "memory:" + UUID.randomUUID();
+        var ledWhenStopped = new CopyOnWriteArrayList<Boolean>();
+        try (var others = Elections.connect(uri);
+                var successor = new Successor(others)) {
+            Contexts.plain()
+                    .withPropertyValues("bellwether.uri=" + uri, "bellwether.elections.billing.lease=60s")
+                    .withUserConfiguration(Led.class)
+                    .withBean("late", Part.class, () -> new Part("late", 0, new Story()) {
+                        @Override
+                        public boolean isAutoStartup() {
+                            return true;
+                        }
+                    })
+                    .run(context -> {
+                        var candidacies = context.getBean(Candidacies.class);
+                        assertThat(candidacies.of("billing").await(Contexts.PATIENCE))
+                                .isPresent();
+                        context.getBean("late", Part.class).onStop =
+                                () -> ledWhenStopped.add(candidacies.isLeader("billing"));
+                        successor.stand();
+                        context.close();
+                        assertThat(ledWhenStopped).containsExactly(true);
+                        // long before the lease of a minute runs out
+                        assertThat(successor.leads()).isTrue();
+                    });
+        }
+    }
+
+    @Test
+    void aStandbyLeavesBeforeAnythingStops(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("bellwether.elections.billing.lease=10s")
+                .run(context -> {
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    context.getBean("bellwetherStanding", SmartLifecycle.class).stop();
+                    assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+                });
+    }
+
+    @Test
+    void aContextThatStartsAgainStandsAgain(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("bellwether.elections.billing.priority=3")
+                .run(context -> {
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    context.stop();
+                    assertThat(context.getBean(Candidacies.class).all()).isEmpty();
+                    context.start();
+                    assertThat(election.acquire()).isEqualTo(2);
+                    assertThat(context.getBean(Candidacies.class).isLeader("billing"))
+                            .isTrue();
+                });
+    }
+
+    /** Somebody elsewhere. */
+    private static final class Successor implements AutoCloseable {
+        private final Elections elections;
+        private Optional<Candidacy> candidacy = Optional.empty();
+
+        Successor(Elections elections) {
+            this.elections = elections;
+        }
+
+        void stand() {
+            candidacy = Optional.of(elections.stand("billing"));
+        }
+
+        boolean leads() throws InterruptedException {
+            return candidacy.orElseThrow().await(Contexts.PATIENCE).isPresent();
+        }
+
+        @Override
+        public void close() {
+            candidacy.ifPresent(Candidacy::close);
+        }
+    }
+
+    static final class Story {
+        final List<String> lines = new CopyOnWriteArrayList<>();
+
+        @EventListener
+        void on(AcquiredEvent event) {
+            lines.add("acquired " + event.mandate().token());
+        }
+
+        @EventListener
+        void on(RevokedEvent event) {
+            lines.add("revoked " + event.mandate().token() + ' ' + event.cause());
+        }
+
+        @EventListener
+        void on(FencedEvent event) {
+            lines.add("fenced " + event.mandate().token() + ' ' + event.cause());
+        }
+    }
+
+    static class Led {
+        @Bean
+        Story story() {
+            return new Story();
+        }
+
+        @Bean
+        @LeaderOnly("billing")
+        Part second(Story story) {
+            return new Part("second", 2, story);
+        }
+
+        @Bean
+        @LeaderOnly("billing")
+        Part first(Story story) {
+            return new Part("first", 1, story);
+        }
+    }
+
+    static class Hasty {
+        @Bean
+        @LeaderOnly("billing")
+        Part hasty() {
+            return new Part("hasty", 1, new Story()) {
+                @Override
+                public boolean isAutoStartup() {
+                    return true;
+                }
+            };
+        }
+    }
+
+    static class Part implements SmartLifecycle {
+        private final String name;
+        private final int phase;
+        private final Story story;
+        private volatile boolean running;
+        volatile Runnable onStop = () -> {};
+
+        Part(String name, int phase, Story story) {
+            this.name = name;
+            this.phase = phase;
+            this.story = story;
+        }
+
+        @Override
+        public void start() {
+            running = true;
+            story.lines.add(name + " starts");
+        }
+
+        @Override
+        public void stop() {
+            onStop.run();
+            running = false;
+            story.lines.add(name + " stops");
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
+        }
+
+        @Override
+        public boolean isAutoStartup() {
+            return false;
+        }
+
+        @Override
+        public int getPhase() {
+            return phase;
+        }
+    }
+}
