@@ -1,15 +1,15 @@
 package dev.bellwether.cli;
 
-import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.faults.Looker;
+import dev.bellwether.testkit.faults.TermFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
  */
 @Command(name = "demo-candidate", hidden = true)
 final class DemoCandidate implements Callable<Integer> {
-    private static final long BETWEEN_LOOKS_NANOS = 250_000;
+    private static final Duration BETWEEN_LOOKS = Duration.ofNanos(250_000);
 
     private final Surroundings around;
 
@@ -75,47 +75,14 @@ final class DemoCandidate implements Callable<Integer> {
     private void stand(Elections elections, TermFile file) throws InterruptedException, IOException {
         var settings = CandidacyConfig.builder().candidate(id).lease(lease).build();
         try (var candidacy = elections.stand(election, settings)) {
-            var looking = new Thread(() -> look(candidacy, file), "bellwether-demo-look");
-            looking.setDaemon(true);
-            looking.start();
+            var looker = new Looker(Looker.Subject.of(candidacy), file, BETWEEN_LOOKS);
             around.out().println("standing");
             if (around.in().readLine() == null) {
                 over = true;
             }
             candidacy.resign();
             candidacy.awaitClose();
-            looking.interrupt();
-            looking.join();
-        }
-    }
-
-    /** Certain leadership runs from the end of the first look that says so to the beginning of the last. */
-    private static void look(Candidacy candidacy, TermFile file) {
-        var leads = false;
-        var leadsBy = 0L;
-        while (!Thread.currentThread().isInterrupted()) {
-            var token = candidacy.status().token();
-            var before = System.nanoTime();
-            var now = candidacy.isLeader();
-            var after = System.nanoTime();
-            if (now && candidacy.status().token() != token) {
-                continue; // of which mandate it spoke is not clear
-            }
-            if (leads && (!now || leadsBy != token)) {
-                file.end();
-                leads = false;
-            }
-            if (now && leads) {
-                file.stillLeading(before);
-            } else if (now) {
-                file.begin(token, after);
-                leads = true;
-                leadsBy = token;
-            }
-            LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
-        }
-        if (leads) {
-            file.end();
+            looker.close();
         }
     }
 }

@@ -1,5 +1,7 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.testkit.faults.Term;
+import dev.bellwether.testkit.faults.TermFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;

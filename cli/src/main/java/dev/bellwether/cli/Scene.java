@@ -2,6 +2,8 @@ package dev.bellwether.cli;
 
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
+import dev.bellwether.testkit.faults.History;
+import dev.bellwether.testkit.faults.Term;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,6 +1,8 @@
 package dev.bellwether.cli;
 
 import dev.bellwether.testkit.Link;
+import dev.bellwether.testkit.faults.History;
+import dev.bellwether.testkit.faults.Term;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;

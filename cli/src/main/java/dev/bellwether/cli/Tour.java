@@ -1,5 +1,7 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.testkit.faults.History;
+import dev.bellwether.testkit.faults.Term;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -29,11 +29,20 @@ final class NatsCluster implements AutoCloseable {
         this("nats-server-cluster");
     }
 
-    /** A port that was free may be taken when the server wants it: then all begin anew on others. */
     NatsCluster(String program) {
+        this(program, "no_advertise: false");
+    }
+
+    /** One that tells clients of no other way to its servers: they must come by the addresses they are given. */
+    static NatsCluster discreet() {
+        return new NatsCluster("nats-server-cluster", "no_advertise: true");
+    }
+
+    /** A port that was free may be taken when the server wants it: then all begin anew on others. */
+    private NatsCluster(String program, String toClients) {
         for (var attempt = 1; ; attempt++) {
             try {
-                launch(program);
+                launch(program, toClients);
                 awaitReady();
                 return;
             } catch (AssertionError | IllegalStateException e) {
@@ -47,7 +56,7 @@ final class NatsCluster implements AutoCloseable {
         }
     }
 
-    private void launch(String program) {
+    private void launch(String program, String toClients) {
         var cluster = "cluster-" + UUID.randomUUID();
         var ports = IntStream.range(0, 3).map(i -> Ports.free()).toArray();
         var inward = FaultProxy.to("127.0.0.1", ports[LONELY]);
@@ -68,11 +77,12 @@ final class NatsCluster implements AutoCloseable {
                     program,
                     "n" + i,
                     Ports.free(),
-                    "cluster { name: \"%s\", listen: \"127.0.0.1:%d\", cluster_advertise: \"127.0.0.1:%d\", routes: [%s] }"
+                    "cluster { name: \"%s\", listen: \"127.0.0.1:%d\", cluster_advertise: \"127.0.0.1:%d\", %s, routes: [%s] }"
                             .formatted(
                                     cluster,
                                     ports[i],
                                     advertised,
+                                    toClients,
                                     to.stream()
                                             .map(port -> "\"nats://127.0.0.1:" + port + "\"")
                                             .collect(Collectors.joining(", ")))));

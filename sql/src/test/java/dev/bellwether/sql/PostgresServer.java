@@ -24,6 +24,7 @@ final class PostgresServer implements AutoCloseable {
     private final Path data;
     private final EmbeddedPostgres server;
     private Process undertaker;
+    private List<String> command = List.of();
 
     private PostgresServer(Path data, String fsync) throws IOException {
         this.data = data;
@@ -78,18 +79,29 @@ final class PostgresServer implements AutoCloseable {
 
     /** Kills it without a word, and starts it again with what it had on disk. */
     void crashAndRestart() {
+        kill();
+        startAgain();
+    }
+
+    /** Kills it without a word. */
+    void kill() {
         undertaker.destroy();
         var postmaster = ProcessHandle.of(postmaster()).orElseThrow();
-        var command = new ArrayList<String>();
+        var line = new ArrayList<String>();
         if (System.getProperty("user.name").equals("root")) {
-            command.addAll(List.of("unshare", "-U")); // which is how it was started: it refuses to run as root
+            line.addAll(List.of("unshare", "-U")); // which is how it was started: it refuses to run as root
         }
-        command.add(postmaster.info().command().orElseThrow());
-        command.addAll(List.of(postmaster.info().arguments().orElseThrow()));
+        line.add(postmaster.info().command().orElseThrow());
+        line.addAll(List.of(postmaster.info().arguments().orElseThrow()));
+        command = line;
         var processes = processes(postmaster.pid()).toList();
         Undertaker.signal("KILL", postmaster.pid());
         Eventually.eventually(
                 "it is dead", Duration.ofSeconds(60), () -> processes.stream().noneMatch(ProcessHandle::isAlive));
+    }
+
+    /** Starts it with what it had on disk when it was killed; returns when it answers. */
+    void startAgain() {
         try {
             new ProcessBuilder(command)
                     .redirectErrorStream(true)

@@ -79,5 +79,6 @@ final class BrokenInfrastructure extends MemoryInfrastructure {
     @Override
     public void close() {
         closed.countDown();
+        store.mend();
     }
 }

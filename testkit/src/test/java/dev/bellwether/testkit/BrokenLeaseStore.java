@@ -11,16 +11,21 @@ import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +37,30 @@ final class BrokenLeaseStore implements LeaseStore {
     private final Set<String> ordered = ConcurrentHashMap.newKeySet();
     private final Map<String, Long> forgotten = new ConcurrentHashMap<>();
     private final Map<String, View.Holder> lastHolders = new ConcurrentHashMap<>();
+    private final Queue<byte[]> leakedMemory = new ConcurrentLinkedQueue<>();
+    private final Queue<SocketChannel> leakedFiles = new ConcurrentLinkedQueue<>();
 
     BrokenLeaseStore(@Nullable Fault fault) {
         this.fault = fault;
+    }
+
+    private static SocketChannel open() {
+        try {
+            return SocketChannel.open();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Closes what was leaked, when that has been found. */
+    void mend() {
+        try {
+            for (var one : leakedFiles) {
+                one.close();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private boolean is(Fault one) {
@@ -75,6 +101,12 @@ final class BrokenLeaseStore implements LeaseStore {
         if (is(Fault.FIRST_CLAIM_WAITS_FOR_A_LEASE) && claimed.add(claim.election())) {
             var view = View.unheld(claim.election());
             return done(new Answer(false, with(view, Optional.of(holder(claim, "nobody")), claim.lease())));
+        }
+        if (is(Fault.LEAKS_MEMORY_PER_CLAIM)) {
+            leakedMemory.add(new byte[300_000]);
+        }
+        if (is(Fault.LEAKS_A_FILE_PER_CLAIM)) {
+            leakedFiles.add(open());
         }
         if (is(Fault.LEAKS_A_ROW_PER_CLAIM)) {
             sound.acquire(rename(claim, claim.election() + claim.nonce()));

@@ -44,6 +44,8 @@ enum Fault {
     RESTART_FORGETS("aServerRestartKeepsTheTokenRising"),
     PAUSE_FORGETS("aServerThatIsPausedForLongerThanTheLeaseCostsTheMandateAndNoMore"),
     LEAKS_A_ROW_PER_CLAIM("cyclesOfStandAndCloseLeaveNothingBehind"),
+    LEAKS_MEMORY_PER_CLAIM("cyclesOfStandAndCloseLeaveNothingBehind"),
+    LEAKS_A_FILE_PER_CLAIM("cyclesOfStandAndCloseLeaveNothingBehind"),
     LEAKS_A_THREAD_PER_CLIENT("aClosedClientLeavesNoThreadAndNoConnection"),
     REFUSES_WITHOUT_SAYING_WHY("unusualNamesWorkOrAreRefusedWithAClearError");
 

@@ -1,4 +1,4 @@
-package dev.bellwether.cli;
+package dev.bellwether.testkit.faults;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -12,7 +12,7 @@ import java.util.Optional;
  * <p>Looks at a candidate come some thousand times a second, so that a vacancy is known to about a millisecond, and what is counted as
  * overlap is certain: two processes said yes at the same time.
  */
-final class History {
+public final class History {
     private final Map<Term.Key, Term> terms = new LinkedHashMap<>();
     private final List<Vacancy> vacancies = new ArrayList<>();
     private long overlapNanos;
@@ -25,14 +25,15 @@ final class History {
      *
      * @param token of the mandate that ended it
      */
-    record Vacancy(long fromNanos, long toNanos, long token, String next) {
-        long nanos() {
+    public record Vacancy(long fromNanos, long toNanos, long token, String next) {
+        /** Returns how long it was. */
+        public long nanos() {
             return toNanos - fromNanos;
         }
     }
 
     /** Takes what a candidate tells of one of its terms, the first time or again. Returns whether anything is new. */
-    boolean tell(Term told) {
+    public boolean tell(Term told) {
         var key = told.key();
         var known = terms.get(key);
         if (told.equals(known)) {
@@ -61,25 +62,27 @@ final class History {
     }
 
     /** Returns for how long two led at once, in all: each pair counts. */
-    long overlapNanos() {
+    public long overlapNanos() {
         return overlapNanos;
     }
 
-    List<Vacancy> vacancies() {
+    /** Returns all of them, in the order in which they ended. */
+    public List<Vacancy> vacancies() {
         return List.copyOf(vacancies);
     }
 
-    Optional<Vacancy> lastVacancy() {
+    /** Returns the last of them. */
+    public Optional<Vacancy> lastVacancy() {
         return vacancies.isEmpty() ? Optional.empty() : Optional.of(vacancies.get(vacancies.size() - 1));
     }
 
     /** Returns the term that began last. */
-    Optional<Term> newest() {
+    public Optional<Term> newest() {
         return newest;
     }
 
     /** Returns when somebody last led. */
-    Optional<Long> ledUntilNanos() {
+    public Optional<Long> ledUntilNanos() {
         return ledUntil;
     }
 }

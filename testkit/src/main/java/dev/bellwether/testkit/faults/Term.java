@@ -1,27 +1,29 @@
-package dev.bellwether.cli;
+package dev.bellwether.testkit.faults;
 
 /**
- * From when to when a candidate of the demo certainly led: from the end of its first look that said so, to the beginning of its last.
+ * From when to when a candidate certainly led: from the end of its first look that said so, to the beginning of its last.
  *
  * @param candidate its name
  * @param process its process, by a number that no two have
  * @param firstNanos on the monotonic clock that all processes of a machine share; so is the last
  * @param over whether it leads no more
  */
-record Term(String candidate, int process, long token, long firstNanos, long lastNanos, boolean over) {
+public record Term(String candidate, int process, long token, long firstNanos, long lastNanos, boolean over) {
     /** Tells terms apart. */
-    record Key(int process, long token) {}
+    public record Key(int process, long token) {}
 
-    Key key() {
+    /** Returns what tells it from all others. */
+    public Key key() {
         return new Key(process, token);
     }
 
-    Term ended() {
+    /** Returns the same, over. */
+    public Term ended() {
         return over ? this : new Term(candidate, process, token, firstNanos, lastNanos, true);
     }
 
     /** Returns for how long both led, which must be never. */
-    long overlapNanos(Term other) {
+    public long overlapNanos(Term other) {
         if (process == other.process) {
             return 0;
         }

@@ -1,4 +1,4 @@
-package dev.bellwether.cli;
+package dev.bellwether.testkit.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -69,7 +69,7 @@ class HistoryTest {
     void termsPassThroughTheFileAndOldOnesAreNotToldAgain(@TempDir Path folder) throws Exception {
         var writer = TermFile.open(folder.resolve("terms"));
         var reader = TermFile.open(folder.resolve("terms"));
-        for (var i = 0; i < 3_000; i++) {
+        for (var i = 0; i < 10_000; i++) {
             writer.begin(i, 10L * i);
             writer.stillLeading(10L * i + 5);
             assertThat(reader.since(i, "ann", 7)).containsExactly(new Term("ann", 7, i, 10L * i, 10L * i + 5, false));

@@ -1,4 +1,4 @@
-package dev.bellwether.cli;
+package dev.bellwether.testkit.faults;
 
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
@@ -12,12 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The terms of one process, in memory that it shares with the demo through a file: what it saw a moment before SIGKILL is told, too.
+ * The terms of one process, in memory that it shares with others through a file: what it saw a moment before SIGKILL is told, too.
  *
  * <p>One thread of one process writes; any may read. A term is four words: token, first, last, and whether it is over.
  */
-final class TermFile {
-    private static final int SLOTS = 1024;
+public final class TermFile {
+    private static final int SLOTS = 4096;
     private static final int WORDS = 4;
     private static final VarHandle WORD = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
@@ -28,14 +28,16 @@ final class TermFile {
         this.memory = memory;
     }
 
-    static TermFile open(Path file) throws IOException {
+    /** Opens it, or makes it. */
+    public static TermFile open(Path file) throws IOException {
         try (var channel =
                 FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE)) {
             return new TermFile(channel.map(FileChannel.MapMode.READ_WRITE, 0, 8L * (1 + SLOTS * WORDS)));
         }
     }
 
-    void begin(long token, long firstNanos) {
+    /** It leads, and did not before. */
+    public void begin(long token, long firstNanos) {
         var slot = slot(count);
         set(slot, token);
         set(slot + 1, firstNanos);
@@ -45,18 +47,28 @@ final class TermFile {
         set(0, count); // last: whoever reads the count finds what it counts
     }
 
-    void stillLeading(long lastNanos) {
+    /** It led still at this instant. */
+    public void stillLeading(long lastNanos) {
         set(slot(count - 1) + 2, lastNanos);
     }
 
-    void end() {
+    /** It leads no more. */
+    public void end() {
         set(slot(count - 1) + 3, 1);
     }
 
-    /** Returns the terms from this one on, counted from 0: few enough since the last look, or the oldest have been written over. */
-    List<Term> since(long index, String candidate, int process) {
+    /**
+     * Returns the terms from this one on, counted from 0.
+     *
+     * @throws IllegalStateException if there were so many since that the oldest have been written over
+     */
+    public List<Term> since(long index, String candidate, int process) {
         var terms = new ArrayList<Term>();
-        for (var i = index; i < get(0); i++) {
+        var all = get(0);
+        if (all - index > SLOTS) {
+            throw new IllegalStateException((all - index) + " terms, and there is room for " + SLOTS);
+        }
+        for (var i = index; i < all; i++) {
             var slot = slot(i);
             var over = get(slot + 3) == 1; // before the last: what is over does not change any more
             terms.add(new Term(candidate, process, get(slot), get(slot + 1), get(slot + 2), over));

@@ -1,0 +1,79 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.faults.Ground;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** A PostgreSQL of its own, with a link for each candidate. */
+final class PostgresGround implements Ground, Ground.Server {
+    private final PostgresServer server = PostgresServer.start();
+    private final List<FaultProxy> links;
+
+    PostgresGround(int places) {
+        links = IntStream.range(0, places)
+                .mapToObj(place -> FaultProxy.to("127.0.0.1", server.port()))
+                .toList();
+    }
+
+    @Override
+    public String describe() {
+        return "PostgreSQL";
+    }
+
+    @Override
+    public int places() {
+        return links.size();
+    }
+
+    @Override
+    public String uri(int place) {
+        return PostgresServer.uri(links.get(place).port());
+    }
+
+    @Override
+    public String operatorsUri() {
+        return server.uri();
+    }
+
+    @Override
+    public List<FaultProxy> links(int place) {
+        return List.of(links.get(place));
+    }
+
+    @Override
+    public List<Server> servers() {
+        return List.of(this);
+    }
+
+    @Override
+    public String name() {
+        return "the database";
+    }
+
+    @Override
+    public void pause() {
+        server.pause();
+    }
+
+    @Override
+    public void resume() {
+        server.resume();
+    }
+
+    @Override
+    public void kill() {
+        server.kill();
+    }
+
+    @Override
+    public void start() {
+        server.startAgain();
+    }
+
+    @Override
+    public void close() {
+        links.forEach(FaultProxy::close);
+        server.close();
+    }
+}

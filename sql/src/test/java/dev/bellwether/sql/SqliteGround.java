@@ -1,0 +1,94 @@
+package dev.bellwether.sql;
+
+import dev.bellwether.testkit.faults.Ground;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A file, which somebody else may keep locked for a while: that is all that can become of this server. */
+final class SqliteGround implements Ground, Ground.Server {
+    private final Path file;
+    private @Nullable Connection locking;
+
+    SqliteGround(Path file) {
+        this.file = file;
+    }
+
+    @Override
+    public String describe() {
+        return "SQLite";
+    }
+
+    @Override
+    public int places() {
+        return 3;
+    }
+
+    @Override
+    public String uri(int place) {
+        return operatorsUri();
+    }
+
+    @Override
+    public String operatorsUri() {
+        return "jdbc:sqlite:" + file;
+    }
+
+    @Override
+    public List<Server> servers() {
+        return List.of(this);
+    }
+
+    /** Leases run by the wall clock of the machine, which all share. */
+    @Override
+    public boolean clocksMayStep() {
+        return false;
+    }
+
+    @Override
+    public String name() {
+        return "the file (locked)";
+    }
+
+    @Override
+    public boolean isMortal() {
+        return false;
+    }
+
+    @Override
+    public void pause() {
+        try {
+            locking = DriverManager.getConnection(operatorsUri());
+            try (var statement = locking.createStatement()) {
+                statement.execute("PRAGMA busy_timeout = 30000");
+                statement.execute("BEGIN IMMEDIATE");
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void resume() {
+        try (var locked = locking) {
+            if (locked != null) {
+                locked.createStatement().execute("ROLLBACK");
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void kill() {
+        throw new UnsupportedOperationException("a file does not die");
+    }
+
+    @Override
+    public void start() {
+        throw new UnsupportedOperationException("a file does not die");
+    }
+}

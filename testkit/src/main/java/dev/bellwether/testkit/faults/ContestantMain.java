@@ -1,0 +1,119 @@
+package dev.bellwether.testkit.faults;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The process of one contestant. Says {@code standing}, {@code fault WHAT} and {@code closed}; takes {@code block MILLIS}; leaves in order at the end
+ * of its input.
+ */
+final class ContestantMain {
+    private static final Duration BETWEEN_LOOKS = Duration.ofNanos(100_000);
+
+    private volatile long blockedUntilNanos = System.nanoTime();
+
+    private ContestantMain() {}
+
+    /** What a process is started with. */
+    record Arguments(
+            String maker,
+            String uri,
+            String election,
+            String candidate,
+            Duration lease,
+            Path terms,
+            int number,
+            int port) {
+        List<String> line() {
+            return List.of(
+                    maker,
+                    uri,
+                    election,
+                    candidate,
+                    lease.toString(),
+                    terms.toString(),
+                    Integer.toString(number),
+                    Integer.toString(port));
+        }
+
+        static Arguments of(String[] line) {
+            return new Arguments(
+                    line[0],
+                    line[1],
+                    line[2],
+                    line[3],
+                    Duration.parse(line[4]),
+                    Path.of(line[5]),
+                    Integer.parseInt(line[6]),
+                    Integer.parseInt(line[7]));
+        }
+    }
+
+    public static void main(String[] line) throws Exception {
+        new ContestantMain().run(Arguments.of(line));
+        System.exit(0); // whatever threads the contestant has left
+    }
+
+    private void run(Arguments arguments) throws Exception {
+        var constructor = Class.forName(arguments.maker)
+                .asSubclass(Contestant.Maker.class)
+                .getDeclaredConstructor();
+        constructor.setAccessible(true);
+        var maker = constructor.newInstance();
+        var contestant = maker.stand(new Contestant.Orders(
+                arguments.uri,
+                arguments.election,
+                arguments.candidate,
+                arguments.lease,
+                this::held,
+                fault -> say("fault " + fault.replace('\n', ' '))));
+        var looker = new Looker(contestant, TermFile.open(arguments.terms), BETWEEN_LOOKS);
+        var writer = new RegisterWriter(contestant, arguments.number, arguments.port);
+        say("standing");
+        obey();
+        contestant.close();
+        looker.close();
+        writer.close();
+        say("closed");
+    }
+
+    private void obey() throws IOException {
+        var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (var line = input.readLine(); line != null; line = input.readLine()) {
+            if (line.startsWith("block ")) {
+                blockedUntilNanos = System.nanoTime()
+                        + Duration.ofMillis(Long.parseLong(line.substring(6))).toNanos();
+            }
+        }
+    }
+
+    /** A listener that is blocked hears no interrupt, either. */
+    private void held() {
+        var interrupted = false;
+        for (var left = left(); left > 0; left = left()) {
+            try {
+                TimeUnit.NANOSECONDS.sleep(left);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private long left() {
+        return blockedUntilNanos - System.nanoTime();
+    }
+
+    private static void say(String what) {
+        System.out.println(what);
+        System.out.flush();
+    }
+}

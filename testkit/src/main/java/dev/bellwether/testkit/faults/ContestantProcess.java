@@ -1,0 +1,173 @@
+package dev.bellwether.testkit.faults;
+
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Undertaker;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** One process of a contestant. Confined to the thread of the bench, but for what it says, which another hears. */
+final class ContestantProcess {
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    private final ContestantMain.Arguments arguments;
+    private final Process process;
+    private final Process undertaker;
+    private final TermFile terms;
+    private final Thread hearing;
+    private final List<String> faults = new CopyOnWriteArrayList<>();
+    private volatile boolean standing;
+    private volatile boolean closed;
+    private boolean killed;
+
+    ContestantProcess(ContestantMain.Arguments arguments, Map<String, String> environment, Consumer<String> notes) {
+        this.arguments = arguments;
+        var command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx96m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-XX:-UsePerfData",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                "-cp",
+                System.getProperty("java.class.path"),
+                ContestantMain.class.getName()));
+        command.addAll(arguments.line());
+        var errors = arguments.terms().resolveSibling(this + ".err").toFile();
+        var builder = new ProcessBuilder(command).redirectError(errors);
+        builder.environment().putAll(environment);
+        try {
+            terms = TermFile.open(arguments.terms());
+            process = builder.start();
+        } catch (IOException e) {
+            throw new UncheckedIOException("no process for " + this, e);
+        }
+        undertaker = Undertaker.watch(process.pid());
+        hearing = new Thread(() -> hear(notes), "bellwether-hear-" + arguments.number());
+        hearing.setDaemon(true);
+        hearing.start();
+    }
+
+    private void hear(Consumer<String> notes) {
+        try (var lines = process.inputReader(StandardCharsets.UTF_8)) {
+            for (var line = lines.readLine(); line != null; line = lines.readLine()) {
+                notes.accept(this + " says: " + line);
+                standing |= line.equals("standing");
+                closed |= line.equals("closed");
+                if (line.startsWith("fault ")) {
+                    faults.add(this + ": " + line.substring(6));
+                }
+            }
+        } catch (IOException e) {
+            standing = false; // it was killed
+        }
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    boolean isStanding() {
+        return standing && isAlive();
+    }
+
+    void awaitStanding() {
+        Eventually.eventually(this + " stands: see " + arguments.terms(), PATIENCE, () -> {
+            if (!isAlive()) {
+                throw new AssertionError(this + " has ended: see " + arguments.terms());
+            }
+            return standing;
+        });
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    void freeze() {
+        Undertaker.signal("STOP", pid());
+    }
+
+    void thaw() {
+        Undertaker.signal("CONT", pid());
+    }
+
+    void tell(String command) {
+        try {
+            process.getOutputStream().write((command + "\n").getBytes(StandardCharsets.UTF_8));
+            process.getOutputStream().flush();
+        } catch (IOException e) {
+            // it is dead, which is found elsewhere
+        }
+    }
+
+    /** Has it leave in order, without waiting for that. */
+    void leave() {
+        try {
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            // it is dead, which is found elsewhere
+        }
+    }
+
+    void awaitEnd() {
+        try {
+            if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                faults.add(this + " did not end within " + PATIENCE);
+                kill();
+            }
+            hearing.join(PATIENCE.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (!killed && !closed) {
+            faults.add(this + " ended by itself, with code " + process.exitValue() + ": see " + arguments.terms());
+        }
+        undertaker.destroy();
+        forget("/dev/shm/faketime_shm_" + pid());
+        forget("/dev/shm/sem.faketime_sem_" + pid());
+    }
+
+    /** A process that is killed leaves behind what its fake clock had in memory. */
+    private static void forget(String file) {
+        try {
+            Files.deleteIfExists(Path.of(file));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Kills it, by SIGKILL, and returns when it is dead. */
+    void kill() {
+        killed = true;
+        process.destroyForcibly();
+        awaitEnd();
+    }
+
+    /** Returns what it led so far. */
+    List<Term> terms() {
+        var alive = isAlive(); // before: of a dead one, what is written is all
+        return terms.since(0, arguments.candidate(), arguments.number()).stream()
+                .map(term -> alive ? term : term.ended())
+                .toList();
+    }
+
+    /** Returns what must not be. */
+    List<String> faults() {
+        return faults;
+    }
+
+    @Override
+    public String toString() {
+        return arguments.candidate() + "-" + arguments.number();
+    }
+}

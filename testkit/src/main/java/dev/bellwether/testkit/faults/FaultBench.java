@@ -1,0 +1,321 @@
+package dev.bellwether.testkit.faults;
+
+import dev.bellwether.testkit.Eventually;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.UUID;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Candidates in processes of their own, and what is done to them. Confined to one thread.
+ *
+ * <p>Start them, {@link #begin} what shall go wrong and let it end, or have a {@link Nemesis} do so; then {@link #end}, and look at the {@link Findings}.
+ */
+public final class FaultBench implements AutoCloseable {
+    /** How long whoever must lead may take on a machine that is busy with other things. */
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    private static final List<String> NAMES = List.of("ann", "bob", "cyd", "dee", "eve", "fay");
+
+    private final Ground ground;
+    private final Setting setting;
+    private final String election = "bench-" + UUID.randomUUID();
+    private final Register register = new Register();
+    private final Chronicle chronicle;
+    private final List<Place> places = new ArrayList<>();
+    private final List<ContestantProcess> processes = new ArrayList<>();
+    private final List<Chronicle.Deed> deeds = new ArrayList<>();
+    private final Mischief mischief;
+
+    /**
+     * What a bench is set up with.
+     *
+     * @param maker of the contestants
+     * @param folder for the history, and what the processes print; its files are deleted first
+     * @param libfaketime the library that lets the wall clock of the first candidate step, if it shall
+     */
+    public record Setting(
+            Class<? extends Contestant.Maker> maker, Duration lease, Path folder, Optional<String> libfaketime) {
+
+        /** Bellwether's own, without steps of clocks, and with the history in a folder of the build. */
+        public static Setting of(String name, Duration lease) {
+            return new Setting(Ours.class, lease, Path.of("target", "faults", name), Optional.empty());
+        }
+
+        /** Returns the same with other contestants. */
+        public Setting with(Class<? extends Contestant.Maker> others) {
+            return new Setting(others, lease, folder, libfaketime);
+        }
+
+        /** Returns the same with steps of a clock. */
+        public Setting withSteps(String library) {
+            return new Setting(maker, lease, folder, Optional.of(library));
+        }
+    }
+
+    /** Ends what was begun. */
+    public interface Undo {
+        /** Ends it; takes as long as that takes. */
+        void run();
+    }
+
+    /** A candidate, one process after the other. */
+    private static final class Place {
+        private @Nullable ContestantProcess process;
+    }
+
+    /**
+     * Starts all, lets things go wrong as drawn from a seed, tells on the standard output what was found, and complains of what must never be. For {@code
+     * -Dbellwether.bench.seconds}, 10 by default, and the seed {@code -Dbellwether.bench.seed}.
+     *
+     * @throws AssertionError if two led at once, or what else must never be
+     */
+    public static Findings run(Ground ground, Setting setting) {
+        var seed = Long.getLong("bellwether.bench.seed", 1);
+        var time = Duration.ofSeconds(Integer.getInteger("bellwether.bench.seconds", 10));
+        try (var bench = new FaultBench(ground, setting)) {
+            bench.startAll();
+            new Nemesis(bench, seed).run(time);
+            var findings = bench.end();
+            System.out.println("seed " + seed + ", " + findings);
+            return findings.requireSafe();
+        }
+    }
+
+    /** Nobody stands yet. The ground is the caller's to close. */
+    public FaultBench(Ground ground, Setting setting) {
+        this.ground = ground;
+        this.setting = setting;
+        chronicle = new Chronicle(setting.folder);
+        mischief = new Mischief(ground, setting, election, chronicle::note);
+        chronicle.note("on " + ground.describe() + ", lease " + setting.lease + ", election " + election);
+        for (var i = 0; i < ground.places(); i++) {
+            places.add(new Place());
+        }
+    }
+
+    Ground ground() {
+        return ground;
+    }
+
+    Duration lease() {
+        return setting.lease;
+    }
+
+    Optional<String> clocks() {
+        return setting.libfaketime.filter(library -> ground.clocksMayStep());
+    }
+
+    /** Starts a candidate at each place, and returns when all stand and one leads. */
+    public void startAll() {
+        for (var i = 0; i < places.size(); i++) {
+            start(i);
+        }
+        processes.forEach(ContestantProcess::awaitStanding);
+        awaitLeader();
+    }
+
+    /** Starts a candidate at this place, counted from 0; returns before it stands. */
+    public void start(int place) {
+        var number = processes.size() + 1;
+        var name = NAMES.get(place);
+        var process = new ContestantProcess(
+                new ContestantMain.Arguments(
+                        setting.maker.getName(),
+                        ground.uri(place),
+                        election,
+                        name,
+                        setting.lease,
+                        setting.folder.toAbsolutePath().resolve(name + "-" + number + ".terms"),
+                        number,
+                        register.port()),
+                environment(place),
+                chronicle::note);
+        chronicle.note(process + " starts, process id " + process.pid());
+        processes.add(process);
+        places.get(place).process = process;
+    }
+
+    private Map<String, String> environment(int place) {
+        return place == 0 ? clocks().map(mischief::steppedClock).orElse(Map.of()) : Map.of();
+    }
+
+    private ContestantProcess at(int place) {
+        var process = places.get(place).process;
+        if (process == null) {
+            throw new IllegalStateException("nobody was started at place " + place);
+        }
+        return process;
+    }
+
+    /** Returns whether the candidate at this place stands. */
+    public boolean isStanding(int place) {
+        var process = places.get(place).process;
+        return process != null && process.isStanding();
+    }
+
+    /** Returns the place of the candidate that was last seen to begin to lead, if it has not ended since. */
+    public OptionalInt leader() {
+        return IntStream.range(0, places.size())
+                .filter(this::isStanding)
+                .filter(place -> last(place).filter(term -> !term.over()).isPresent())
+                .boxed()
+                .max(Comparator.comparing(place -> last(place).orElseThrow().firstNanos()))
+                .map(OptionalInt::of)
+                .orElse(OptionalInt.empty());
+    }
+
+    private Optional<Term> last(int place) {
+        var terms = at(place).terms();
+        return terms.isEmpty() ? Optional.empty() : Optional.of(terms.get(terms.size() - 1));
+    }
+
+    /** Waits until every candidate stands whose process was started and runs. */
+    public void awaitAll() {
+        processes.stream().filter(ContestantProcess::isAlive).forEach(ContestantProcess::awaitStanding);
+    }
+
+    /** Waits until somebody leads at an instant from now on, and returns its place. */
+    public int awaitLeader() {
+        var since = System.nanoTime();
+        return Eventually.eventually("somebody leads: see " + chronicle.file(), PATIENCE, () -> {
+            var leader = leader();
+            return leader.isPresent() && last(leader.getAsInt()).orElseThrow().lastNanos() - since > 0
+                    ? Optional.of(leader.getAsInt())
+                    : Optional.empty();
+        });
+    }
+
+    /** Waits until the leader is another than this one. */
+    public int awaitLeaderOtherThan(int place) {
+        return Eventually.eventually("another leads: see " + chronicle.file(), PATIENCE, () -> {
+            for (var i = 0; i < places.size(); i++) {
+                if (i != place
+                        && isStanding(i)
+                        && last(i).filter(term -> !term.over()).isPresent()) {
+                    return Optional.of(i);
+                }
+            }
+            return Optional.empty();
+        });
+    }
+
+    /** Waits until this candidate has been seen to lead at an instant from now on. */
+    public void awaitLeads(int place) {
+        var since = System.nanoTime();
+        Eventually.eventually(
+                NAMES.get(place) + " leads: see " + chronicle.file(),
+                PATIENCE,
+                () -> last(place).filter(term -> term.lastNanos() - since > 0).isPresent());
+    }
+
+    /** Returns what the register has seen so far that must never be. */
+    public List<String> seenByTheRegister() {
+        return register.faults();
+    }
+
+    /** Has the listener of this candidate block from now on, for so long. */
+    public void block(int place, Duration time) {
+        at(place).tell("block " + time.toMillis());
+    }
+
+    /**
+     * Begins a fault.
+     *
+     * @param number of the candidate's place, or of the server, if it is about one
+     * @param time for how long it will last, as far as that must be known beforehand
+     */
+    public Undo begin(Fault fault, int number, Duration time) {
+        var candidate = fault.hurtsOneCandidate();
+        var whom = candidate ? at(number).toString() : serverName(fault, number);
+        chronicle.note("begin: " + fault + ' ' + whom);
+        deeds.add(new Chronicle.Deed(
+                System.nanoTime(), fault, candidate ? Optional.of(NAMES.get(number)) : Optional.empty()));
+        var undo = does(fault, number, time);
+        return () -> {
+            chronicle.note("end:   " + fault + ' ' + whom);
+            undo.run();
+        };
+    }
+
+    private String serverName(Fault fault, int number) {
+        return switch (fault.victim()) {
+            case SERVER, MORTAL_SERVER -> ground.servers().get(number).name();
+            default -> "";
+        };
+    }
+
+    private Undo does(Fault fault, int number, Duration time) {
+        return switch (fault) {
+            case STUTTER -> Mischief.stutter(at(number));
+            case KILL -> {
+                at(number).kill();
+                yield () -> start(number);
+            }
+            case FREEZE_BRIEFLY, FREEZE -> {
+                var victim = at(number);
+                victim.freeze();
+                yield victim::thaw;
+            }
+            case LEAVE -> {
+                var victim = at(number);
+                victim.leave();
+                yield () -> {
+                    victim.awaitEnd();
+                    start(number);
+                };
+            }
+            case BLOCK_LISTENER -> {
+                block(number, time);
+                yield mischief.standDown();
+            }
+            default -> mischief.begin(fault, number, time);
+        };
+    }
+
+    /**
+     * Has all candidates leave in order, after somebody led once more, and tells what was found.
+     *
+     * @throws AssertionError if nobody leads though nothing is wrong any more
+     */
+    public Findings end() {
+        awaitAll();
+        awaitLeader();
+        chronicle.note("all leave");
+        for (var place : places) {
+            if (place.process != null) {
+                place.process.leave();
+                place.process.awaitEnd();
+            }
+        }
+        var terms = new ArrayList<Term>();
+        var faults = new ArrayList<String>();
+        for (var process : processes) {
+            terms.addAll(process.terms());
+            faults.addAll(process.faults());
+        }
+        terms.sort(Comparator.comparing(Term::firstNanos, (a, b) -> Long.signum(a - b)));
+        chronicle.merge(terms);
+        return new Findings(ground.describe(), terms, faults, deeds, register, chronicle.file());
+    }
+
+    /** Kills what runs. */
+    @Override
+    public void close() {
+        for (var process : processes) {
+            if (process.isAlive()) {
+                process.thaw();
+                process.kill();
+            }
+        }
+        register.close();
+        mischief.close();
+    }
+}

@@ -1,0 +1,149 @@
+package dev.bellwether.testkit.faults;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** What a bench has found. Immutable. */
+public final class Findings {
+    private static final long AT_ONCE_NANOS = 5_000_000;
+
+    private final String where;
+    private final List<Term> terms;
+    private final List<String> faults = new ArrayList<>();
+    private final History history = new History();
+    private final Map<String, List<Long>> vacanciesByCause = new TreeMap<>();
+    private final int deeds;
+    private final long accepted;
+    private final long refused;
+    private final Path file;
+
+    /** The terms in the order in which they began. */
+    Findings(
+            String where,
+            List<Term> terms,
+            List<String> faults,
+            List<Chronicle.Deed> deeds,
+            Register register,
+            Path file) {
+        this.where = where;
+        this.terms = List.copyOf(terms);
+        this.deeds = deeds.size();
+        this.file = file;
+        accepted = register.accepted();
+        refused = register.refused();
+        terms.forEach(history::tell);
+        this.faults.addAll(overlaps(terms));
+        this.faults.addAll(tokensThatDidNotRise(terms));
+        this.faults.addAll(register.faults());
+        this.faults.addAll(faults);
+        for (var vacancy : history.vacancies()) {
+            vacanciesByCause
+                    .computeIfAbsent(cause(vacancy, deeds), cause -> new ArrayList<>())
+                    .add(vacancy.nanos());
+        }
+    }
+
+    static List<String> overlaps(List<Term> terms) {
+        var found = new ArrayList<String>();
+        for (var i = 0; i < terms.size(); i++) {
+            for (var j = i + 1; j < terms.size(); j++) {
+                var nanos = terms.get(i).overlapNanos(terms.get(j));
+                if (nanos > 0) {
+                    found.add("two led at once for " + nanos + " ns: " + terms.get(i) + " and " + terms.get(j));
+                }
+            }
+        }
+        return found;
+    }
+
+    static List<String> tokensThatDidNotRise(List<Term> terms) {
+        var found = new ArrayList<String>();
+        var highest = Long.MIN_VALUE;
+        for (var term : terms) {
+            if (term.token() <= highest) {
+                found.add("the token did not rise: " + term + " after token " + highest);
+            }
+            highest = Math.max(highest, term.token());
+        }
+        return found;
+    }
+
+    /** The last thing that was done, to who led or to all, before it was last seen to lead or just after. */
+    private String cause(History.Vacancy vacancy, List<Chronicle.Deed> all) {
+        var led = terms.stream()
+                .filter(term -> term.lastNanos() == vacancy.fromNanos())
+                .map(Term::candidate)
+                .findFirst()
+                .orElse("");
+        var cause = "nothing that we did";
+        for (var deed : all) {
+            if (deed.nanos() - vacancy.fromNanos() < AT_ONCE_NANOS
+                    && deed.candidate().filter(name -> !name.equals(led)).isEmpty()) {
+                cause = deed.fault().toString();
+            }
+        }
+        return cause;
+    }
+
+    /** Returns for how long two led at once, in all. */
+    public long overlapNanos() {
+        return history.overlapNanos();
+    }
+
+    /** Returns how long nobody led, each time that this was done last before it, to who led or to all. */
+    public List<Long> vacancies(Fault fault) {
+        return List.copyOf(vacanciesByCause.getOrDefault(fault.toString(), List.of()));
+    }
+
+    /** Returns the terms, in the order in which they began. */
+    public List<Term> terms() {
+        return terms;
+    }
+
+    /** Returns what must never be: two leaders at once, tokens that do not rise, events that are not paired, processes that end by themselves. */
+    public List<String> faults() {
+        return List.copyOf(faults);
+    }
+
+    /** Returns how many writes the register refused: of those who were stopped between the look and the write. */
+    public long refused() {
+        return refused;
+    }
+
+    /**
+     * Complains if there is something that must never be.
+     *
+     * @throws AssertionError naming it, and where to read what happened
+     */
+    public Findings requireSafe() {
+        if (!faults.isEmpty()) {
+            throw new AssertionError(faults.size() + " faults on " + where + ", see " + file.toAbsolutePath() + "\n"
+                    + String.join("\n", faults.subList(0, Math.min(10, faults.size()))));
+        }
+        return this;
+    }
+
+    /** Returns it in words. */
+    @Override
+    public String toString() {
+        var text = "%s: %d faults were done, %d terms, %d ns of overlap; the register took %,d writes and refused %,d"
+                .formatted(where, deeds, terms.size(), overlapNanos(), accepted, refused);
+        return vacanciesByCause.entrySet().stream()
+                .map(entry -> line(entry.getKey(), entry.getValue()))
+                .collect(Collectors.joining("", text, ""));
+    }
+
+    private static String line(String cause, List<Long> nanos) {
+        var sorted = nanos.stream().sorted().toList();
+        return "%n  vacant after %-24s %3d times, median %,6d ms, longest %,6d ms"
+                .formatted(
+                        cause,
+                        sorted.size(),
+                        sorted.get(sorted.size() / 2) / 1_000_000,
+                        sorted.get(sorted.size() - 1) / 1_000_000);
+    }
+}

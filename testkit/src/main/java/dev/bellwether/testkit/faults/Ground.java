@@ -1,0 +1,66 @@
+package dev.bellwether.testkit.faults;
+
+import dev.bellwether.testkit.FaultProxy;
+import java.util.List;
+
+/** What a bench holds its election on. Confined to the thread of the bench. */
+public interface Ground extends AutoCloseable {
+
+    /** Returns what it is, for people. */
+    String describe();
+
+    /** Returns how many candidates it has a place for. */
+    int places();
+
+    /** Returns what the candidate at this place, counted from 0, connects to. */
+    String uri(int place);
+
+    /** Returns what an operator connects to, whose way is never cut. */
+    String operatorsUri();
+
+    /** Returns the links of a candidate, all of which lead to servers; none if it has no network of its own to be cut. */
+    default List<FaultProxy> links(int place) {
+        return List.of();
+    }
+
+    /** Returns the servers; none if they are not to be hurt. */
+    default List<Server> servers() {
+        return List.of();
+    }
+
+    /** Returns the server that leads the others; waits until there is one. Asked for only where there are several. */
+    default Server leader() {
+        throw new UnsupportedOperationException(describe() + " has several servers, and does not tell which one leads");
+    }
+
+    /** Returns whether candidates' wall clocks may step, each by itself. Where all go by the machine's, they must not. */
+    default boolean clocksMayStep() {
+        return true;
+    }
+
+    @Override
+    default void close() {}
+
+    /** One server. */
+    interface Server {
+        /** Returns what it is called. */
+        String name();
+
+        /** Freezes it: connections stay, answers do not come. */
+        void pause();
+
+        /** Lets it go on. */
+        void resume();
+
+        /** Returns whether it can be killed. */
+        default boolean isMortal() {
+            return true;
+        }
+
+        /** Kills it, by SIGKILL. */
+        void kill();
+
+        /** Starts it again, and returns when it serves. */
+        void start();
+    }
+}

@@ -1,0 +1,185 @@
+package dev.bellwether.testkit.faults;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Link;
+import dev.bellwether.testkit.faults.FaultBench.Undo;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** How to do what a bench does to all that is not a candidate's process. Confined to the thread of the bench, but for the operator's. */
+final class Mischief implements AutoCloseable {
+    private static final Duration STEP = Duration.ofHours(1);
+
+    private final Ground ground;
+    private final Duration lease;
+    private final String election;
+    private final Path clock;
+    private final Consumer<String> notes;
+    private final ExecutorService operator = Executors.newSingleThreadExecutor(Mischief::thread);
+    private @Nullable Elections operators; // the operator's thread only
+    private int steps;
+
+    Mischief(Ground ground, FaultBench.Setting setting, String election, Consumer<String> notes) {
+        this.ground = ground;
+        this.election = election;
+        this.notes = notes;
+        lease = setting.lease();
+        clock = setting.folder().toAbsolutePath().resolve("clock");
+    }
+
+    private static Thread thread(Runnable task) {
+        var thread = new Thread(task, "bellwether-operator");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** Begins a fault that needs no candidate's process. */
+    Undo begin(Fault fault, int number, Duration time) {
+        return switch (fault) {
+            case CUT -> cut(number, Link.Way.BOTH);
+            case CUT_REQUESTS -> cut(number, Link.Way.REQUESTS);
+            case CUT_ANSWERS -> cut(number, Link.Way.ANSWERS);
+            case SLOW -> {
+                ground.links(number).forEach(link -> link.delay(lease.dividedBy(12)));
+                yield () -> ground.links(number).forEach(FaultProxy::heal);
+            }
+            case RESET -> {
+                ground.links(number).forEach(FaultProxy::reset);
+                yield () -> ground.links(number).forEach(FaultProxy::reset);
+            }
+            case STAND_DOWN -> standDown();
+            case STARVE -> starve(time);
+            case STEP_CLOCK -> {
+                steps++;
+                set(steps % 2 == 0 ? STEP.negated() : STEP);
+                yield () -> set(Duration.ZERO);
+            }
+            case FREEZE_SERVER -> {
+                var victim = ground.servers().get(number);
+                victim.pause();
+                yield victim::resume;
+            }
+            case KILL_SERVER -> kill(ground.servers().get(number));
+            case KILL_LEADER_OF_SERVERS -> kill(ground.leader());
+            case KILL, FREEZE_BRIEFLY, FREEZE, STUTTER, LEAVE, BLOCK_LISTENER ->
+                throw new IllegalArgumentException(fault + " is of a process");
+        };
+    }
+
+    private Undo kill(Ground.Server victim) {
+        notes.accept("(it is " + victim.name() + ")");
+        victim.kill();
+        return victim::start;
+    }
+
+    private Undo cut(int place, Link.Way way) {
+        ground.links(place).forEach(link -> link.cut(way));
+        return () -> ground.links(place).forEach(FaultProxy::heal);
+    }
+
+    /** Freezes and thaws it in turn. The shell ends with the process. */
+    static Undo stutter(ContestantProcess victim) {
+        var pid = Long.toString(victim.pid());
+        var shell = run("while kill -STOP " + pid + "; do sleep 0.06; kill -CONT " + pid + "; sleep 0.02; done");
+        return () -> {
+            end(shell);
+            victim.thaw();
+        };
+    }
+
+    private static void end(Process process) {
+        try {
+            process.destroyForcibly().waitFor();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** So many that each of ours gets a fraction of a processor. They end by themselves, whatever becomes of us. */
+    private static Undo starve(Duration time) {
+        var hogs = IntStream.range(0, 3 * Runtime.getRuntime().availableProcessors())
+                .mapToObj(i -> run("exec timeout " + (time.toSeconds() + 1) + " sh -c 'while :; do :; done'"))
+                .toList();
+        return () -> hogs.forEach(Mischief::endAll);
+    }
+
+    private static void endAll(Process process) {
+        var all = process.descendants().toList();
+        process.destroyForcibly();
+        all.forEach(ProcessHandle::destroyForcibly);
+    }
+
+    private static Process run(String line) {
+        try {
+            return new ProcessBuilder("sh", "-c", line)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(line, e);
+        }
+    }
+
+    /** An operator waits for no answer of ours: the server may be away just now. */
+    Undo standDown() {
+        operator.execute(() -> {
+            try {
+                if (operators == null) {
+                    operators = Elections.connect(ground.operatorsUri());
+                }
+                notes.accept("operator: somebody was told to stand down: "
+                        + operators.election(election).standDown());
+            } catch (ElectionException e) {
+                notes.accept("operator: " + e.getMessage());
+            }
+        });
+        return () -> {};
+    }
+
+    /** Returns the environment in which a process has the wall clock that is stepped here. */
+    Map<String, String> steppedClock(String libfaketime) {
+        set(Duration.ZERO);
+        return Map.of(
+                "LD_PRELOAD",
+                libfaketime,
+                "FAKETIME_TIMESTAMP_FILE",
+                clock.toString(),
+                "FAKETIME_CACHE_DURATION",
+                "1",
+                "DONT_FAKE_MONOTONIC",
+                "1",
+                "FAKETIME_FORCE_MONOTONIC_FIX",
+                "0");
+    }
+
+    private void set(Duration ahead) {
+        try {
+            var next = Files.writeString(clock.resolveSibling("clock.next"), "%+d%n".formatted(ahead.toSeconds()));
+            Files.move(next, clock, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        operator.execute(() -> {
+            if (operators != null) {
+                operators.close();
+            }
+        });
+        operator.shutdown();
+    }
+}

@@ -1,0 +1,71 @@
+package dev.bellwether.testkit.zookeeper;
+
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.faults.Ground;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/**
+ * Servers of ZooKeeper as the ground of a fault bench, with so many places as they have links.
+ *
+ * @param uri what contestants connect to, from the addresses of the servers
+ */
+public record ZooKeeperGround(ZooKeeperServers all, int places, UnaryOperator<String> uri) implements Ground {
+
+    @Override
+    public String describe() {
+        return "ZooKeeper on " + all.servers().size() + " servers";
+    }
+
+    @Override
+    public String uri(int place) {
+        return uri.apply(all.addresses(place));
+    }
+
+    @Override
+    public String operatorsUri() {
+        return uri.apply(all.addresses());
+    }
+
+    @Override
+    public List<FaultProxy> links(int place) {
+        return all.servers().stream().map(server -> server.link(place)).toList();
+    }
+
+    @Override
+    public List<Server> servers() {
+        return all.servers().stream().map(server -> (Server) new One(server)).toList();
+    }
+
+    @Override
+    public Server leader() {
+        return new One(all.leader());
+    }
+
+    private record One(ZooKeeperServer server) implements Server {
+        @Override
+        public String name() {
+            return "server " + server.id();
+        }
+
+        @Override
+        public void pause() {
+            server.pause();
+        }
+
+        @Override
+        public void resume() {
+            server.resume();
+        }
+
+        @Override
+        public void kill() {
+            server.kill();
+        }
+
+        @Override
+        public void start() {
+            server.start();
+        }
+    }
+}

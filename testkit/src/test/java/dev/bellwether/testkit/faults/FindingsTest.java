@@ -1,0 +1,115 @@
+package dev.bellwether.testkit.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class FindingsTest {
+    private static final long MS = 1_000_000;
+
+    private final Register register = new Register();
+
+    @AfterEach
+    void close() {
+        register.close();
+    }
+
+    private static Term term(int process, long token, long first, long last) {
+        return new Term("c" + process, process, token, first * MS, last * MS, true);
+    }
+
+    private Findings findings(List<Chronicle.Deed> deeds, Term... terms) {
+        return new Findings("here", List.of(terms), List.of(), deeds, register, Path.of("history.txt"));
+    }
+
+    @Test
+    void oneAfterTheOtherUnderRisingTokensIsAsItMustBe() {
+        var findings = findings(List.of(), term(1, 1, 0, 10), term(2, 5, 11, 20), term(1, 6, 30, 40));
+
+        assertThat(findings.requireSafe().faults()).isEmpty();
+        assertThat(findings.overlapNanos()).isZero();
+    }
+
+    @Test
+    void aNanosecondOfOverlapIsFound() {
+        var one = new Term("ann", 1, 1, 0, 101, true);
+        var findings = findings(List.of(), one, new Term("bob", 2, 2, 100, 200, true));
+
+        assertThat(findings.overlapNanos()).isEqualTo(1);
+        assertThatThrownBy(findings::requireSafe)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("two led at once for 1 ns")
+                .hasMessageContaining("history.txt");
+    }
+
+    @Test
+    void aMandateThatComesBackIsFound() {
+        assertThat(findings(List.of(), term(1, 3, 0, 10), term(1, 3, 20, 30)).faults())
+                .singleElement()
+                .asString()
+                .contains("the token did not rise");
+    }
+
+    @Test
+    void aTokenThatFallsIsFoundThoughOthersWereLowerStill() {
+        assertThat(findings(List.of(), term(1, 9, 0, 10), term(2, 7, 20, 30), term(3, 8, 40, 50))
+                        .faults())
+                .hasSize(2);
+    }
+
+    @Test
+    void aVacancyIsPutDownToWhatWasDoneLastBeforeIt() {
+        var deeds = List.of(
+                new Chronicle.Deed(1 * MS, Fault.SLOW, Optional.of("c1")),
+                new Chronicle.Deed(10 * MS, Fault.KILL, Optional.of("c1")),
+                new Chronicle.Deed(500 * MS, Fault.STARVE, Optional.empty()));
+
+        assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 1_010, 2_000)))
+                .asString()
+                .contains("vacant after kill")
+                .contains("longest  1,000 ms");
+    }
+
+    @Test
+    void aVacancyIsPutDownToWhatHurtItsLeaderNotToWhatHurtAnother() {
+        var deeds = List.of(
+                new Chronicle.Deed(1 * MS, Fault.CUT, Optional.of("c1")),
+                new Chronicle.Deed(5 * MS, Fault.RESET, Optional.of("c2")));
+
+        assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 1_010, 2_000)))
+                .asString()
+                .contains("vacant after cut");
+    }
+
+    @Test
+    void theGuardRefusesALateWriteAndThatIsNoFault() {
+        assertThat(register.write(1, 7, 0, 1)).isTrue();
+        assertThat(register.write(2, 8, 10, 11)).isTrue();
+        assertThat(register.write(1, 7, 5, 6)).isFalse();
+
+        assertThat(register.refused()).isEqualTo(1);
+        assertThat(register.faults()).isEmpty();
+    }
+
+    @Test
+    void whoBelievesInALowerTokenWhenAnotherBelievesInAHigherOneIsFoundThoughTheGuardHelps() {
+        register.write(1, 7, 0, 1);
+        register.write(2, 8, 10, 11);
+        register.write(1, 7, 15, 16);
+
+        assertThat(register.faults()).containsExactly("token 7 was believed in 4 ns after token 8 was");
+    }
+
+    @Test
+    void oneTokenOfTwoProcessesIsFound() {
+        register.write(1, 7, 0, 1);
+        register.write(2, 7, 10, 11);
+
+        assertThat(register.faults()).containsExactly("token 7 was written by process 1 and by process 2");
+    }
+}
