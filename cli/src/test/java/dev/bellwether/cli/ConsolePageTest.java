@@ -63,7 +63,7 @@ class ConsolePageTest {
         var ann = stand("billing", "ann");
         await(ann);
         var bob = stand("billing", "bob");
-        open(console());
+        open(console(backend));
         browser.await(state("billing") + ".startsWith('ann, token 1')");
         assertThat(browser.complaints()).isEmpty();
 
@@ -89,9 +89,28 @@ class ConsolePageTest {
     }
 
     @Test
+    void leaderMovesOnThePageThoughItIsOnAServer() throws Exception {
+        try (var server = NatsProcess.start();
+                var there = Elections.connect("nats://127.0.0.1:" + server.port() + "?bucket=console")) {
+            var ann = stand(there, "billing", "ann");
+            await(ann);
+            open(console("nats://127.0.0.1:" + server.port() + "?bucket=console"));
+            browser.await(state("billing") + ".startsWith('ann, token ')");
+            var bob = stand(there, "billing", "bob");
+            browser.evaluate(row("billing") + ".click()");
+            browser.await("[...document.querySelectorAll('.near td')].some(cell => cell.textContent === 'bob')");
+            browser.evaluate("document.getElementById('stand-down').click()");
+            browser.evaluate("document.getElementById('ask-yes').click()");
+            browser.await(state("billing") + ".startsWith('bob, token ')");
+            assertThat(bob.isLeader()).isTrue();
+            assertThat(browser.complaints()).isEmpty();
+        }
+    }
+
+    @Test
     void electionsThatComeAndGoAreShownAndVacantOnesToldApart() throws Exception {
         await(stand("first", "ann"));
-        open(console("--refresh", "200ms"));
+        open(console(backend, "--refresh", "200ms"));
         browser.await(state("first") + ".startsWith('ann')");
 
         var late = stand("second", "bob");
@@ -108,7 +127,7 @@ class ConsolePageTest {
     @Test
     void readOnlyConsoleHasNoOrdersToGive() throws Exception {
         await(stand("billing", "ann"));
-        var url = console("--read-only");
+        var url = console(backend, "--read-only");
         assertThat(url).doesNotContain("token");
         open(url);
         browser.await(state("billing") + ".startsWith('ann')");
@@ -130,7 +149,7 @@ class ConsolePageTest {
         for (var one : all) {
             await(one);
         }
-        open(console());
+        open(console(backend));
         browser.await("document.querySelector('.count')?.textContent === '2000 of 2000 elections, 0 vacant'");
         assertThat(browser.evaluate("document.querySelectorAll('.seats .row').length")
                         .asInt())
@@ -162,7 +181,7 @@ class ConsolePageTest {
         for (var i = 0; i < 40; i++) {
             await(stand("tenant-%02d".formatted(i), "ann"));
         }
-        open(console());
+        open(console(backend));
         browser.await(row("tenant-00"));
         browser.evaluate(row("tenant-00") + ".focus()");
         for (var i = 0; i < 30; i++) {
@@ -174,6 +193,10 @@ class ConsolePageTest {
     }
 
     private Candidacy stand(String election, String id) {
+        return stand(elections, election, id);
+    }
+
+    private static Candidacy stand(Elections elections, String election, String id) {
         return elections.stand(
                 election, CandidacyConfig.builder().candidate(id).lease(LEASE).build());
     }
@@ -191,8 +214,8 @@ class ConsolePageTest {
     }
 
     /** Starts a console and returns its address. */
-    private String console(String... more) throws InterruptedException {
-        var line = new ArrayList<>(List.of("console", "--on", backend));
+    private String console(String on, String... more) throws InterruptedException {
+        var line = new ArrayList<>(List.of("console", "--on", on));
         line.addAll(List.of(more));
         var out = new PrintWriter(told, true);
         var around = new Surroundings(

@@ -145,6 +145,26 @@ class DemoPageTest {
         browser.await("document.querySelectorAll('.row.frozen').length === 0");
     }
 
+    /** The rows still tell all that happens; only the time line stops flowing. */
+    @Test
+    @Order(4)
+    void whoWantsNoMotionHasNone() throws Exception {
+        browser.evaluate("(prototype => { const clear = prototype.clearRect; window.cleared = 0;"
+                + " prototype.clearRect = function (...box) { window.cleared++; clear.apply(this, box); }; })"
+                + "(CanvasRenderingContext2D.prototype)");
+        var flowing = drawnInThreeSeconds();
+        browser.prefers("prefers-reduced-motion", "reduce");
+        var still = drawnInThreeSeconds();
+        browser.prefers("prefers-reduced-motion", "no-preference");
+        assertThat(still).isPositive().isLessThan(flowing / 3);
+    }
+
+    private static int drawnInThreeSeconds() throws Exception {
+        return browser.evaluate("new Promise(done => { window.cleared = 0;"
+                        + " setTimeout(() => done(window.cleared), 3000); })")
+                .asInt();
+    }
+
     @Test
     @Order(5)
     void brokerIsKilledAfterAQuestionAndStartsAgain() throws Exception {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -99,6 +100,57 @@ class DemoTest {
         assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(demo.exitValue()).as(told()).isZero();
         assertThat(told()).endsWith("overlap: 0 ns\n");
+    }
+
+    @Test
+    void eachKeyIsHeardInATerminalWhichIsAsItWasInTheEnd() throws Exception {
+        var demo = startInTerminal();
+        until(() -> told().contains("leads, token"));
+        assertThat(told()).contains("\u001b[").doesNotContain("with Enter");
+        type(demo, "k"); // and no Enter
+        until(() -> told().contains("kill -9 "));
+        until(() -> told().contains("vacant for"));
+        type(demo, "q");
+
+        assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(told())
+                .contains("overlap: 0 ns")
+                .containsPattern("(?<!-)icanon")
+                .containsPattern("(?<!-)echo ");
+    }
+
+    @Test
+    void terminalIsAsItWasThoughTheDemoIsKilled() throws Exception {
+        var demo = startInTerminal();
+        until(() -> told().contains("leads, token"));
+        demo.descendants()
+                .filter(process -> isJava(process)
+                        && !process.parent().map(DemoTest::isJava).orElse(false))
+                .forEach(ProcessHandle::destroyForcibly);
+
+        assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(told()).containsPattern("(?<!-)icanon").containsPattern("(?<!-)echo ");
+    }
+
+    private static boolean isJava(ProcessHandle process) {
+        return process.info().command().orElse("").endsWith("/java");
+    }
+
+    /** Says in the end how the terminal is set. */
+    private Process startInTerminal() throws IOException {
+        var line = Commands.java();
+        line.add(1, "-Dbellwether.terminals=012");
+        line.add(1, "-Djava.io.tmpdir=" + temporary());
+        line.addAll(List.of("demo", "--on", "sqlite", "--lease", "1s"));
+        var quoted = line.stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
+        var builder = new ProcessBuilder("script", "-qec", quoted + "; sleep 2; stty -a", "/dev/null")
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("told").toFile());
+        builder.environment().put("TERM", "xterm");
+        builder.environment().remove("NO_COLOR");
+        var demo = builder.start();
+        started.add(demo);
+        return demo;
     }
 
     private static List<String> steps(JsonNode document) {

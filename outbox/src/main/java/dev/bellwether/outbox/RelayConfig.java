@@ -110,8 +110,9 @@ public final class RelayConfig {
         return maxInFlightBytes;
     }
 
-    int readAhead() {
-        return readAhead;
+    /** Returns how many rows may wait while others are being sent. */
+    int maxAhead() {
+        return (int) Math.min(Integer.MAX_VALUE, (long) readAhead * maxTransactionRecords());
     }
 
     Duration minPoll() {
@@ -252,9 +253,9 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Reads at most so many batches while one is being sent. Default: 2. */
-        public Builder readAhead(int batches) {
-            readAhead = positive("readAhead", batches);
+        /** Reads at most as many records as fill so many transactions, while one is being sent. Default: 2. */
+        public Builder readAhead(int transactions) {
+            readAhead = positive("readAhead", transactions);
             return this;
         }
 

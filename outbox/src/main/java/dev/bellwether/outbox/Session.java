@@ -6,9 +6,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -32,7 +33,10 @@ final class Session {
     private final Store.Tenancy tenancy;
     private final Intake intake;
     private final Disposal disposal;
-    private final BlockingQueue<List<Row>> batches;
+    private final BlockingQueue<List<Row>> batches = new LinkedBlockingQueue<>();
+    /** Rows in the batches. */
+    private final AtomicInteger ahead = new AtomicInteger();
+
     private final InFlight inFlight;
     private final AtomicLong disposed = new AtomicLong();
     private final Deque<Row> waiting = new ArrayDeque<>();
@@ -61,7 +65,6 @@ final class Session {
                 shard.meter(),
                 System::nanoTime);
         disposal = new Disposal(this, deleting);
-        batches = new ArrayBlockingQueue<>(config.readAhead());
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }
@@ -133,20 +136,23 @@ final class Session {
 
     /** Returns whether there is something to send. */
     private boolean gather() throws InterruptedException {
-        if (waiting.isEmpty()) {
-            var batch = batches.poll(20, TimeUnit.MILLISECONDS);
-            if (batch == null) {
-                return false;
-            }
-            waiting.addAll(batch);
+        if (waiting.isEmpty() && !take(batches.poll(20, TimeUnit.MILLISECONDS))) {
+            return false;
         }
-        while (waiting.size() < shard.config().maxTransactionRecords()) {
-            var batch = batches.poll();
-            if (batch == null) {
-                break;
-            }
-            waiting.addAll(batch);
+        var most = shard.config().maxTransactionRecords();
+        var more = true;
+        while (more && waiting.size() < most) {
+            more = take(batches.poll());
         }
+        return true;
+    }
+
+    private boolean take(@Nullable List<Row> batch) {
+        if (batch == null) {
+            return false;
+        }
+        ahead.addAndGet(-batch.size());
+        waiting.addAll(batch);
         return true;
     }
 
@@ -209,14 +215,15 @@ final class Session {
                     reported = report(reported);
                     reportDue = System.nanoTime() + REPORT_NANOS;
                 }
-                var room = inFlight.room();
-                if (room <= 0 || batches.remainingCapacity() == 0) {
+                var room = Math.min(inFlight.room(), config.maxAhead() - ahead.get());
+                if (room <= 0) {
                     LockSupport.parkNanos(NO_ROOM_NANOS);
                     continue;
                 }
                 var batch = intake.next(room, inFlight.byteRoom());
                 if (!batch.rows().isEmpty()) {
                     inFlight.add(batch.rows().size(), batch.weight());
+                    ahead.addAndGet(batch.rows().size());
                     batches.put(batch.rows());
                     wait = config.minPoll().toNanos();
                 }
