@@ -1,0 +1,77 @@
+package dev.bellwether.benchmarks;
+
+import dev.bellwether.benchmarks.Samples.Series;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** Makes one table of all that was measured, and a plot for each distribution. Arguments: the folder of the samples, and where to put the table and the plots. */
+final class Evidence {
+    private Evidence() {}
+
+    /** Same server, same question. */
+    private record Question(String where, String what, String unit) {
+        String file() {
+            return (where + "-" + what).toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-") + ".svg";
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        var target = Files.createDirectories(Path.of(arguments[1]));
+        var questions = new LinkedHashMap<Question, Map<String, List<Double>>>();
+        Samples.read(Path.of(arguments[0]))
+                .forEach((series, values) -> questions
+                        .computeIfAbsent(question(series), question -> new LinkedHashMap<>())
+                        .put(series.who(), values));
+        var table = new ArrayList<String>();
+        table.add("| where | what | who | n | p50 | p99 | max | to the first's p50 |");
+        table.add("|---|---|---|--:|--:|--:|--:|--:|");
+        for (var each : questions.entrySet()) {
+            rows(each.getKey(), each.getValue(), table);
+        }
+        for (var each : questions.entrySet()) {
+            if (each.getValue().values().stream().anyMatch(values -> values.size() > 1)) {
+                var question = each.getKey();
+                var title = question.what + ", " + question.where;
+                Files.writeString(target.resolve(question.file()), new Plot(title, question.unit).of(each.getValue()));
+                table.add("");
+                table.add("![" + title + "](" + question.file() + ")");
+            }
+        }
+        Files.write(target.resolve("figures.md"), table, StandardCharsets.UTF_8);
+        System.out.println(String.join("\n", table));
+    }
+
+    private static Question question(Series series) {
+        return new Question(series.where(), series.what(), series.unit());
+    }
+
+    private static void rows(Question question, Map<String, List<Double>> byWho, List<String> table) {
+        var first = at(byWho.values().iterator().next(), 0.5);
+        byWho.forEach((who, values) -> table.add("| %s | %s | %s | %d | %s | %s | %s | %s |"
+                .formatted(
+                        question.where,
+                        question.what,
+                        who,
+                        values.size(),
+                        text(at(values, 0.5), question.unit),
+                        values.size() > 1 ? text(at(values, 0.99), question.unit) : "",
+                        values.size() > 1 ? text(at(values, 1), question.unit) : "",
+                        first == 0 ? "" : "%.2f".formatted(at(values, 0.5) / first))));
+    }
+
+    private static String text(double value, String unit) {
+        return (value < 10 ? "%,.2f %s" : value < 1_000 ? "%,.1f %s" : "%,.0f %s").formatted(value, unit);
+    }
+
+    /** Of values in order. */
+    static double at(List<Double> sorted, double share) {
+        return sorted.get(Math.max(0, (int) Math.ceil(share * sorted.size()) - 1));
+    }
+}

@@ -1,0 +1,27 @@
+package dev.bellwether.benchmarks.sql;
+
+import dev.bellwether.benchmarks.FaultRun;
+import dev.bellwether.testkit.faults.Contestant;
+import dev.bellwether.testkit.faults.Ours;
+import java.time.Duration;
+
+/** The fault bench on PostgreSQL: ours, and Spring Integration's JDBC leader, under the same seed. Arguments: seconds, seed. */
+final class Faults {
+    private static final Duration LEASE = Duration.ofSeconds(2);
+
+    private Faults() {}
+
+    public static void main(String[] arguments) throws Exception {
+        var run = FaultRun.of(arguments, LEASE);
+        try (var server = Server.start()) {
+            on(run, "Bellwether on PostgreSQL", Ours.class, server);
+            on(run, "Spring Integration on PostgreSQL", SpringInAProcess.class, server);
+        }
+    }
+
+    private static void on(FaultRun run, String name, Class<? extends Contestant.Maker> maker, Server server) {
+        try (var ground = new LinkedServer(server, 3)) {
+            run.run(name, maker, ground);
+        }
+    }
+}
