@@ -9,8 +9,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.junit.jupiter.api.Tag;
 
 /** The contract on three brokers, where a restart of the server is the death of the coordinator. */
+@Tag("cluster")
 class KafkaClusterContractTest extends ElectionsContract {
     private final KafkaBrokers brokers = SharedCluster.get();
 

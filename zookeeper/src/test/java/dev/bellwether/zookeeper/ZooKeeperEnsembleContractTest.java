@@ -6,8 +6,10 @@ import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** The contract on three servers, where a restart of the server is the death of the one that leads the others. */
+@Tag("cluster")
 class ZooKeeperEnsembleContractTest extends ElectionsContract {
     // JUnit calls start before anything else can look
     @SuppressWarnings("NullAway.Init")
