@@ -3,6 +3,7 @@ package dev.bellwether.benchmarks.outbox;
 import io.debezium.embedded.Connect;
 import io.debezium.engine.ChangeEvent;
 import io.debezium.engine.DebeziumEngine;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -14,11 +15,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.connect.source.SourceRecord;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Debezium's outbox router in its embedded engine: the write-ahead log by pgoutput, an idempotent producer, and a batch is marked when
@@ -29,6 +33,7 @@ final class DebeziumRouter implements Contestant {
 
     private final AtomicLong expected = new AtomicLong();
     private final AtomicLong confirmed = new AtomicLong();
+    private final AtomicReference<@Nullable IllegalStateException> failure = new AtomicReference<>();
 
     @Override
     public String name() {
@@ -89,7 +94,7 @@ final class DebeziumRouter implements Contestant {
                                 publish(producer, records, committer))
                 .using((success, message, error) -> {
                     if (!success) {
-                        System.out.println("debezium: " + message + " " + error);
+                        failure.set(new IllegalStateException("debezium: " + message, error));
                     }
                 })
                 .build();
@@ -112,8 +117,7 @@ final class DebeziumRouter implements Contestant {
         for (var event : events) {
             var routed = event.value();
             var record = new ProducerRecord<>(
-                    routed.topic(), String.valueOf(routed.key()).getBytes(StandardCharsets.UTF_8), (byte[])
-                            routed.value());
+                    routed.topic(), String.valueOf(routed.key()).getBytes(StandardCharsets.UTF_8), bytes(routed.value()));
             routed.headers()
                     .forEach(header -> record.headers()
                             .add(header.key(), String.valueOf(header.value()).getBytes(StandardCharsets.UTF_8)));
@@ -164,8 +168,17 @@ final class DebeziumRouter implements Contestant {
         return properties;
     }
 
+    /** Columns of bytes come as buffers from the stream of changes. */
+    private static byte[] bytes(Object value) {
+        return value instanceof ByteBuffer buffer ? Utils.toArray(buffer) : (byte[]) value;
+    }
+
     @Override
     public long left(Stand stand) {
+        var failed = failure.get();
+        if (failed != null) {
+            throw failed;
+        }
         return expected.get() - confirmed.get();
     }
 
