@@ -117,7 +117,9 @@ final class DebeziumRouter implements Contestant {
         for (var event : events) {
             var routed = event.value();
             var record = new ProducerRecord<>(
-                    routed.topic(), String.valueOf(routed.key()).getBytes(StandardCharsets.UTF_8), bytes(routed.value()));
+                    routed.topic(),
+                    String.valueOf(routed.key()).getBytes(StandardCharsets.UTF_8),
+                    bytes(routed.value()));
             routed.headers()
                     .forEach(header -> record.headers()
                             .add(header.key(), String.valueOf(header.value()).getBytes(StandardCharsets.UTF_8)));
