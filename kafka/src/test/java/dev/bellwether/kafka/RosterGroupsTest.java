@@ -83,6 +83,7 @@ class RosterGroupsTest {
         awaitAll(a1);
         var b3 = join(broker, "b", "b3");
         awaitAll(b3);
+        now(a1); // what the dead have led is known until they were last heard
         a1.kill();
         noGap(from, now(b3));
     }
@@ -99,6 +100,7 @@ class RosterGroupsTest {
             Eventually.eventually("b leads nothing", PATIENCE, () -> b.roles().isEmpty());
             second.broker(1).start();
             awaitAll(b);
+            now(a);
             a.kill();
             noGap(from, now(b));
         }

@@ -124,6 +124,10 @@ abstract class ListenerFacts extends SeatFacts {
         second.awaitFollows(first);
         orders.standDown();
         second.awaitLeads();
+        Eventually.throughout(
+                "the first holds back",
+                stage.lease().multipliedBy(2),
+                () -> true); // the next order is for the second alone
         orders.standDown();
         first.awaitLeads();
         one.close();

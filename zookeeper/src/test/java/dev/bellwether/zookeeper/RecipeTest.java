@@ -47,6 +47,7 @@ class RecipeTest {
         assertThat(mandate.token()).as("the token").isEqualTo(node.getCzxid());
         var parent = Objects.requireNonNull(hands.stat(election, null));
         assertThat(parent.getEphemeralOwner()).isZero();
+        stage.eventually("it is told", () -> !lone.events().entries().isEmpty());
         Eventually.throughout(
                 "nothing more is told",
                 Duration.ofSeconds(1),
