@@ -123,11 +123,9 @@ abstract class ListenerFacts extends SeatFacts {
         var second = stage.stand(other);
         second.awaitFollows(first);
         orders.standDown();
-        second.awaitLeads();
-        Eventually.throughout(
-                "the first holds back",
-                stage.lease().multipliedBy(2),
-                () -> true); // the next order is for the second alone
+        var after = second.awaitLeads();
+        // until the first holds back no more: the next order is for the second alone
+        Eventually.throughout("the successor leads", stage.lease().multipliedBy(2), after::isValid);
         orders.standDown();
         first.awaitLeads();
         one.close();
