@@ -76,7 +76,7 @@ class FaultsTest {
                         () -> System.nanoTime() - frozen > LEASE.multipliedBy(2).toNanos());
                 child.thaw();
                 assertThat(child.await("frozen, then leads ")).isEqualTo("false");
-                Eventually.throughout("its old renewals do no harm", LEASE.multipliedBy(2), mandate::isValid);
+                Eventually.lasts("its old renewals do no harm", LEASE.multipliedBy(2), mandate::isValid);
             }
         }
     }
@@ -150,7 +150,7 @@ class FaultsTest {
                             .filter(Cause.UNREACHABLE::equals)
                             .isPresent());
             proxy.heal();
-            Eventually.throughout("what arrives late does no harm", LEASE.multipliedBy(2), after::isValid);
+            Eventually.lasts("what arrives late does no harm", LEASE.multipliedBy(2), after::isValid);
         }
     }
 }
