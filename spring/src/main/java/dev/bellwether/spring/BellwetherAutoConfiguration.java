@@ -33,8 +33,7 @@ import org.springframework.core.env.Environment;
     ClientConfigurations.Sql.class,
     ClientConfigurations.Nats.class,
     ClientConfigurations.ZooKeeper.class,
-    ClientConfigurations.Kafka3.class,
-    ClientConfigurations.Kafka4.class
+    ClientConfigurations.Kafka.class
 })
 public class BellwetherAutoConfiguration {
     /** Stops last and, since what starts first stops last, starts first: it then does nothing. */

@@ -9,24 +9,21 @@ import dev.bellwether.zookeeper.ZooKeeperConfig;
 import dev.bellwether.zookeeper.ZooKeeperElections;
 import io.nats.client.Connection;
 import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 import javax.sql.DataSource;
 import org.apache.curator.framework.CuratorFramework;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
-import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.core.KafkaAdmin;
 
 /** The clients of an application that elections can be held over, each if its module is there. */
 final class ClientConfigurations {
     // By name, since a class that is not there takes the whole annotation with it where a configuration is read by
     // reflection.
     private static final String CURATOR = "org.apache.curator.framework.CuratorFramework";
-    private static final String KAFKA3 = "org.springframework.boot.autoconfigure.kafka.KafkaProperties";
-    private static final String KAFKA4 = "org.springframework.boot.kafka.autoconfigure.KafkaProperties";
+    private static final String KAFKA = "org.springframework.kafka.core.KafkaAdmin";
 
     private ClientConfigurations() {}
 
@@ -68,37 +65,21 @@ final class ClientConfigurations {
         }
     }
 
-    /** Spring Boot 3. */
+    /**
+     * The admin client's settings, as Spring makes them of {@code spring.kafka} and, before that, of {@code KafkaConnectionDetails}. The classes of
+     * these two have moved between the versions of Spring Boot; this one has not.
+     */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = {"dev.bellwether.kafka.KafkaElections", KAFKA3})
-    @ConditionalOnSingleCandidate(type = KAFKA3)
-    static class Kafka3 {
+    @ConditionalOnClass(name = {"dev.bellwether.kafka.KafkaElections", KAFKA})
+    @ConditionalOnSingleCandidate(type = KAFKA)
+    static class Kafka {
         @Bean
-        ElectionsSource bellwetherKafka(
-                org.springframework.boot.autoconfigure.kafka.KafkaProperties kafka,
-                ObjectProvider<SslBundles> bundles,
-                BellwetherProperties properties) {
-            return kafka(kafka.buildAdminProperties(bundles.getIfAvailable()), properties);
+        ElectionsSource bellwetherKafka(KafkaAdmin admin, BellwetherProperties properties) {
+            var all = new HashMap<>(admin.getConfigurationProperties());
+            all.remove("client.id"); // ours tell candidacies apart
+            all.put("topic.create", properties.getKafka().isCreateTopic());
+            Optional.ofNullable(properties.getKafka().getTopic()).ifPresent(topic -> all.put("topic", topic));
+            return new ElectionsSource("kafka", config -> KafkaElections.using(all, config));
         }
-    }
-
-    /** Spring Boot 4. */
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = {"dev.bellwether.kafka.KafkaElections", KAFKA4})
-    @ConditionalOnSingleCandidate(type = KAFKA4)
-    static class Kafka4 {
-        @Bean
-        ElectionsSource bellwetherKafka(
-                org.springframework.boot.kafka.autoconfigure.KafkaProperties kafka, BellwetherProperties properties) {
-            return kafka(kafka.buildAdminProperties(), properties);
-        }
-    }
-
-    private static ElectionsSource kafka(Map<String, Object> client, BellwetherProperties properties) {
-        var all = new HashMap<>(client);
-        all.remove("client.id"); // ours tell candidacies apart
-        all.put("topic.create", properties.getKafka().isCreateTopic());
-        Optional.ofNullable(properties.getKafka().getTopic()).ifPresent(topic -> all.put("topic", topic));
-        return new ElectionsSource("kafka", config -> KafkaElections.using(all, config));
     }
 }

@@ -24,13 +24,15 @@ final class ElectionsHealth {
         this.candidacies = candidacies;
     }
 
-    /** Asks the infrastructure, once, and tells whether it answered and what each candidacy does. */
+    /** Asks the infrastructure, once, and tells what is wrong, if anything, and what each candidacy does. */
     <T> T check(BiFunction<Optional<Exception>, Map<String, Object>, T> told) {
         var details = new TreeMap<String, Object>();
-        Optional<Exception> failure = Optional.empty();
-        for (var candidacy : candidacies.all()) {
-            details.put(candidacy.election(), describe(candidacy));
-        }
+        candidacies.all().forEach(candidacy -> details.put(candidacy.election(), describe(candidacy)));
+        return told.apply(silence().or(this::failure), details);
+    }
+
+    /** Returns why the infrastructure gives no answer. */
+    private Optional<Exception> silence() {
         try {
             var first = candidacies.all().stream().findFirst();
             if (first.isPresent()) {
@@ -38,10 +40,17 @@ final class ElectionsHealth {
             } else {
                 elections.list();
             }
+            return Optional.empty();
         } catch (ElectionException | IllegalStateException e) { // no answer, or closed
-            failure = Optional.of(e);
+            return Optional.of(e);
         }
-        return told.apply(failure, details);
+    }
+
+    /** Returns why a candidacy has ended for good. */
+    private Optional<Exception> failure() {
+        return candidacies.leaderships().values().stream()
+                .flatMap(leadership -> leadership.failure().stream())
+                .findFirst();
     }
 
     private static String describe(Candidacy candidacy) {

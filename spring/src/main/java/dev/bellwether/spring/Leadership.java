@@ -24,6 +24,7 @@ final class Leadership implements LeadershipListener {
     private final Calls calls = new Calls();
     private volatile @Nullable Candidacy candidacy;
     private volatile @Nullable Instant since;
+    private volatile @Nullable Exception failure;
 
     Leadership(ApplicationEventPublisher publisher, LedBeans beans) {
         this.publisher = publisher;
@@ -52,6 +53,11 @@ final class Leadership implements LeadershipListener {
         return Optional.ofNullable(since);
     }
 
+    /** Returns the error that has ended the candidacy, if one has. */
+    Optional<Exception> failure() {
+        return Optional.ofNullable(failure);
+    }
+
     @Override
     public void onEvent(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Acquired acquired) {
@@ -60,6 +66,8 @@ final class Leadership implements LeadershipListener {
             revoked(revoked);
         } else if (event instanceof LeadershipEvent.Fenced fenced) {
             fenced(fenced);
+        } else if (event instanceof LeadershipEvent.Failed failed) {
+            failure = failed.error();
         }
     }
 

@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.micrometer.BellwetherMeters;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.nats.client.Nats;
+import io.nats.client.Options;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
@@ -81,9 +85,9 @@ class ActuatorTest {
         declared(Contexts.controlled(controlled)).run(context -> {
             assertThat(status(context.getBean("bellwetherHealthIndicator"))).isEqualTo("UP");
             controlled.election("billing").acquire();
-            var health = call(context.getBean("bellwetherHealthIndicator"), "health");
-            assertThat(code(health)).isEqualTo("UP");
-            assertThat((Map<?, ?>) call(health, "getDetails")).isEqualTo(Map.of("billing", "leads, token 1"));
+            var indicator = context.getBean("bellwetherHealthIndicator");
+            assertThat(status(indicator)).isEqualTo("UP");
+            assertThat(details(indicator)).isEqualTo(Map.of("billing", "leads, token 1"));
         });
     }
 
@@ -93,6 +97,54 @@ class ActuatorTest {
             var indicator = context.getBean("bellwetherHealthIndicator");
             controlled.close(); // the nearest that an infrastructure in memory comes to being gone
             assertThat(status(indicator)).isEqualTo("DOWN");
+        });
+    }
+
+    @Test
+    @SuppressWarnings("try") // its close can be interrupted
+    void healthTellsThatTheServerIsGoneAndThatItIsBack() throws Exception {
+        try (var server = NatsProcess.start();
+                var connection = Nats.connect(Options.builder()
+                        .server(server.uri())
+                        .maxReconnects(-1)
+                        .reconnectWait(Duration.ofMillis(100))
+                        .build());
+                var others = Elections.connect(server.uri());
+                var leader = others.stand("billing")) {
+            assertThat(leader.await(Contexts.PATIENCE)).isPresent();
+            declared(Contexts.having(connection))
+                    .withPropertyValues("bellwether.request-timeout=1s")
+                    .run(context -> {
+                        var indicator = context.getBean("bellwetherHealthIndicator");
+                        Eventually.eventually(
+                                "it stands by",
+                                Contexts.PATIENCE,
+                                () -> details(indicator).equals(Map.of("billing", "follows " + leader.candidate())));
+                        assertThat(status(indicator)).isEqualTo("UP");
+                        server.kill();
+                        Eventually.eventually(
+                                "it is down",
+                                Contexts.PATIENCE,
+                                () -> status(indicator).equals("DOWN"));
+                        assertThat(details(indicator).get("error"))
+                                .asString()
+                                .contains(UnavailableException.class.getName());
+                        server.startAgain();
+                        Eventually.eventually(
+                                "it is up again",
+                                Contexts.PATIENCE,
+                                () -> status(indicator).equals("UP"));
+                    });
+        }
+    }
+
+    @Test
+    void aCandidacyThatHasFailedForGoodIsNotHealthy(ControlledElections controlled) {
+        declared(Contexts.controlled(controlled)).run(context -> {
+            var indicator = context.getBean("bellwetherHealthIndicator");
+            controlled.election("billing").fail(new ElectionException("planted"));
+            assertThat(status(indicator)).isEqualTo("DOWN");
+            assertThat(details(indicator).get("error")).asString().contains("planted");
         });
     }
 
@@ -149,6 +201,10 @@ class ActuatorTest {
     private static String leader(ApplicationContext context) {
         var leaders = context.getBean("leaderHealthContributor");
         return status(call(leaders, "getContributor", "billing"));
+    }
+
+    private static Map<?, ?> details(Object indicator) {
+        return (Map<?, ?>) call(call(indicator, "health"), "getDetails");
     }
 
     private static String status(Object indicator) {

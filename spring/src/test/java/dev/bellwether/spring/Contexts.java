@@ -29,4 +29,10 @@ final class Contexts {
     static ApplicationContextRunner controlled(ControlledElections controlled) {
         return plain().withBean(Elections.class, controlled::elections);
     }
+
+    /** One with a client that somebody else made and closes. */
+    static ApplicationContextRunner having(Object client) {
+        return plain().withInitializer(
+                        context -> context.getBeanFactory().registerSingleton("client", client)); // no destruction
+    }
 }
