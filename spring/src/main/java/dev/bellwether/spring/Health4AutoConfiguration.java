@@ -33,10 +33,10 @@ public class Health4AutoConfiguration {
                 .build());
     }
 
-    /** Up where this process leads, by election; for a group that routing goes by. */
+    /** Up where this process leads, by election; for a group that routing goes by, whose name, say leader, must be another. */
     @Bean
-    @ConditionalOnEnabledHealthIndicator("leader")
-    CompositeHealthContributor leaderHealthContributor(Elections elections, Candidacies candidacies) {
+    @ConditionalOnEnabledHealthIndicator("leading")
+    CompositeHealthContributor leadingHealthContributor(Elections elections, Candidacies candidacies) {
         return new Leaders(new ElectionsHealth(elections, candidacies));
     }
 

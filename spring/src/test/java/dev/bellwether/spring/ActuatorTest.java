@@ -199,7 +199,7 @@ class ActuatorTest {
     }
 
     private static String leader(ApplicationContext context) {
-        var leaders = context.getBean("leaderHealthContributor");
+        var leaders = context.getBean("leadingHealthContributor");
         return status(call(leaders, "getContributor", "billing"));
     }
 

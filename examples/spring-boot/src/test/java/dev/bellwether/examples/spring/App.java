@@ -11,6 +11,8 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -107,16 +109,32 @@ final class App implements AutoCloseable {
         Eventually.eventually("it leads", PATIENCE, this::leads);
     }
 
+    /** Waits until it follows somebody, as far as the infrastructure has told it. */
+    void awaitStandby() {
+        Eventually.eventually(
+                "it stands by",
+                PATIENCE,
+                () -> ask("GET", "/actuator/bellwether").body().contains("\"following\":\""));
+    }
+
+    /** Waits until it says something of this kind, and returns when that was, by its own clock. */
+    Instant awaitSaid(String what) {
+        return Eventually.eventually(
+                "it says " + what,
+                PATIENCE,
+                () -> said.stream()
+                        .filter(line -> line.contains(what))
+                        .map(line -> OffsetDateTime.parse(line.substring(0, line.indexOf(' ')))
+                                .toInstant())
+                        .findFirst());
+    }
+
     /** Stops it as Kubernetes and systemd do, and waits for its end. */
     void stop() throws InterruptedException {
-        process.destroy();
+        Undertaker.signal("TERM", process.pid()); // Process.destroy would close our end of what it says
         if (!process.waitFor(60, TimeUnit.SECONDS)) {
             throw new AssertionError("it did not stop: " + said);
         }
-    }
-
-    List<String> said() {
-        return said;
     }
 
     @Override

@@ -8,6 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -64,6 +67,44 @@ class HandOverTest {
                         .contains(1.0);
             }
         }
+    }
+
+    /**
+     * Prints how long it takes, by the clocks of the applications; {@code -Dbellwether.rounds=30} for a figure. Held only against a
+     * minute: the machine may be busy.
+     */
+    @Test
+    @Timeout(900)
+    void aStopIsFollowedByTheNextTermAtOnce() throws Exception {
+        var vacancies = new ArrayList<Duration>();
+        var stops = new ArrayList<Duration>();
+        var leader = App.start(database.uri(), LEASE);
+        try {
+            leader.awaitLeading();
+            for (var round = 0; round < Integer.getInteger("bellwether.rounds", 3); round++) {
+                var successor = App.start(database.uri(), LEASE);
+                try (var former = leader) {
+                    leader = successor;
+                    successor.awaitStandby();
+                    var told = Instant.now();
+                    former.stop();
+                    var began = successor.awaitSaid("leads, token");
+                    vacancies.add(Duration.between(former.awaitSaid("leads no more: RESIGNED"), began));
+                    stops.add(Duration.between(told, began));
+                }
+            }
+        } finally {
+            leader.close();
+        }
+        System.out.println("milliseconds until the next leads, from the end of the former term: " + spread(vacancies)
+                + "; from SIGTERM: " + spread(stops));
+        assertThat(stops).allSatisfy(stop -> assertThat(stop).isBetween(Duration.ZERO, Duration.ofMinutes(1)));
+        assertThat(vacancies).noneMatch(Duration::isNegative);
+    }
+
+    private static String spread(List<Duration> times) {
+        var sorted = times.stream().sorted().map(Duration::toMillis).toList();
+        return "p50 " + sorted.get(sorted.size() / 2) + ", most " + sorted.get(sorted.size() - 1) + ", all " + sorted;
     }
 
     /** Waits until the work is done under this token. */
