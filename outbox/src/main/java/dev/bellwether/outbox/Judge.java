@@ -83,9 +83,14 @@ final class Judge {
         return rows;
     }
 
+    /** Returns whether it looks for a culprit, so that the next slice depends on what becomes of the last. */
+    boolean searches() {
+        return limit != UNLIMITED || suspect != NOBODY;
+    }
+
     /** These went through. */
     void passed(List<Row> rows) {
-        if (limit == UNLIMITED && suspect == NOBODY) {
+        if (!searches()) {
             return;
         }
         if (rows.size() == 1 && rows.get(0).id() == suspect) {

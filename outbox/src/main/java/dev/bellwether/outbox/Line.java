@@ -15,8 +15,8 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Confined to the thread of its
- * session, but for what Kafka calls back.
+ * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Used by one thread at a time,
+ * but for what Kafka calls back.
  */
 final class Line {
     /*
@@ -41,16 +41,14 @@ final class Line {
         producer.initTransactions();
     }
 
-    /** Returns when all of them are committed, in this order. */
-    void send(List<Row> rows) throws LineStoppedException {
+    /** Returns when all of them are in the log, in this order, in a transaction that is not committed yet. */
+    void append(List<Row> rows) throws LineStoppedException {
         try {
             producer.beginTransaction();
             for (var i = 0; i < rows.size() && failure.get() == null; i++) {
                 send(rows.get(i), i);
             }
-            if (failure.get() == null) {
-                producer.commitTransaction();
-            }
+            producer.flush();
         } catch (RuntimeException e) {
             if (failure.get() == null) {
                 throw e;
@@ -60,6 +58,11 @@ final class Line {
         if (failed != null) {
             throw new LineStoppedException(rows.get(failed.index()), failed.index(), rows.size(), failed.cause());
         }
+    }
+
+    /** Returns when what was appended is committed. */
+    void commit() {
+        producer.commitTransaction();
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // the callback is told the same

@@ -81,7 +81,7 @@ public final class RelayConfig {
         return table;
     }
 
-    /** The election, and the transactional id, of a shard. */
+    /** The election of a shard, and what its two transactional ids begin with. */
     String seat(int shard) {
         return "outbox." + name + '.' + shard;
     }

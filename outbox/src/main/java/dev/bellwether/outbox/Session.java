@@ -27,7 +27,7 @@ final class Session {
     private static final long NO_ROOM_NANOS = 300_000;
 
     private final Shard shard;
-    private final Line line;
+    private final Tandem lines;
     private final Connection reading;
     private final Connection deleting;
     private final Store.Tenancy tenancy;
@@ -45,11 +45,12 @@ final class Session {
     private volatile boolean ending;
     private volatile @Nullable Exception failure;
     private long attempted;
+    private List<Row> committing = List.of();
 
     /** Takes over what is open; the fence in Kafka stands already. */
-    Session(Shard shard, Line line, Connection reading, Connection deleting, Store.Tenancy tenancy) {
+    Session(Shard shard, Tandem lines, Connection reading, Connection deleting, Store.Tenancy tenancy) {
         this.shard = shard;
-        this.line = line;
+        this.lines = lines;
         this.reading = reading;
         this.deleting = deleting;
         this.tenancy = tenancy;
@@ -128,6 +129,9 @@ final class Session {
             if (cause != null) {
                 throw cause;
             }
+            if (lines.isToSettle()) {
+                settle();
+            }
             if (gather()) {
                 publish();
             }
@@ -136,15 +140,15 @@ final class Session {
 
     /** Returns whether there is something to send. */
     private boolean gather() throws InterruptedException {
-        if (waiting.isEmpty() && !take(batches.poll(20, TimeUnit.MILLISECONDS))) {
-            return false;
+        if (waiting.isEmpty()) {
+            take(batches.poll(20, TimeUnit.MILLISECONDS));
         }
         var most = shard.config().maxTransactionRecords();
-        var more = true;
+        var more = !waiting.isEmpty();
         while (more && waiting.size() < most) {
             more = take(batches.poll());
         }
-        return true;
+        return !waiting.isEmpty();
     }
 
     private boolean take(@Nullable List<Row> batch) {
@@ -156,8 +160,11 @@ final class Session {
         return true;
     }
 
-    private void publish() throws LineStoppedException, HaltedException {
+    private void publish() throws LineStoppedException, HaltedException, InterruptedException {
         var judge = shard.judge();
+        if (judge.searches()) {
+            settle(); // what comes next depends on it
+        }
         var slice = judge.slice(waiting, shard.config().maxTransactionRecords());
         var rows = new ArrayList<Row>(slice.size());
         HaltedException halt = null;
@@ -177,14 +184,32 @@ final class Session {
         if (!rows.isEmpty()) {
             var began = System.nanoTime();
             attempted += rows.size();
-            line.send(rows);
-            shard.meter().transaction(rows.size(), System.nanoTime() - began);
-            disposal.delete(rows);
-            judge.passed(rows);
-            shard.succeeded();
+            lines.append(rows);
+            settle();
+            committing = rows;
+            lines.commit(() -> committed(rows, began), this::wake);
         }
         if (halt != null) {
+            settle();
             throw halt;
+        }
+    }
+
+    /** On the thread that commits. */
+    private void committed(List<Row> rows, long beganNanos) {
+        shard.meter().transaction(rows.size(), System.nanoTime() - beganNanos);
+        disposal.delete(rows);
+    }
+
+    /** From any thread. */
+    private void wake() {
+        batches.add(List.of());
+    }
+
+    private void settle() throws InterruptedException {
+        if (lines.settle()) {
+            shard.judge().passed(committing);
+            shard.succeeded();
         }
     }
 
@@ -265,7 +290,7 @@ final class Session {
         ending = true;
         var until = System.nanoTime() + drainNanos;
         poke();
-        line.close(orderly);
+        lines.close(orderly, drainNanos);
         disposal.finish();
         join(disposer, until);
         join(reader, until);

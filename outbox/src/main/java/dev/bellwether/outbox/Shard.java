@@ -215,28 +215,43 @@ final class Shard {
     }
 
     /*
-     * The order matters. First the fence in Kafka: from here on nothing of an earlier leader is appended. Then the one in the database,
+     * The order matters. First the fences in Kafka: from here on nothing of an earlier leader is appended. Then the one in the database,
      * which waits for a delete of his that is under way, and lets none begin. Only then the table is read: it has everything that
      * might be missing in Kafka, and it will not shrink but by us.
      */
     private Session open(Mandate mandate) throws SQLException {
-        var line = new Line(
-                producers.apply(ProducerSettings.of(config.producer(), config.seat(number))), config.eventIdHeader());
+        var lines = lines();
         Connection reading = null;
         Connection deleting = null;
         try {
-            line.open();
+            lines.open();
             mandate.ensure(); // one who comes late has fenced his successor, who will begin anew
             reading = connect(false);
             deleting = connect(true);
             var tenancy = store().acquire(deleting, number, config.shards(), relay);
-            return new Session(this, line, reading, deleting, tenancy);
+            return new Session(this, lines, reading, deleting, tenancy);
         } catch (SQLException | RuntimeException e) {
-            line.close(false);
+            lines.close(false, 0);
             release(reading, false, true);
             release(deleting, true, true);
             throw e;
         }
+    }
+
+    private Tandem lines() {
+        var one = line("a");
+        try {
+            return new Tandem(config.seat(number), one, line("b"));
+        } catch (RuntimeException e) {
+            one.close(false);
+            throw e;
+        }
+    }
+
+    private Line line(String letter) {
+        return new Line(
+                producers.apply(ProducerSettings.of(config.producer(), config.seat(number) + '.' + letter)),
+                config.eventIdHeader());
     }
 
     private Connection connect(boolean deletes) throws SQLException {

@@ -152,7 +152,7 @@ class PaceTest {
             stage.awaitEmpty();
             assertThat(seen.get(0))
                     .containsEntry("max.in.flight.requests.per.connection", 1)
-                    .containsEntry("transactional.id", "outbox." + stage.name + ".0")
+                    .containsEntry("transactional.id", "outbox." + stage.name + ".0.a")
                     .containsEntry("acks", "all");
         }
     }

@@ -1,0 +1,109 @@
+package dev.bellwether.outbox;
+
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Two lines that take turns: while the transaction of one is committed, the other appends the next. Confined to the thread of its session.
+ */
+final class Tandem {
+    /*
+     * Why two: a broker lets a producer's next transaction wait until its last is marked in all partitions.
+     *
+     * The order is that of one line. Rows are appended only when all before them are in the log, and committed only when all before them are
+     * committed. So what a partition has got is a prefix of what was sent, and what is committed a prefix of that. After a commit that
+     * failed, or of which nobody knows, nothing is committed any more: the session ends, and the next sends all that is left.
+     */
+    private final Line[] lines;
+    private final ExecutorService committer;
+    private int turn;
+    private @Nullable Future<?> commit;
+
+    Tandem(String name, Line one, Line other) {
+        lines = new Line[] {one, other};
+        committer = Executors.newSingleThreadExecutor(run -> {
+            var thread = new Thread(run, name + "-commit");
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    /** Puts up both fences: what an earlier session of this shard has not committed never will be, and it appends nothing more. */
+    void open() {
+        for (var line : lines) {
+            line.open();
+        }
+    }
+
+    /** Returns when all of them are in the log, though what was appended before may still be uncommitted. */
+    void append(List<Row> rows) throws LineStoppedException {
+        lines[turn].append(rows);
+    }
+
+    /**
+     * Begins to commit what was appended last, when all before it is {@linkplain #settle settled}.
+     *
+     * @param committed what to do then, on another thread
+     * @param ended what to do in any case, on the same
+     */
+    void commit(Runnable committed, Runnable ended) {
+        if (commit != null) {
+            throw new IllegalStateException("what was appended before may still fail");
+        }
+        var line = lines[turn];
+        turn = 1 - turn;
+        commit = committer.submit(() -> {
+            try {
+                line.commit();
+                committed.run();
+            } finally {
+                ended.run();
+            }
+        });
+    }
+
+    /** Returns whether a commit has ended that is not settled. */
+    boolean isToSettle() {
+        return commit != null && commit.isDone();
+    }
+
+    /**
+     * Returns when nothing is left to commit: whether there was something.
+     *
+     * @throws RuntimeException if the commit failed
+     */
+    boolean settle() throws InterruptedException {
+        if (commit == null) {
+            return false;
+        }
+        try {
+            commit.get();
+            commit = null;
+            return true;
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e.getCause());
+        }
+    }
+
+    /** Ends it, and awaits a commit that is under way for so long. */
+    void close(boolean orderly, long patienceNanos) {
+        committer.shutdown();
+        var interrupted = Thread.interrupted(); // told to stop, not to forget what is confirmed in a moment
+        try {
+            committer.awaitTermination(patienceNanos, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        for (var line : lines) {
+            line.close(orderly);
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
