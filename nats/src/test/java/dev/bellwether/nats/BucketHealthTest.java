@@ -11,6 +11,7 @@ import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.api.Mirror;
 import io.nats.client.api.StorageType;
 import io.nats.client.api.StreamConfiguration;

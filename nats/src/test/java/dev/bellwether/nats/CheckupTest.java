@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.api.StorageType;
 import io.nats.client.api.StreamConfiguration;
 import java.time.Duration;

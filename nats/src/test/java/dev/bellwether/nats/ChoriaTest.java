@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.KeyValue;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;

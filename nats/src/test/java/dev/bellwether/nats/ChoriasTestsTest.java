@@ -12,6 +12,7 @@ import dev.bellwether.Mandate;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.api.StreamConfiguration;
 import java.time.Duration;

@@ -13,6 +13,7 @@ import dev.bellwether.Metrics;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.AuthHandler;
 import io.nats.client.NKey;
 import io.nats.client.Options;

@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

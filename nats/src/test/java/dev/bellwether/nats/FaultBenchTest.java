@@ -70,46 +70,17 @@ class FaultBenchTest {
 
         @Override
         public List<Server> servers() {
-            return IntStream.range(0, 3)
-                    .mapToObj(i -> (Server) new One(all.server(i)))
-                    .toList();
+            return IntStream.range(0, 3).<Server>mapToObj(all::server).toList();
         }
 
         @Override
         public Server leader() {
-            return new One(all.server(all.leader(BUCKET)));
+            return all.server(all.leader(BUCKET));
         }
 
         @Override
         public void close() {
             links.forEach(each -> each.forEach(FaultProxy::close));
-        }
-    }
-
-    private record One(NatsServer server) implements Ground.Server {
-        @Override
-        public String name() {
-            return server.name();
-        }
-
-        @Override
-        public void pause() {
-            server.pause();
-        }
-
-        @Override
-        public void resume() {
-            server.resume();
-        }
-
-        @Override
-        public void kill() {
-            server.kill();
-        }
-
-        @Override
-        public void start() {
-            server.start();
         }
     }
 }

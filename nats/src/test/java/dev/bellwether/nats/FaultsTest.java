@@ -9,6 +9,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Nats;
 import java.time.Duration;
 import java.util.UUID;

@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.api.StreamConfiguration;
 import java.io.UncheckedIOException;

@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
+import dev.bellwether.testkit.nats.NatsServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 

@@ -4,6 +4,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Infrastructure;
+import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

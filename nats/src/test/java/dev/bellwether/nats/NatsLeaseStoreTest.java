@@ -7,6 +7,7 @@ import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.JetStreamApiException;
 import java.io.IOException;
 import java.time.Duration;

@@ -13,6 +13,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Options;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;

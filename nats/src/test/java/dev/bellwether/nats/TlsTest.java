@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.nats.NatsServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -214,6 +215,18 @@ public final class FaultBench implements AutoCloseable {
                 NAMES.get(place) + " leads: see " + chronicle.file(),
                 PATIENCE,
                 () -> last(place).filter(term -> term.lastNanos() - since > 0).isPresent());
+    }
+
+    /** Returns whether this candidate leads no more, for which it has so long. */
+    public boolean leadsNoMore(int place, Duration patience) {
+        var until = System.nanoTime() + patience.toNanos();
+        while (last(place).filter(term -> !term.over()).isPresent()) {
+            if (System.nanoTime() - until > 0) {
+                return false;
+            }
+            LockSupport.parkNanos(1_000_000);
+        }
+        return true;
     }
 
     /** Returns what the register has seen so far that must never be. */

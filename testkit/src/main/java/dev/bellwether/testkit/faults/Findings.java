@@ -143,7 +143,7 @@ public final class Findings {
                 .formatted(
                         cause,
                         sorted.size(),
-                        sorted.get(sorted.size() / 2) / 1_000_000,
+                        sorted.get((sorted.size() - 1) / 2) / 1_000_000,
                         sorted.get(sorted.size() - 1) / 1_000_000);
     }
 }

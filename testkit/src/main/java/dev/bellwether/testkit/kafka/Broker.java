@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.kafka;
 
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.faults.Ground;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
@@ -16,7 +17,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One broker of a {@link KafkaBrokers}: a process that can be killed, paused, and started again with what it had on disk. */
-public final class Broker {
+public final class Broker implements Ground.Server {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String CLUSTER = "YmVsbHdldGhlci10ZXN0cw";
     private static final String SERVING = "Kafka Server started";
@@ -50,6 +51,11 @@ public final class Broker {
         return node.id();
     }
 
+    @Override
+    public String name() {
+        return "broker " + id();
+    }
+
     /** Returns where it listens. */
     public String address() {
         return "127.0.0.1:" + node.port();
@@ -70,6 +76,7 @@ public final class Broker {
     }
 
     /** Starts it again, and returns when it serves. */
+    @Override
     public void start() {
         launch();
         awaitServing();
@@ -82,6 +89,7 @@ public final class Broker {
     }
 
     /** Kills it, by SIGKILL. Does nothing if it does not run. */
+    @Override
     public synchronized void kill() {
         if (process != null) {
             process.destroyForcibly();
@@ -90,11 +98,13 @@ public final class Broker {
     }
 
     /** Freezes it: connections stay, answers do not come. */
+    @Override
     public synchronized void pause() {
         signal("STOP");
     }
 
     /** Lets it go on. */
+    @Override
     public synchronized void resume() {
         signal("CONT");
     }

@@ -34,38 +34,11 @@ public record ZooKeeperGround(ZooKeeperServers all, int places, UnaryOperator<St
 
     @Override
     public List<Server> servers() {
-        return all.servers().stream().map(server -> (Server) new One(server)).toList();
+        return List.copyOf(all.servers());
     }
 
     @Override
     public Server leader() {
-        return new One(all.leader());
-    }
-
-    private record One(ZooKeeperServer server) implements Server {
-        @Override
-        public String name() {
-            return "server " + server.id();
-        }
-
-        @Override
-        public void pause() {
-            server.pause();
-        }
-
-        @Override
-        public void resume() {
-            server.resume();
-        }
-
-        @Override
-        public void kill() {
-            server.kill();
-        }
-
-        @Override
-        public void start() {
-            server.start();
-        }
+        return all.leader();
     }
 }

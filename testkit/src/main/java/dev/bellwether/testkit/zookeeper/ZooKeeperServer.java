@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.zookeeper;
 
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.faults.Ground;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -18,7 +19,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One server of a {@link ZooKeeperServers}: a process that can be killed, paused, and started again with what it had on disk. */
-public final class ZooKeeperServer {
+public final class ZooKeeperServer implements Ground.Server {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final int id;
@@ -60,6 +61,11 @@ public final class ZooKeeperServer {
         return id;
     }
 
+    @Override
+    public String name() {
+        return "server " + id;
+    }
+
     /** Returns where it listens. */
     public String address() {
         return ZooKeeperServers.HOST + ':' + port;
@@ -80,12 +86,14 @@ public final class ZooKeeperServer {
     }
 
     /** Starts it again, and returns when it serves. */
+    @Override
     public void start() {
         launch();
         awaitServing();
     }
 
     /** Kills it, by SIGKILL. Does nothing if it does not run. */
+    @Override
     public synchronized void kill() {
         var running = process;
         if (running != null) {
@@ -103,11 +111,13 @@ public final class ZooKeeperServer {
     }
 
     /** Freezes it: connections stay, answers do not come. */
+    @Override
     public void pause() {
         signal("STOP");
     }
 
     /** Lets it go on. */
+    @Override
     public void resume() {
         signal("CONT");
     }

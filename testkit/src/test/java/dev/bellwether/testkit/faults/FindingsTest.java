@@ -76,6 +76,15 @@ class FindingsTest {
     }
 
     @Test
+    void theMedianOfTwoIsTheLower() {
+        var deeds = List.of(new Chronicle.Deed(9 * MS, Fault.KILL, Optional.empty()));
+
+        assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 110, 120), term(3, 3, 1_120, 2_000)))
+                .asString()
+                .contains("2 times, median    100 ms, longest  1,000 ms");
+    }
+
+    @Test
     void aVacancyIsPutDownToWhatHurtItsLeaderNotToWhatHurtAnother() {
         var deeds = List.of(
                 new Chronicle.Deed(1 * MS, Fault.CUT, Optional.of("c1")),

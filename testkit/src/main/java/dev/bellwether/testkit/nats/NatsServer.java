@@ -1,6 +1,7 @@
-package dev.bellwether.nats;
+package dev.bellwether.testkit.nats;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.faults.Ground;
 import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Scripts;
 import dev.bellwether.testkit.servers.Undertaker;
@@ -14,8 +15,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** A nats-server with JetStream of the tests' own, which can be killed, frozen and started again. Confined to one thread at a time. */
-final class NatsServer implements AutoCloseable {
+/** A nats-server with JetStream of one's own, which can be killed, frozen and started again. Confined to one thread at a time. */
+public final class NatsServer implements Ground.Server, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final Path folder;
@@ -27,12 +28,13 @@ final class NatsServer implements AutoCloseable {
     private Process server;
     private Process undertaker;
 
-    NatsServer(String program, String name, int port, String extra) {
+    /** Starts one by the program of this name, and returns before it serves. */
+    public NatsServer(String program, String name, int port, String extra) {
         this(program, name, port, "", extra);
     }
 
     /** What is said of JetStream, beside where it keeps its data, and what else is configured. */
-    NatsServer(String program, String name, int port, String jetStream, String extra) {
+    public NatsServer(String program, String name, int port, String jetStream, String extra) {
         this.jetStream = jetStream;
         this.program = Scripts.where(program);
         this.name = name;
@@ -47,39 +49,45 @@ final class NatsServer implements AutoCloseable {
         undertaker = Undertaker.watch(server.pid());
     }
 
-    /** Starts one by itself. */
-    static NatsServer alone(String extra) {
+    /** Starts one by itself, with these settings. */
+    public static NatsServer alone(String extra) {
         var server = new NatsServer("nats-server", "nats", Ports.free(), extra);
         server.awaitPort();
         return server;
     }
 
-    static NatsServer alone() {
+    /** Starts one by itself, without further settings. */
+    public static NatsServer alone() {
         return alone("");
     }
 
-    int port() {
+    /** Returns where it listens. */
+    public int port() {
         return port;
     }
 
-    String name() {
+    @Override
+    public String name() {
         return name;
     }
 
-    String uri(String query) {
+    /** Returns how to reach it. */
+    public String uri(String query) {
         return uri(port, query);
     }
 
-    static String uri(int port, String query) {
+    /** Returns how to reach one by another port: that of a proxy. */
+    public static String uri(int port, String query) {
         return "nats://127.0.0.1:" + port + "?" + query;
     }
 
-    void kill() {
+    @Override
+    public void kill() {
         end("KILL");
     }
 
     /** Lets it take leave of the others. */
-    void stop() {
+    public void stop() {
         end("TERM");
     }
 
@@ -93,7 +101,8 @@ final class NatsServer implements AutoCloseable {
         }
     }
 
-    void start() {
+    @Override
+    public void start() {
         try {
             server = launch();
         } catch (IOException e) {
@@ -103,20 +112,24 @@ final class NatsServer implements AutoCloseable {
         awaitPort();
     }
 
-    void crashAndRestart() {
+    /** Kills it, and starts it again with what it had on disk. */
+    public void crashAndRestart() {
         kill();
         start();
     }
 
-    void pause() {
+    @Override
+    public void pause() {
         Undertaker.signal("STOP", server.pid());
     }
 
-    void resume() {
+    @Override
+    public void resume() {
         Undertaker.signal("CONT", server.pid());
     }
 
-    void awaitPort() {
+    /** Waits until it takes connections. */
+    public void awaitPort() {
         Eventually.eventually(name + " answers", PATIENCE, () -> {
             try (var socket = new Socket()) {
                 socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1_000);
@@ -130,7 +143,8 @@ final class NatsServer implements AutoCloseable {
         });
     }
 
-    String log() {
+    /** Returns what it has printed. */
+    public String log() {
         try {
             return Files.readString(folder.resolve("log"));
         } catch (IOException e) {
