@@ -1,25 +1,31 @@
-package dev.bellwether.benchmarks.sql;
+package dev.bellwether.benchmarks;
 
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.Ground;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.stream.Stream;
 
-/** The server lives; the ways to it need not. */
-final class LinkedServer implements Ground {
-    private final dev.bellwether.benchmarks.sql.Server server; // not one of the ground's
+/** One server as a ground: it lives, the ways to it need not. */
+public final class LinkedServer implements Ground {
+    private final String name;
+    private final int port;
+    private final IntFunction<String> uri;
     private final List<FaultProxy> links;
 
-    LinkedServer(dev.bellwether.benchmarks.sql.Server server, int places) {
-        this.server = server;
-        links = Stream.generate(() -> FaultProxy.to("127.0.0.1", server.port()))
+    /** The server at this port of the loopback interface; contestants connect to what is made of the port of their link. */
+    public LinkedServer(String name, int port, int places, IntFunction<String> uri) {
+        this.name = name;
+        this.port = port;
+        this.uri = uri;
+        links = Stream.generate(() -> FaultProxy.to("127.0.0.1", port))
                 .limit(places)
                 .toList();
     }
 
     @Override
     public String describe() {
-        return "PostgreSQL";
+        return name;
     }
 
     @Override
@@ -29,17 +35,12 @@ final class LinkedServer implements Ground {
 
     @Override
     public String uri(int place) {
-        return uriOf(links.get(place).port());
+        return uri.apply(links.get(place).port());
     }
 
     @Override
     public String operatorsUri() {
-        return uriOf(server.port());
-    }
-
-    /** Without time-outs of the driver: each has those of its own. */
-    private static String uriOf(int port) {
-        return "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=postgres";
+        return uri.apply(port);
     }
 
     @Override

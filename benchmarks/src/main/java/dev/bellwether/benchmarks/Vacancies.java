@@ -3,6 +3,7 @@ package dev.bellwether.benchmarks;
 import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.Fault;
 import dev.bellwether.testkit.faults.FaultBench;
+import dev.bellwether.testkit.faults.Findings;
 import dev.bellwether.testkit.faults.Ground;
 import java.time.Duration;
 import java.util.List;
@@ -13,36 +14,66 @@ import java.util.List;
  */
 public record Vacancies(int rounds, Duration lease) {
     private static final List<Fault> FAULTS = List.of(Fault.LEAVE, Fault.KILL, Fault.FREEZE, Fault.CUT);
+    /** For one that is back, to find that another leads. */
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    /** Measures these contestants on this ground. */
+    /** Reads the rounds, 30 unless given. */
+    public static Vacancies of(String[] arguments, Duration lease) {
+        return new Vacancies(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 30, lease);
+    }
+
+    /** Measures these contestants on this ground; says so if they do not get through, and returns. */
     public void measure(String who, Class<? extends Contestant.Maker> maker, Ground ground) {
-        System.err.println("# " + who + " on " + ground.describe());
-        var setting = FaultBench.Setting.of("vacancies-" + who.replace(' ', '-'), lease)
-                .with(maker);
-        try (var bench = new FaultBench(ground, setting)) {
+        System.err.println("# " + who + " on " + ground.describe() + ", " + rounds + " rounds");
+        var name = "vacancies-" + (who + '-' + ground.describe()).replaceAll("[^A-Za-z0-9]+", "-");
+        var begun = System.nanoTime();
+        try (var bench =
+                new FaultBench(ground, FaultBench.Setting.of(name, lease).with(maker))) {
             bench.startAll();
+            var ledOn = 0;
             for (var round = 0; round < rounds; round++) {
                 for (var fault : FAULTS) {
-                    bench.awaitAll();
-                    var leader = bench.awaitLeader();
-                    var undo = bench.begin(fault, leader, lease);
-                    bench.awaitLeaderOtherThan(leader);
-                    undo.run();
+                    ledOn += leadsOnAfter(fault, bench) ? 1 : 0;
+                }
+                if (round % 10 == 9) {
+                    System.err.println("  " + (round + 1) + " rounds done");
                 }
             }
-            var findings = bench.end();
-            System.out.println(who + ": " + findings);
-            for (var fault : FAULTS) {
-                var nanos = findings.vacancies(fault);
-                if (!nanos.isEmpty()) {
-                    Samples.nanos(
-                            ground.describe(),
-                            "vacant after " + fault + " (lease " + lease.toMillis() + " ms)",
-                            who,
-                            nanos);
-                }
-            }
-            Samples.value(ground.describe(), "overlap in these rounds", "ms", who, findings.overlapNanos() / 1e6);
+            tell(who, ground, bench.end(), ledOn);
+            System.err.printf("  %.1f s per round%n", (System.nanoTime() - begun) / 1e9 / rounds);
+        } catch (AssertionError e) {
+            System.out.println(who + " on " + ground.describe() + ": broken off, no figures: " + e.getMessage());
         }
+    }
+
+    /** Returns whether the old leader, when it is back, leads on beside the new one. Then it is replaced, so that there can be a next round. */
+    private boolean leadsOnAfter(Fault fault, FaultBench bench) {
+        bench.awaitAll();
+        var leader = bench.awaitLeader();
+        var undo = bench.begin(fault, leader, lease);
+        bench.awaitLeaderOtherThan(leader);
+        undo.run();
+        if (fault == Fault.LEAVE || fault == Fault.KILL || bench.leadsNoMore(leader, PATIENCE)) {
+            return false;
+        }
+        bench.begin(Fault.KILL, leader, lease).run();
+        return true;
+    }
+
+    private void tell(String who, Ground ground, Findings findings, int ledOn) {
+        System.out.println(who + ": " + findings);
+        for (var fault : FAULTS) {
+            var nanos = findings.vacancies(fault);
+            if (!nanos.isEmpty()) {
+                Samples.nanos(
+                        ground.describe(),
+                        "vacant after " + fault + " (lease " + lease.toMillis() + " ms)",
+                        who,
+                        nanos);
+            }
+        }
+        var rest = " (" + rounds + " rounds; lease " + lease.toMillis() + " ms)";
+        Samples.value(ground.describe(), "two led at once" + rest, "ms", who, findings.overlapNanos() / 1e6);
+        Samples.value(ground.describe(), "led on beside the next until killed" + rest, "times", who, ledOn);
     }
 }

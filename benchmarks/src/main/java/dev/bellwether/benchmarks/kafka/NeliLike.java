@@ -32,7 +32,8 @@ final class NeliLike implements Contestant.Make {
         return new Loop(bootstrap, election, session);
     }
 
-    private static final class Loop implements Contestant, ConsumerRebalanceListener {
+    /** One candidate. */
+    static final class Loop implements Contestant, ConsumerRebalanceListener {
         private final KafkaConsumer<String, String> consumer;
         private final KafkaProducer<String, String> producer;
         private final String name;
@@ -40,11 +41,12 @@ final class NeliLike implements Contestant.Make {
         private final Thread thread = new Thread(this::run, "neli");
         private volatile boolean closed;
         private volatile boolean leads;
+        private volatile long ledSinceNanos;
         private final AtomicInteger lost = new AtomicInteger();
         private boolean assigned;
         private long heardNanos;
 
-        private Loop(String bootstrap, String election, Duration session) {
+        Loop(String bootstrap, String election, Duration session) {
             name = election + "_" + ProcessHandle.current().pid() + '_' + System.identityHashCode(this);
             heartbeatNanos = session.toNanos() / 3;
             var millis = (int) session.toMillis();
@@ -63,11 +65,21 @@ final class NeliLike implements Contestant.Make {
                             "heartbeat.interval.ms",
                             Math.min(3_000, Math.max(1, millis / 3)),
                             "partition.assignment.strategy",
-                            "org.apache.kafka.clients.consumer.RangeAssignor"),
+                            "org.apache.kafka.clients.consumer.RangeAssignor",
+                            "metric.reporters",
+                            Requests.class.getName()),
                     new StringDeserializer(),
                     new StringDeserializer());
             producer = new KafkaProducer<>(
-                    Map.of("bootstrap.servers", bootstrap, "linger.ms", 0, "max.block.ms", 1_000),
+                    Map.of(
+                            "bootstrap.servers",
+                            bootstrap,
+                            "linger.ms",
+                            0,
+                            "max.block.ms",
+                            1_000,
+                            "metric.reporters",
+                            Requests.class.getName()),
                     new StringSerializer(),
                     new StringSerializer());
             consumer.subscribe(List.of(TOPIC), this);
@@ -120,12 +132,24 @@ final class NeliLike implements Contestant.Make {
             if (leads && !leadsNow && !closed) {
                 lost.incrementAndGet();
             }
+            if (leadsNow && !leads) {
+                ledSinceNanos = System.nanoTime();
+            }
             leads = leadsNow;
         }
 
         @Override
         public boolean leads() {
             return leads;
+        }
+
+        void beginClose() {
+            closed = true;
+            consumer.wakeup();
+        }
+
+        long ledSinceNanos() {
+            return ledSinceNanos;
         }
 
         @Override
@@ -135,8 +159,7 @@ final class NeliLike implements Contestant.Make {
 
         @Override
         public void close() {
-            closed = true;
-            consumer.wakeup();
+            beginClose();
             try {
                 thread.join(10_000);
             } catch (InterruptedException e) {

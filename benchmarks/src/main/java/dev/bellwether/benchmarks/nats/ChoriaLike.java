@@ -22,6 +22,7 @@ final class ChoriaLike implements AutoCloseable {
     private final Thread thread;
     private volatile boolean stopped;
     private volatile boolean leader;
+    private volatile long token;
     private long revision;
     private boolean won;
 
@@ -38,6 +39,11 @@ final class ChoriaLike implements AutoCloseable {
 
     boolean isLeader() {
         return leader;
+    }
+
+    /** Returns the revision by which it came to lead. */
+    long token() {
+        return token;
     }
 
     private void run() {
@@ -66,6 +72,7 @@ final class ChoriaLike implements AutoCloseable {
             revision = bucket.update(election, name, revision);
             if (!leader) {
                 Thread.sleep(GRACE.toMillis());
+                token = revision;
                 leader = true;
             }
         } catch (IOException | JetStreamApiException | RuntimeException e) {

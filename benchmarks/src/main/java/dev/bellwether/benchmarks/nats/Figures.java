@@ -176,7 +176,7 @@ public final class Figures {
     }
 
     /** Returns what the server has received, and sent. */
-    private static List<Long> messages(int monitor) throws IOException, InterruptedException {
+    static List<Long> messages(int monitor) throws IOException, InterruptedException {
         var answer = HttpClient.newHttpClient()
                 .send(
                         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + monitor + "/varz"))

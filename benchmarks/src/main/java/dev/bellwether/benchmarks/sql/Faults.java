@@ -1,6 +1,7 @@
 package dev.bellwether.benchmarks.sql;
 
 import dev.bellwether.benchmarks.FaultRun;
+import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.Ours;
 import java.time.Duration;
@@ -20,7 +21,7 @@ final class Faults {
     }
 
     private static void on(FaultRun run, String name, Class<? extends Contestant.Maker> maker, Server server) {
-        try (var ground = new LinkedServer(server, 3)) {
+        try (var ground = new LinkedServer("PostgreSQL", server.port(), 3, Server::plainUri)) {
             run.run(name, maker, ground);
         }
     }

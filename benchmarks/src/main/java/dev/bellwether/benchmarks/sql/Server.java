@@ -33,6 +33,11 @@ final class Server implements AutoCloseable {
         return server;
     }
 
+    /** Returns how to reach one by this port, without time-outs of the driver: each has those of its own. */
+    static String plainUri(int port) {
+        return "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=postgres";
+    }
+
     int port() {
         return postgres.getPort();
     }

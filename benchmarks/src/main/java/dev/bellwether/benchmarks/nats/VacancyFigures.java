@@ -1,0 +1,32 @@
+package dev.bellwether.benchmarks.nats;
+
+import dev.bellwether.benchmarks.LinkedServer;
+import dev.bellwether.benchmarks.Vacancies;
+import dev.bellwether.testkit.faults.Contestant;
+import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.nats.NatsServer;
+import java.time.Duration;
+
+/** How long nobody leads on a server of NATS: ours, and the model of the timing of Choria's. Argument: rounds. */
+final class VacancyFigures {
+    private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final int PLACES = 3;
+
+    private VacancyFigures() {}
+
+    public static void main(String[] arguments) {
+        var vacancies = Vacancies.of(arguments, LEASE);
+        try (var server = NatsServer.alone()) {
+            on(server, "?bucket=ours", vacancies, "Bellwether", Ours.class);
+            on(server, "", vacancies, "model of Choria's", ChoriaInAProcess.class);
+        }
+    }
+
+    private static void on(
+            NatsServer server, String query, Vacancies vacancies, String who, Class<? extends Contestant.Maker> maker) {
+        try (var ground = new LinkedServer(
+                "NATS on 1 server", server.port(), PLACES, port -> "nats://127.0.0.1:" + port + query)) {
+            vacancies.measure(who, maker, ground);
+        }
+    }
+}
