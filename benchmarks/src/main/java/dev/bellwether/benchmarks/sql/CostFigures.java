@@ -1,0 +1,78 @@
+package dev.bellwether.benchmarks.sql;
+
+import dev.bellwether.benchmarks.Costs;
+import java.io.IOException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What elections cost on PostgreSQL, beside Spring Integration and ShedLock. Argument: seconds of counting. Spring Integration has no figure at 10,000 elections and at 500 candidates: it has a thread
+ * for each.
+ */
+final class CostFigures {
+    /** ShedLock keeps nothing shorter alive. */
+    private static final Duration LEASE = Duration.ofSeconds(30);
+
+    private static final int CANDIDATES = 500;
+
+    private CostFigures() {}
+
+    public static void main(String[] arguments) throws IOException, SQLException {
+        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off"); // they complain of closed pools
+        try (var server = Server.start()) {
+            var costs = new Costs(
+                    "PostgreSQL", server.port(), new Statements(server), "statements/s", Costs.time(arguments));
+            for (var make : List.of(new Bellwether(), new SpringIntegration(), new ShedLock())) {
+                costs.standBy(make.name(), lease -> client(make, server, lease), LEASE);
+                costs.many(make.name(), lease -> client(make, server, lease), LEASE, 1_000);
+            }
+            for (var make : List.of(new Bellwether(), new ShedLock())) {
+                costs.many(make.name(), lease -> client(make, server, lease), LEASE, 10_000);
+                costs.crowd(make.name(), lease -> client(make, server, lease), LEASE, CANDIDATES);
+            }
+        }
+    }
+
+    private static Costs.Client client(Contestant.Make make, Server server, Duration lease) {
+        var contestant = make.connect(server.port(), lease);
+        return new Costs.Client() {
+            @Override
+            public Costs.Seat stand(String election) {
+                var seat = contestant.stand(election);
+                return new Costs.Seat() {
+                    @Override
+                    public boolean leads() {
+                        return seat.leads();
+                    }
+
+                    @Override
+                    public void leave() {
+                        seat.leave();
+                    }
+                };
+            }
+
+            @Override
+            public void close() {
+                contestant.close();
+            }
+        };
+    }
+
+    /** The server's own count begins anew each time that it is asked for. */
+    private static final class Statements implements Costs.Counter {
+        private final Server server;
+        private double count;
+
+        Statements(Server server) {
+            this.server = server;
+        }
+
+        @Override
+        public double count() throws SQLException {
+            count += server.statements();
+            return count;
+        }
+    }
+}
