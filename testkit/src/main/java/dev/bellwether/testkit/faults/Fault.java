@@ -64,6 +64,10 @@ public enum Fault {
         return victim == Victim.CANDIDATE || victim == Victim.LINK || victim == Victim.CLOCK;
     }
 
+    boolean endsProcess() {
+        return this == KILL || this == LEAVE;
+    }
+
     @Override
     public String toString() {
         return name().toLowerCase(Locale.ROOT).replace('_', ' ');

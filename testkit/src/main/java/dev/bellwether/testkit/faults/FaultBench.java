@@ -294,20 +294,16 @@ public final class FaultBench implements AutoCloseable {
     }
 
     /**
-     * Has all candidates leave in order, after somebody led once more, and tells what was found.
+     * Has all candidates leave in order, the leader last, after somebody led once more, and tells what was found.
      *
      * @throws AssertionError if nobody leads though nothing is wrong any more
      */
     public Findings end() {
         awaitAll();
-        awaitLeader();
+        var leader = awaitLeader();
         chronicle.note("all leave");
-        for (var place : places) {
-            if (place.process != null) {
-                place.process.leave();
-                place.process.awaitEnd();
-            }
-        }
+        IntStream.range(0, places.size()).filter(place -> place != leader).forEach(this::leave);
+        leave(leader);
         var terms = new ArrayList<Term>();
         var faults = new ArrayList<String>();
         for (var process : processes) {
@@ -317,6 +313,14 @@ public final class FaultBench implements AutoCloseable {
         terms.sort(Comparator.comparing(Term::firstNanos, (a, b) -> Long.signum(a - b)));
         chronicle.merge(terms);
         return new Findings(ground.describe(), terms, faults, deeds, register, chronicle.file());
+    }
+
+    private void leave(int place) {
+        var process = places.get(place).process;
+        if (process != null) {
+            process.leave();
+            process.awaitEnd();
+        }
     }
 
     /** Kills what runs. */

@@ -35,7 +35,11 @@ public final class Findings {
         this.file = file;
         accepted = register.accepted();
         refused = register.refused();
-        terms.forEach(history::tell);
+        for (var i = 0; i < terms.size(); i++) {
+            // under a number of its own: to a history, one that leads again by its old token would tell of its old term
+            // once more
+            history.tell(terms.get(i).under(i));
+        }
         this.faults.addAll(overlaps(terms));
         this.faults.addAll(tokensThatDidNotRise(terms));
         this.faults.addAll(register.faults());
@@ -72,17 +76,19 @@ public final class Findings {
         return found;
     }
 
-    /** The last thing that was done, to who led or to all, before it was last seen to lead or just after. */
+    /** The last thing that was done, to who led or to all, before it was last seen to lead or just after. What ended a process is no cause of what became of the next. */
     private String cause(History.Vacancy vacancy, List<Chronicle.Deed> all) {
         var led = terms.stream()
                 .filter(term -> term.lastNanos() == vacancy.fromNanos())
-                .map(Term::candidate)
                 .findFirst()
-                .orElse("");
+                .orElseThrow();
         var cause = "nothing that we did";
         for (var deed : all) {
             if (deed.nanos() - vacancy.fromNanos() < AT_ONCE_NANOS
-                    && deed.candidate().filter(name -> !name.equals(led)).isEmpty()) {
+                    && deed.candidate()
+                            .filter(name -> !name.equals(led.candidate()))
+                            .isEmpty()
+                    && !(deed.fault().endsProcess() && deed.nanos() - led.firstNanos() < 0)) {
                 cause = deed.fault().toString();
             }
         }

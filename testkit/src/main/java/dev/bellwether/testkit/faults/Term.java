@@ -22,6 +22,11 @@ public record Term(String candidate, int process, long token, long firstNanos, l
         return over ? this : new Term(candidate, process, token, firstNanos, lastNanos, true);
     }
 
+    /** Returns the same under another token. */
+    Term under(long other) {
+        return new Term(candidate, process, other, firstNanos, lastNanos, over);
+    }
+
     /** Returns for how long both led, which must be never. */
     public long overlapNanos(Term other) {
         if (process == other.process) {

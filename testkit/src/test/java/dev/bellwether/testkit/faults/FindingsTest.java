@@ -56,6 +56,18 @@ class FindingsTest {
     }
 
     @Test
+    void whoLeadsAgainByItsOldTokenLedTwice() {
+        var findings = findings(
+                List.of(new Chronicle.Deed(20 * MS, Fault.KILL, Optional.empty())),
+                term(1, 3, 0, 10),
+                term(2, 4, 5, 20),
+                term(1, 3, 30, 40));
+
+        assertThat(findings.overlapNanos()).isEqualTo(5 * MS);
+        assertThat(findings.vacancies(Fault.KILL)).containsExactly(10 * MS);
+    }
+
+    @Test
     void aTokenThatFallsIsFoundThoughOthersWereLowerStill() {
         assertThat(findings(List.of(), term(1, 9, 0, 10), term(2, 7, 20, 30), term(3, 8, 40, 50))
                         .faults())
@@ -77,7 +89,7 @@ class FindingsTest {
 
     @Test
     void theMedianOfTwoIsTheLower() {
-        var deeds = List.of(new Chronicle.Deed(9 * MS, Fault.KILL, Optional.empty()));
+        var deeds = List.of(new Chronicle.Deed(9 * MS, Fault.STARVE, Optional.empty()));
 
         assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 110, 120), term(3, 3, 1_120, 2_000)))
                 .asString()
@@ -93,6 +105,15 @@ class FindingsTest {
         assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 1_010, 2_000)))
                 .asString()
                 .contains("vacant after cut");
+    }
+
+    @Test
+    void aVacancyIsNotPutDownToTheEndOfAnEarlierProcess() {
+        var deeds = List.of(new Chronicle.Deed(1 * MS, Fault.KILL, Optional.of("c1")));
+
+        assertThat(findings(deeds, term(1, 1, 5, 10), term(2, 2, 1_010, 2_000)))
+                .asString()
+                .contains("vacant after nothing that we did");
     }
 
     @Test
