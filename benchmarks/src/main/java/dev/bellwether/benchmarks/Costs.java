@@ -91,7 +91,8 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                 var what = "%,d elections in one process".formatted(count).replace(',', ' ');
                 var begun = System.nanoTime();
                 var seats = IntStream.range(0, count)
-                        .mapToObj(i -> clients.all.get(0).stand(UUID.randomUUID().toString()))
+                        .mapToObj(
+                                i -> clients.all.get(0).stand(UUID.randomUUID().toString()))
                         .toList();
                 await(() -> seats.stream().allMatch(Seat::leads));
                 var took = System.nanoTime() - begun;
@@ -117,6 +118,7 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                 var waiting = new ArrayList<>(clients.stand(candidates, election));
                 awaitRest();
                 var took = new ArrayList<Long>();
+                var before = counter.count();
                 for (var i = 0; i < DEPARTURES; i++) {
                     var begun = System.nanoTime();
                     var leaving = new Thread(leader::leave);
@@ -128,7 +130,9 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                     waiting.remove(leader);
                 }
                 var what = "next leader of " + candidates + " candidates (lease " + lease.toSeconds() + " s)";
+                var asked = (counter.count() - before) / DEPARTURES;
                 Samples.nanos(where, what, who, took);
+                value("a departure among " + candidates + " candidates", lease, unit.replace("/s", ""), who, asked);
                 took.sort(null);
                 System.out.printf(
                         "%s, %s: %s: p50 %.1f ms, longest %.1f ms, %d times%n",
@@ -205,13 +209,11 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
         }
     }
 
-    /** Returns how many threads this process has. */
-    public static int threads() {
+    private static int threads() {
         return ManagementFactory.getThreadMXBean().getThreadCount();
     }
 
-    /** Returns what is in use of the heap after a collection. */
-    public static long heap() {
+    private static long heap() {
         for (var i = 0; i < 3; i++) {
             System.gc();
         }

@@ -5,20 +5,31 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Makes one table of all that was measured, and a plot for each distribution. Arguments: the folder of the samples, and where to put the table and the plots. */
+/** Makes one table of all that was measured, and a plot for each distribution. Arguments: the folder of the samples, and where to put the table and the plots.
+ * The table begins with what stands in the files {@code head} and {@code parts} beside the samples. */
 final class Evidence {
+    private static final List<String> LEGEND = List.of(
+            "How long nobody led is told from the last instant at which the old leader was seen to lead to the first at which the new one was. Where both led at once there was no such time:",
+            "then there are fewer values (n) than rounds, and *two led at once* says for how long in all. Where the old one did not learn that another led within 5 s, it was killed.",
+            "The median of an even number of values is the lower of the two in the middle; of fewer than a hundred values, p99 is the longest. All values stand in samples.csv.",
+            "");
+
     private Evidence() {}
 
     /** Same server, same question. */
     private record Question(String where, String what, String unit) {
         String file() {
-            return (where + "-" + what).toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-") + ".svg";
+            return (where + "-" + what)
+                            .toLowerCase(Locale.ROOT)
+                            .replaceAll("[^a-z0-9]+", "-")
+                            .replaceAll("-$", "") + ".svg";
         }
     }
 
@@ -30,6 +41,14 @@ final class Evidence {
                         .computeIfAbsent(question(series), question -> new LinkedHashMap<>())
                         .put(series.who(), values));
         var table = new ArrayList<String>();
+        for (var part : List.of("head", "parts")) {
+            var file = Path.of(arguments[0], part);
+            if (Files.exists(file)) {
+                table.addAll(Files.readAllLines(file, StandardCharsets.UTF_8));
+                table.add("");
+            }
+        }
+        table.addAll(LEGEND);
         table.add("| where | what | who | n | p50 | p99 | max | to the first's p50 |");
         table.add("|---|---|---|--:|--:|--:|--:|--:|");
         for (var each : questions.entrySet()) {
@@ -45,6 +64,10 @@ final class Evidence {
             }
         }
         Files.write(target.resolve("figures.md"), table, StandardCharsets.UTF_8);
+        var samples = Path.of(arguments[0], "samples.csv");
+        if (!Files.isSameFile(target, Path.of(arguments[0]))) {
+            Files.copy(samples, target.resolve("samples.csv"), StandardCopyOption.REPLACE_EXISTING);
+        }
         System.out.println(String.join("\n", table));
     }
 
@@ -63,11 +86,12 @@ final class Evidence {
                         text(at(values, 0.5), question.unit),
                         values.size() > 1 ? text(at(values, 0.99), question.unit) : "",
                         values.size() > 1 ? text(at(values, 1), question.unit) : "",
-                        first == 0 ? "" : "%.2f".formatted(at(values, 0.5) / first))));
+                        first == 0 ? "" : String.format(Locale.ROOT, "%.2f", at(values, 0.5) / first))));
     }
 
     private static String text(double value, String unit) {
-        return (value < 10 ? "%,.2f %s" : value < 1_000 ? "%,.1f %s" : "%,.0f %s").formatted(value, unit);
+        var format = value < 10 ? "%,.2f %s" : value < 1_000 ? "%,.1f %s" : "%,.0f %s";
+        return String.format(Locale.ROOT, format, value, unit);
     }
 
     /** Of values in order. */

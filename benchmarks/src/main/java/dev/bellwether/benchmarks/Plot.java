@@ -3,7 +3,10 @@ package dev.bellwether.benchmarks;
 import java.util.List;
 import java.util.Map;
 
-/** A plot of distributions, one line of dots each, on one logarithmic axis, as SVG. */
+/**
+ * A plot of distributions, one line of dots each, and a bar at the median, on one logarithmic axis, as SVG. It brings its own light ground, since a picture in a page does not know
+ * whether that is light or dark.
+ */
 record Plot(String title, String unit) {
     private static final int WIDTH = 760;
     private static final int LEFT = 170;
@@ -25,7 +28,7 @@ record Plot(String title, String unit) {
         var svg =
                 new StringBuilder("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + WIDTH + " " + (bottom + 44)
                         + "' font-family='sans-serif' font-size='13' role='img' aria-label='" + escape(title) + "'>\n");
-        svg.append("<rect width='100%' height='100%' fill='#ffffff'/>\n");
+        svg.append("<rect width='100%' height='100%' rx='6' fill='#ffffff'/>\n");
         svg.append(
                 "<text x='12' y='24' font-size='15' font-weight='bold' fill='#222222'>" + escape(title) + "</text>\n");
         for (var step = axis.first; step <= axis.last; step++) {

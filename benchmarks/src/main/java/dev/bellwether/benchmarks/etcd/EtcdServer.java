@@ -8,14 +8,18 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 
 /** One server of etcd, with its defaults but for where it listens. */
 final class EtcdServer implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final int port = Ports.free();
+    private final Path folder;
     private final Process process;
     private final Process undertaker;
 
@@ -23,7 +27,7 @@ final class EtcdServer implements AutoCloseable {
         var clients = url(port);
         var peers = url(Ports.free());
         try {
-            var folder = Files.createTempDirectory("bellwether-etcd-");
+            folder = Files.createTempDirectory("bellwether-etcd-");
             process = new ProcessBuilder(
                             Scripts.where("etcd"),
                             "--data-dir=" + folder.resolve("data"),
@@ -66,6 +70,18 @@ final class EtcdServer implements AutoCloseable {
             process.destroyForcibly().waitFor();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+        delete();
+    }
+
+    /** It keeps 64 MB in reserve. */
+    private void delete() {
+        try (var files = Files.walk(folder, new FileVisitOption[0])) {
+            for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }

@@ -1,6 +1,5 @@
 package dev.bellwether.benchmarks.sql;
 
-import dev.bellwether.benchmarks.Samples;
 import dev.bellwether.testkit.FaultProxy;
 import java.io.IOException;
 import java.sql.SQLException;
@@ -158,7 +157,6 @@ public final class Figures {
                 .toList();
         idle(LONG_LEASE); // in the first lease that they wait for, each process looks for itself
         var all = count(server, time);
-        Samples.value("PostgreSQL", "100 idle standbys (lease 30 s)", "statements/s", make.name(), all - alone);
         System.out.printf(
                 "%-20s lease %2d s: one leader %8.2f statements/s; with %d standbys in %d processes %8.2f%n",
                 make.name(), LONG_LEASE.toSeconds(), alone, STANDBYS, PROCESSES, all);
@@ -174,12 +172,6 @@ public final class Figures {
                     .toList();
             seats.forEach(Figures::await);
             var rate = count(server, time);
-            Samples.value(
-                    "PostgreSQL",
-                    elections + " elections in one process (lease 30 s)",
-                    "statements/s",
-                    make.name(),
-                    rate);
             System.out.printf(
                     "%-20s lease %2d s: %d elections held %8.2f statements/s%n",
                     make.name(), LONG_LEASE.toSeconds(), elections, rate);

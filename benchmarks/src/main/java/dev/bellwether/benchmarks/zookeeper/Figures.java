@@ -1,6 +1,5 @@
 package dev.bellwether.benchmarks.zookeeper;
 
-import dev.bellwether.benchmarks.Samples;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServer;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
@@ -23,7 +22,6 @@ final class Figures {
     private static final int CANDIDATES = 500;
     private static final int DEPARTURES = 50;
     private static final int ELECTIONS = 1_000;
-    private static final String WHERE = "ZooKeeper on 1 server";
 
     private final ZooKeeperServer server;
     private final String addresses;
@@ -130,8 +128,6 @@ final class Figures {
                 await(() -> queue.stream().anyMatch(Contestant.Standing::leads));
             }
             var perDeparture = (server.figure("zk_packets_received") - start) / (double) DEPARTURES;
-            Samples.nanos(WHERE, "first of " + CANDIDATES + " candidates elected", kind.name(), List.of(elected));
-            Samples.value(WHERE, "a departure among " + CANDIDATES, "requests", kind.name(), perDeparture);
             System.out.printf(
                     "%-12s %-28s elected after %d ms; %.1f requests to join; %.1f requests and %.1f ms per departure%n",
                     kind.name(),
@@ -161,8 +157,6 @@ final class Figures {
             var since = System.nanoTime();
             await(() -> System.nanoTime() - since > 5_000_000_000L);
             var atRest = (server.figure("zk_packets_received") - requests) / 5.0;
-            Samples.value(
-                    WHERE, ELECTIONS + " elections in one process (session 2 s)", "requests/s", kind.name(), atRest);
             System.out.printf(
                     "%-12s %-28s all lead after %d ms; %d threads, %d connections; %.1f requests a second at rest%n",
                     kind.name(),
