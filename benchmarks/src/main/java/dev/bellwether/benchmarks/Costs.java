@@ -63,9 +63,9 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
         Client connect(Duration lease);
     }
 
-    /** Reads the seconds of counting, 15 unless given. */
+    /** Reads the seconds of counting, 20 unless given. */
     public static Duration time(String[] arguments) {
-        return Duration.ofSeconds(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 15);
+        return Duration.ofSeconds(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 20);
     }
 
     /** What a hundred candidates ask who wait, beside a leader. They are given the time of a lease to come to rest. */
