@@ -19,7 +19,9 @@ final class CostFigures {
     private CostFigures() {}
 
     public static void main(String[] arguments) throws IOException, SQLException {
-        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off"); // they complain of closed pools
+        // they complain of closed pools
+        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
+        System.setProperty("org.apache.logging.log4j.simplelog.level", "OFF");
         try (var server = Server.start()) {
             var costs = new Costs(
                     "PostgreSQL", server.port(), new Statements(server), "statements/s", Costs.time(arguments));

@@ -1,7 +1,9 @@
 package dev.bellwether.benchmarks.sql;
 
 import java.time.Duration;
+import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.leader.DefaultCandidate;
@@ -21,6 +23,8 @@ final class SpringIntegration implements Contestant.Make {
     public Contestant connect(int port, Duration lease) {
         var pool = Contestant.pool(port, POOL);
         return new Contestant() {
+            private final Queue<Seat> seats = new ConcurrentLinkedQueue<>();
+
             @Override
             public Seat stand(String election) {
                 // a repository is what tells one candidate from another
@@ -35,7 +39,7 @@ final class SpringIntegration implements Contestant.Make {
                         new JdbcLockRegistry(repository, lease),
                         new DefaultCandidate(UUID.randomUUID().toString(), election));
                 initiator.start();
-                return new Seat() {
+                var seat = new Seat() {
                     @Override
                     public boolean leads() {
                         return initiator.getContext().isLeader();
@@ -43,14 +47,18 @@ final class SpringIntegration implements Contestant.Make {
 
                     @Override
                     public void leave() {
+                        seats.remove(this);
                         initiator.stop();
                         repository.stop();
                     }
                 };
+                seats.add(seat);
+                return seat;
             }
 
             @Override
             public void close() {
+                seats.forEach(Seat::leave);
                 pool.close();
             }
         };
