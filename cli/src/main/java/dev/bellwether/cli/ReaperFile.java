@@ -38,6 +38,7 @@ final class ReaperFile {
                     "lease",
                     "maxInFlightBytes",
                     "readAhead",
+                    "transactionInterval",
                     "maxBackoff",
                     "maxPoll",
                     "haltRetry",
@@ -226,6 +227,7 @@ final class ReaperFile {
                 .ifPresent(builder::poison);
         number(relay, "maxInFlightBytes").ifPresent(builder::maxInFlightBytes);
         number(relay, "readAhead").ifPresent(builder::readAhead);
+        duration(relay, "relay", "transactionInterval").ifPresent(builder::transactionInterval);
         duration(relay, "relay", "lease").ifPresent(builder::lease);
         duration(relay, "relay", "maxBackoff").ifPresent(builder::maxBackoff);
         duration(relay, "relay", "maxPoll")

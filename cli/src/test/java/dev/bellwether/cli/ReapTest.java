@@ -190,7 +190,7 @@ class ReapTest {
                 "leased",
                 original("leased", "Warn")
                         + "relay:\n  on: '" + stage.db() + "'\n  shards: 2\n  poison: park\n  lease: 3s\n"
-                        + "  maxInFlightBytes: 100000\n  readAhead: 3\n  eventIdHeader: x-event\n");
+                        + "  maxInFlightBytes: 100000\n  readAhead: 3\n  transactionInterval: 20ms\n  eventIdHeader: x-event\n");
         pump("leased", "leased", 0).join();
         stage.awaitEmpty("leased");
         assertThat(stage.read("leased", 2_000))

@@ -17,6 +17,7 @@ public final class RelayConfig {
     private final int maxInFlightRecords;
     private final long maxInFlightBytes;
     private final int readAhead;
+    private final Duration transactionInterval;
     private final Duration minPoll;
     private final Duration maxPoll;
     private final Duration backoff;
@@ -41,6 +42,7 @@ public final class RelayConfig {
         maxInFlightRecords = builder.maxInFlightRecords;
         maxInFlightBytes = builder.maxInFlightBytes;
         readAhead = builder.readAhead;
+        transactionInterval = builder.transactionInterval;
         minPoll = builder.minPoll;
         maxPoll = builder.maxPoll;
         backoff = builder.backoff;
@@ -115,6 +117,10 @@ public final class RelayConfig {
         return (int) Math.min(Integer.MAX_VALUE, (long) readAhead * maxTransactionRecords());
     }
 
+    Duration transactionInterval() {
+        return transactionInterval;
+    }
+
     Duration minPoll() {
         return minPoll;
     }
@@ -178,6 +184,7 @@ public final class RelayConfig {
         private int maxInFlightRecords = 50_000;
         private long maxInFlightBytes = 64L << 20;
         private int readAhead = 2;
+        private Duration transactionInterval = Duration.ofMillis(10);
         private Duration minPoll = Duration.ofMillis(2);
         private Duration maxPoll = Duration.ofMillis(50);
         private Duration backoff = Duration.ofMillis(100);
@@ -256,6 +263,19 @@ public final class RelayConfig {
         /** Reads at most as many records as fill so many transactions, while one is being sent. Default: 2. */
         public Builder readAhead(int transactions) {
             readAhead = positive("readAhead", transactions);
+            return this;
+        }
+
+        /**
+         * Begins a transaction that is not full no sooner than so long after the one before; after a quiet time, at once. Each costs the brokers a
+         * mark in every partition that it wrote to, so many small ones are slower than fewer. Zero, to wait for nothing. Default: 10 ms.
+         */
+        public Builder transactionInterval(Duration transactionInterval) {
+            if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {
+                throw new IllegalArgumentException(
+                        "transactionInterval is " + transactionInterval + ": it must lie between 0 and a minute");
+            }
+            this.transactionInterval = transactionInterval;
             return this;
         }
 

@@ -45,6 +45,9 @@ final class Session {
     private volatile boolean ending;
     private volatile @Nullable Exception failure;
     private long attempted;
+    /** When a transaction that is not full may begin. */
+    private long nextNanos = System.nanoTime();
+
     private List<Row> committing = List.of();
 
     /** Takes over what is open; the fence in Kafka stands already. */
@@ -146,7 +149,7 @@ final class Session {
         var most = shard.config().maxTransactionRecords();
         var more = !waiting.isEmpty();
         while (more && waiting.size() < most) {
-            more = take(batches.poll());
+            more = take(batches.poll(Math.max(0, nextNanos - System.nanoTime()), TimeUnit.NANOSECONDS));
         }
         return !waiting.isEmpty();
     }
@@ -183,6 +186,7 @@ final class Session {
         }
         if (!rows.isEmpty()) {
             var began = System.nanoTime();
+            nextNanos = began + shard.config().transactionInterval().toNanos();
             attempted += rows.size();
             lines.append(rows);
             settle();

@@ -96,6 +96,26 @@ class PaceTest {
     }
 
     @Test
+    void transactionWaitsForItsIntervalUnlessItIsFullOrTheFirst() throws Exception {
+        try (var stage = new RelayStage()) {
+            var relay = stage.relay(
+                    more -> more.transactionInterval(Duration.ofMinutes(1)).maxTransactionRecords(10));
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 1));
+            stage.awaitEmpty();
+            stage.stash(Writers.numbered(stage.topic, "k", 1, 2));
+            Eventually.eventually("the second is read", RelayStage.PATIENCE, () -> inFlight(relay) == 1);
+            Eventually.throughout("and waits", Duration.ofMillis(300), () -> inFlight(relay) == 1);
+            stage.stash(Writers.numbered(stage.topic, "k", 2, 11));
+            stage.awaitEmpty();
+            assertThat(relay.stats().get(0).transactions()).isEqualTo(2);
+        }
+    }
+
+    private static int inFlight(OutboxRelay relay) {
+        return relay.stats().get(0).inFlight();
+    }
+
+    @Test
     void databaseThatIsSilentForTooLongIsTakenForDead() throws Exception {
         try (var server = PostgresServer.start();
                 var stage = new RelayStage(Servers.dataSource(server.uri()), OutboxTable.Layout.BELLWETHER);

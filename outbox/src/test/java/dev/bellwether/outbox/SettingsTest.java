@@ -208,6 +208,8 @@ class SettingsTest {
         assertThatThrownBy(() ->
                         RelayConfig.named("x").minPoll(Duration.ofSeconds(1)).build())
                 .hasMessageContaining("longer than maxPoll");
+        assertThatThrownBy(() -> builder.transactionInterval(Duration.ofHours(1)))
+                .hasMessageContaining("transactionInterval is PT1H: it must lie between 0 and a minute");
         assertThatThrownBy(() -> OutboxTable.named("a; drop")).hasMessageContaining("must be a name");
         assertThatThrownBy(() -> Message.to("t").header("a:b", "x")).hasMessageContaining("colon");
     }

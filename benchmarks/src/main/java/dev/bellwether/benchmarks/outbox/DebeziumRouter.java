@@ -101,10 +101,13 @@ final class DebeziumRouter implements Contestant {
         var runner = Executors.newSingleThreadExecutor();
         runner.execute(engine);
         return () -> {
-            engine.close();
-            runner.shutdown();
-            runner.awaitTermination(30, TimeUnit.SECONDS);
-            producer.close();
+            try {
+                engine.close();
+            } finally {
+                runner.shutdown();
+                runner.awaitTermination(30, TimeUnit.SECONDS);
+                producer.close();
+            }
         };
     }
 

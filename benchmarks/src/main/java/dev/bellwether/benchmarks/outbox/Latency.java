@@ -19,6 +19,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 public final class Latency {
     private static final int WRITERS = 8;
     private static final int BYTES = 256;
+    private static final int WARM_UP_SECONDS = 60; // until compilers have done with the relay's code and the broker's
     private static final Duration GIVEN_UP = Duration.ofSeconds(30);
 
     private Latency() {}
@@ -38,7 +39,7 @@ public final class Latency {
                 try (var held = mode.equals("held") ? Drain.hold(stand) : null;
                         var relay = contestant.start(stand)) {
                     Objects.requireNonNull(relay, contestant.name());
-                    measure(stand, contestant, rate, Math.min(10, seconds), isolation);
+                    measure(stand, contestant, rate, WARM_UP_SECONDS, isolation);
                     report(contestant, rate, seconds, mode, measure(stand, contestant, rate, seconds, isolation));
                     if (held != null) {
                         held.rollback();

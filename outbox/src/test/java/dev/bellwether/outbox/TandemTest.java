@@ -1,0 +1,123 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two producers in turn keep the order of one. */
+class TandemTest {
+    private final MockProducer<byte[], byte[]> one = producer();
+    private final MockProducer<byte[], byte[]> other = producer();
+    private final CountDownLatch committing = new CountDownLatch(1);
+    private final CountDownLatch goOn = new CountDownLatch(1);
+    private final Tandem tandem = new Tandem(
+            "tandem",
+            new Line(
+                    FaultyProducer.of(one, new FaultyProducer.Fault() {
+                        @Override
+                        public void before(String method) {
+                            if (method.equals("commitTransaction")) {
+                                committing.countDown();
+                                await(goOn);
+                            }
+                        }
+                    }),
+                    "event-id"),
+            new Line(other, "event-id"));
+
+    private static MockProducer<byte[], byte[]> producer() {
+        return new MockProducer<>(true, null, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    private static List<Row> row(long id) {
+        return List.of(new Row(id, "event-" + id, "topic", null, new byte[0], null, 0, -1, 0, false));
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @BeforeEach
+    void open() {
+        tandem.open();
+    }
+
+    @AfterEach
+    void close() {
+        goOn.countDown();
+        tandem.close(true, TimeUnit.SECONDS.toNanos(30));
+        assertThat(one.closed()).isTrue();
+        assertThat(other.closed()).isTrue();
+    }
+
+    @Test
+    void oneAppendsWhileTheOtherCommits() throws Exception {
+        tandem.append(row(1));
+        tandem.commit(() -> {}, () -> {});
+        await(committing);
+        tandem.append(row(2));
+        assertThat(other.uncommittedRecords()).hasSize(1);
+        goOn.countDown();
+        assertThat(tandem.settle()).isTrue();
+        assertThat(one.history()).hasSize(1);
+        assertThat(other.history()).isEmpty();
+        tandem.commit(() -> {}, () -> {});
+        assertThat(tandem.settle()).isTrue();
+        assertThat(other.history()).hasSize(1);
+        assertThat(tandem.settle()).isFalse();
+    }
+
+    @Test
+    void nothingIsCommittedBeforeWhatWasAppendedBeforeIt() throws Exception {
+        tandem.append(row(1));
+        tandem.commit(() -> {}, () -> {});
+        await(committing);
+        tandem.append(row(2));
+        assertThatThrownBy(() -> tandem.commit(() -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
+        assertThat(other.history()).isEmpty();
+    }
+
+    @Test
+    void nothingIsCommittedBehindACommitThatFailed() throws Exception {
+        one.commitTransactionException = new TimeoutException("planted");
+        tandem.append(row(1));
+        goOn.countDown();
+        var confirmed = new CountDownLatch(1);
+        var ended = new CountDownLatch(1);
+        tandem.commit(confirmed::countDown, ended::countDown);
+        tandem.append(row(2));
+        assertThatThrownBy(tandem::settle).hasMessage("planted");
+        assertThatThrownBy(tandem::settle).hasMessage("planted");
+        assertThatThrownBy(() -> tandem.commit(() -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
+        await(ended);
+        assertThat(confirmed.getCount()).isEqualTo(1);
+        assertThat(other.history()).isEmpty();
+    }
+
+    @Test
+    void closeAwaitsACommitThatIsUnderWay() throws Exception {
+        tandem.append(row(1));
+        var confirmed = new CountDownLatch(1);
+        tandem.commit(confirmed::countDown, () -> {});
+        await(committing);
+        var closing = new Thread(() -> tandem.close(true, TimeUnit.SECONDS.toNanos(30)));
+        closing.start();
+        goOn.countDown();
+        closing.join();
+        assertThat(confirmed.getCount()).isZero();
+        assertThat(one.history()).hasSize(1);
+    }
+}
