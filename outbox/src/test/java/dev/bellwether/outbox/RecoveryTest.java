@@ -22,7 +22,7 @@ class RecoveryTest {
                 if (method.equals("send") && chance(50)) {
                     throw new TimeoutException("planted");
                 }
-                if (method.equals("commitTransaction") && chance(50)) {
+                if (method.equals("commitTransaction") && chance(10)) {
                     throw new DisconnectException("planted");
                 }
                 if (method.equals("delete") && chance(50)) {
@@ -32,7 +32,7 @@ class RecoveryTest {
 
             @Override
             public void after(String method) {
-                if (method.equals("commitTransaction") && chance(50)) {
+                if (method.equals("commitTransaction") && chance(10)) {
                     throw new TimeoutException("planted, though it went through");
                 }
                 if (method.equals("delete") && chance(50)) {
