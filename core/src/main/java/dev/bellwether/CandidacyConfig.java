@@ -41,10 +41,11 @@ public final class CandidacyConfig {
     private CandidacyConfig(Builder builder) {
         candidate = builder.candidate;
         lease = builder.lease;
-        renewInterval = builder.renewInterval.orElse(lease.dividedBy(3));
-        retryInterval = builder.retryInterval.orElse(renewInterval.dividedBy(4));
         standDownBudget = builder.standDownBudget.orElse(lease.dividedBy(5));
         driftBound = builder.driftBound;
+        var usable = usable(lease, driftBound).minus(standDownBudget);
+        renewInterval = builder.renewInterval.orElse(renewInterval(lease, usable));
+        retryInterval = builder.retryInterval.orElse(renewInterval.dividedBy(4));
         standbyBackoff = builder.standbyBackoff;
         priority = builder.priority;
         metadata = builder.metadata;
@@ -55,7 +56,6 @@ public final class CandidacyConfig {
         taskInterval = builder.taskInterval;
         haltOnOverrun = builder.haltOnOverrun;
 
-        var usable = usable(lease, driftBound).minus(standDownBudget);
         if (usable.isNegative() || usable.isZero()) {
             throw new ElectionException("standDownBudget " + standDownBudget + " leaves nothing of lease " + lease
                     + " (of which " + usable(lease, driftBound) + " may be used at driftBound " + driftBound
@@ -92,7 +92,8 @@ public final class CandidacyConfig {
         var builder = new Builder();
         builder.candidate = candidate;
         builder.lease = lease;
-        builder.renewInterval = unless(lease.dividedBy(3), renewInterval);
+        var usable = usable(lease, driftBound).minus(standDownBudget);
+        builder.renewInterval = unless(renewInterval(lease, usable), renewInterval);
         builder.retryInterval = unless(renewInterval.dividedBy(4), retryInterval);
         builder.standDownBudget = unless(lease.dividedBy(5), standDownBudget);
         builder.driftBound = driftBound;
@@ -193,6 +194,13 @@ public final class CandidacyConfig {
         return lease.minusNanos((long) Math.ceil(lease.toNanos() * driftBound));
     }
 
+    /** The default: at least two renewals come round before the deadline, however much of the lease is kept for standing down. */
+    private static Duration renewInterval(Duration lease, Duration usable) {
+        var third = lease.dividedBy(3);
+        var half = usable.dividedBy(2);
+        return third.compareTo(half) < 0 ? third : half;
+    }
+
     private static String hostName() {
         try {
             return InetAddress.getLocalHost().getHostName();
@@ -239,7 +247,7 @@ public final class CandidacyConfig {
             return this;
         }
 
-        /** Renews so often. Default: a third of the lease. */
+        /** Renews so often. Default: a third of the lease, or half of what the stand-down budget leaves of it, if that is less. */
         public Builder renewInterval(Duration renewInterval) {
             this.renewInterval = Optional.of(Settings.positive("renewInterval", renewInterval));
             return this;

@@ -20,6 +20,20 @@ class CandidacyConfigTest {
     }
 
     @Test
+    void twoRenewalsComeRoundBeforeTheDeadlineHoweverLargeTheBudget() {
+        var config = CandidacyConfig.builder()
+                .lease(Duration.ofSeconds(20))
+                .standDownBudget(Duration.ofSeconds(12))
+                .build();
+        assertThat(config.renewInterval()).isEqualTo(Duration.ofMillis(3_900));
+        assertThat(config.toBuilder()
+                        .standDownBudget(Duration.ofSeconds(4))
+                        .build()
+                        .renewInterval())
+                .isEqualTo(Duration.ofSeconds(20).dividedBy(3));
+    }
+
+    @Test
     void aRenewalThatComesTooLateIsRefusedWithBothValues() {
         refused(
                 () -> CandidacyConfig.builder()

@@ -112,7 +112,7 @@ class GroupFaultsTest {
         awaitJoined(stage.stand(dying.elections(), new EventLog(), settings -> settings.lease(longSession)));
         dying.link().cut();
         stage.stand(stage.client()).awaitFollows(leader); // its rebalance waits for the dead one, for that long session
-        Eventually.lasts("it leads on", longSession.plus(stage.lease()), mandate::isValid);
+        Eventually.throughout("it leads on", longSession.plus(stage.lease()), mandate::isValid);
         assertThat(leader.events().turns()).containsExactly("Acquired " + mandate.token());
     }
 

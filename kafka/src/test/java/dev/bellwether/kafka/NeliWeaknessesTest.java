@@ -46,7 +46,7 @@ class NeliWeaknessesTest {
         assertThat(began.await(10, TimeUnit.SECONDS)).isTrue();
         var standby = stage.stand(stage.client());
         standby.awaitFollows(leader);
-        Eventually.lasts("it leads on", lease.multipliedBy(3).dividedBy(2), mandate::isValid);
+        Eventually.throughout("it leads on", lease.multipliedBy(3).dividedBy(2), mandate::isValid);
         leader.awaitProven();
         end.countDown();
     }

@@ -120,7 +120,7 @@ class ChoriasWeaknessesTest {
                         election,
                         CandidacyConfig.builder().lease(LEASE).listener(log).build())) {
             var mandate = leader.await(PATIENCE).orElseThrow();
-            Eventually.lasts("it leads on", LEASE.multipliedBy(3).dividedBy(2), mandate::isValid);
+            Eventually.throughout("it leads on", LEASE.multipliedBy(3).dividedBy(2), mandate::isValid);
             free.countDown();
         }
     }
@@ -208,7 +208,7 @@ class ChoriasWeaknessesTest {
             var standby = others.stand(election, config);
             Eventually.eventually(
                     "it follows", PATIENCE, () -> standby.status().following().isPresent());
-            Eventually.lasts("it leads on", LEASE.multipliedBy(3).dividedBy(2), mandate::isValid);
+            Eventually.throughout("it leads on", LEASE.multipliedBy(3).dividedBy(2), mandate::isValid);
             leader.close();
             assertThat(standby.await(PATIENCE)).isPresent();
         }

@@ -77,7 +77,7 @@ class FaultsTest {
                         () -> System.nanoTime() - frozen > LEASE.multipliedBy(2).toNanos());
                 child.thaw();
                 assertThat(child.await("frozen, then leads ")).isEqualTo("false");
-                Eventually.lasts("its old renewals do no harm", LEASE.multipliedBy(2), mandate::isValid);
+                Eventually.throughout("its old renewals do no harm", LEASE.multipliedBy(2), mandate::isValid);
             }
         }
     }
@@ -151,7 +151,7 @@ class FaultsTest {
                             .filter(Cause.UNREACHABLE::equals)
                             .isPresent());
             proxy.heal();
-            Eventually.lasts("what arrives late does no harm", LEASE.multipliedBy(2), after::isValid);
+            Eventually.throughout("what arrives late does no harm", LEASE.multipliedBy(2), after::isValid);
         }
     }
 }

@@ -95,7 +95,7 @@ class RightsTest {
             var before = leader.await(PATIENCE).orElseThrow();
             var standby = other.stand(election, CONFIG);
             auditor.audit(standby);
-            Eventually.lasts("it goes on to lead, and alone", TTL.multipliedBy(2), before::isValid);
+            Eventually.throughout("it goes on to lead, and alone", TTL.multipliedBy(2), before::isValid);
             leader.close();
             assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(before.token());
         }

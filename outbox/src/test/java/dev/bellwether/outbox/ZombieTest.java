@@ -10,8 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.KafkaException;
 import org.junit.jupiter.api.Test;
 
 /** A leader that is held up at the worst moment, while another takes over; then it goes on, and still believes to lead. */
@@ -38,22 +40,22 @@ class ZombieTest {
     /** Returns what a reader of committed records complains of. */
     private static List<String> zombieCommitsLate(UnaryOperator<Map<String, Object>> producerProperties)
             throws Exception {
-        var held = new Hold("commitTransaction", true);
+        var fault = new Zombie();
         try (var stage = new RelayStage();
                 var reader = stage.reader(true);
                 var elsewhere = Elections.connect("memory:" + stage.name + "-elsewhere")) {
             stage.stash(Writers.numbered(stage.topic, "k", 0, NUMBERS));
             var config = stage.config(more -> more.maxTransactionRecords(20));
             var zombie = OutboxRelay.start(
-                    stage.database,
+                    FaultyDatabase.of(stage.database, fault),
                     config,
                     elsewhere,
                     false,
-                    properties -> FaultyProducer.of(producerProperties.apply(properties), held));
-            held.reached.await();
+                    properties -> FaultyProducer.of(producerProperties.apply(properties), fault));
+            fault.held.reached.await();
             stage.relay(more -> more, properties -> new KafkaProducer<>(producerProperties.apply(properties)));
             stage.awaitEmpty();
-            held.goOn.countDown();
+            fault.held.goOn.countDown();
             Eventually.eventually(
                     "the zombie notices",
                     RelayStage.PATIENCE,
@@ -67,6 +69,40 @@ class ZombieTest {
                     () -> reader.poll().ledger().isComplete(Map.of("other", 1))
                             && reader.ledger().records() > NUMBERS);
             return reader.ledger().faults(Map.of("k", NUMBERS, "other", 1));
+        }
+    }
+
+    /**
+     * Is held up before its first commit, while it appends its second transaction; then it does one more, and dies before it deletes anything. If it went on to the
+     * last, the topic would end as it should.
+     */
+    private static final class Zombie implements FaultyProducer.Fault {
+        final Hold held = new Hold("commitTransaction", true);
+        private final CountDownLatch committed = new CountDownLatch(3);
+        private final AtomicInteger begun = new AtomicInteger();
+
+        @Override
+        public void before(String method) {
+            held.before(method);
+            if (method.equals("delete") || (method.equals("beginTransaction") && begun.incrementAndGet() == 4)) {
+                await(committed);
+                throw new KafkaException("planted");
+            }
+        }
+
+        @Override
+        public void after(String method) {
+            if (method.equals("commitTransaction")) {
+                committed.countDown();
+            }
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -158,11 +194,7 @@ class ZombieTest {
                 return;
             }
             reached.countDown();
-            try {
-                goOn.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
+            await(goOn);
         }
     }
 }

@@ -215,7 +215,7 @@ class PostgresFaultTest {
             var mandate = leader.await(PATIENCE).orElseThrow();
             try (var child = Child.stand(server.uri(), election, LEASE, clockAheadBy(HOUR))) {
                 child.await("stands");
-                Eventually.lasts("it waits", LEASE.plusSeconds(2), mandate::isValid);
+                Eventually.throughout("it waits", LEASE.plusSeconds(2), mandate::isValid);
                 assertThat(child.heard("leads ")).isEmpty();
                 leader.resign();
                 assertThat(Long.parseLong(child.await("leads "))).isGreaterThan(mandate.token());

@@ -27,7 +27,12 @@ public abstract class ElectionsContract extends OperatorFacts {
     @Test
     void cyclesOfStandAndCloseLeaveNothingBehind() {
         var cycles = Integer.getInteger(CYCLES, stage.infrastructure().cycles());
-        var leader = stage.standLong(stage.client()); // a busy machine must not cost its mandate
+        var leader = stage.stand(
+                stage.client(),
+                new EventLog(),
+                builder -> stage.infrastructure()
+                        .settings(stage.longLease()) // a busy machine must not cost its mandate
+                        .candidate("leader"));
         var mandate = leader.awaitLeads();
         var client = stage.client();
         var own = stage.election() + "-own";

@@ -21,7 +21,7 @@ public final class Eventually {
     /**
      * Returns as soon as the condition holds.
      *
-     * @throws HeldUpError if it does not within the patience: the message says what did not happen
+     * @throws AssertionError if it does not within the patience: the message says what did not happen
      */
     public static void eventually(String what, Duration patience, BooleanSupplier condition) {
         eventually(what, patience, () -> condition.getAsBoolean() ? Optional.of(true) : Optional.empty());
@@ -38,7 +38,7 @@ public final class Eventually {
                 return found.get();
             }
             if (last) {
-                throw new HeldUpError("not within " + patience + ": " + what);
+                throw new AssertionError("not within " + patience + ": " + what);
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }
@@ -50,31 +50,13 @@ public final class Eventually {
      * @throws AssertionError as soon as the condition does not hold
      */
     public static void throughout(String what, Duration time, BooleanSupplier condition) {
-        ended(what, time, condition).ifPresent(end -> {
-            throw new AssertionError(end);
-        });
-    }
-
-    /**
-     * Returns when the time is over, like {@link #throughout}: for what a machine that is held up may cost without anybody's fault, as a mandate.
-     *
-     * @throws HeldUpError as soon as the condition does not hold
-     */
-    public static void lasts(String what, Duration time, BooleanSupplier condition) {
-        ended(what, time, condition).ifPresent(end -> {
-            throw new HeldUpError(end);
-        });
-    }
-
-    private static Optional<String> ended(String what, Duration time, BooleanSupplier condition) {
         var began = System.nanoTime();
         for (var spent = 0L; spent < time.toNanos(); spent = System.nanoTime() - began) {
             if (!condition.getAsBoolean()) {
-                return Optional.of("after " + spent / 1_000_000 + " ms of " + time + " no longer: " + what);
+                throw new AssertionError("after " + spent / 1_000_000 + " ms of " + time + " no longer: " + what);
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }
-        return Optional.empty();
     }
 
     private static <T> Optional<T> look(Supplier<Optional<T>> value) {

@@ -67,7 +67,7 @@ abstract class ListenerFacts extends SeatFacts {
         var standby = stage.stand(stage.client());
         standby.awaitFollows(leader);
         leader.awaitHears(LeadershipEvent.Acquired.class);
-        Eventually.lasts("the mandate holds", stage.lease().multipliedBy(3), mandate::isValid);
+        Eventually.throughout("the mandate holds", stage.lease().multipliedBy(3), mandate::isValid);
         assertThat(log.last(LeadershipEvent.Acquired.class).orElseThrow().endedNanos())
                 .as("the listener blocks still")
                 .isEmpty();
@@ -86,7 +86,7 @@ abstract class ListenerFacts extends SeatFacts {
         var mandate = first.awaitLeads();
         var second = stage.stand(stage.client(), log(), settings -> settings);
         second.awaitFollows(first);
-        Eventually.lasts("the mandate holds", stage.lease().multipliedBy(2), mandate::isValid);
+        Eventually.throughout("the mandate holds", stage.lease().multipliedBy(2), mandate::isValid);
         first.candidacy().resign();
         second.awaitLeads();
         first.awaitClosed();
@@ -125,7 +125,7 @@ abstract class ListenerFacts extends SeatFacts {
         orders.standDown();
         var after = second.awaitLeads();
         // until the first holds back no more: the next order is for the second alone
-        Eventually.lasts("the successor leads", stage.lease().multipliedBy(2), after::isValid);
+        Eventually.throughout("the successor leads", stage.lease().multipliedBy(2), after::isValid);
         orders.standDown();
         first.awaitLeads();
         one.close();

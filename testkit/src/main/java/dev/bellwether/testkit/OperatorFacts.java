@@ -150,7 +150,7 @@ abstract class OperatorFacts extends OutageFacts {
         assertThat(first.events().turns())
                 .containsExactly(
                         "Acquired " + before.token(), "Revoked " + before.token() + " " + Cause.REVOKED_BY_OPERATOR);
-        Eventually.lasts("the seat stays where it went", stage.lease(), after::isValid);
+        Eventually.throughout("the seat stays where it went", stage.lease(), after::isValid);
     }
 
     @Test
@@ -163,7 +163,7 @@ abstract class OperatorFacts extends OutageFacts {
         orders.standDown();
         var after = second.awaitLeads();
         first.awaitFollows(second);
-        Eventually.lasts("the successor is not ordered", stage.lease().multipliedBy(2), after::isValid);
+        Eventually.throughout("the successor is not ordered", stage.lease().multipliedBy(2), after::isValid);
         second.candidacy().close();
         first.awaitLeads(); // it has held back long enough
     }

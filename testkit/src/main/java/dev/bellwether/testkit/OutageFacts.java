@@ -188,7 +188,7 @@ abstract class OutageFacts extends ListenerFacts {
         var between = successor.awaitLeads();
         linked.link().heal(); // and whatever was held arrives now: old renewals, old claims
         victim.awaitFollows(successor);
-        Eventually.lasts("the successor keeps the seat", stage.lease().multipliedBy(2), between::isValid);
+        Eventually.throughout("the successor keeps the seat", stage.lease().multipliedBy(2), between::isValid);
         successor.candidacy().close();
         var after = victim.awaitLeads();
         assertThat(between.token()).isGreaterThan(before.token());
@@ -220,9 +220,9 @@ abstract class OutageFacts extends ListenerFacts {
         var standby = stage.stand(linked.elections());
         standby.awaitFollows(leader);
         linked.link().cut();
-        Eventually.lasts("the leader leads", stage.lease().multipliedBy(2), mandate::isValid);
+        Eventually.throughout("the leader leads", stage.lease().multipliedBy(2), mandate::isValid);
         linked.link().heal();
-        Eventually.lasts("the leader leads", stage.lease(), mandate::isValid);
+        Eventually.throughout("the leader leads", stage.lease(), mandate::isValid);
         leader.candidacy().close();
         standby.awaitLeads();
     }

@@ -27,7 +27,7 @@ abstract class SeatFacts extends ContractStage {
         stage.eventually("one leads", () -> actors.stream().anyMatch(Actor::isLeader));
         var leader = actors.stream().filter(Actor::isLeader).findAny().orElseThrow();
         actors.stream().filter(actor -> actor != leader).forEach(actor -> actor.awaitFollows(leader));
-        Eventually.lasts("one leads", stage.lease(), leader::isLeader);
+        Eventually.throughout("one leads", stage.lease(), leader::isLeader);
         assertThat(actors.stream().mapToLong(actor -> actor.events().count(LeadershipEvent.Acquired.class)))
                 .as("mandates of the ten")
                 .containsOnlyOnce(1L)
@@ -129,13 +129,13 @@ abstract class SeatFacts extends ContractStage {
         standby.awaitFollows(here);
         here.candidacy().close();
         assertThat(standby.awaitLeads().token()).isGreaterThan(tokenHere);
-        Eventually.lasts("the other election is undisturbed", stage.lease(), there::isLeader);
+        Eventually.throughout("the other election is undisturbed", stage.lease(), there::isLeader);
         assertThat(there.awaitLeads().token()).isEqualTo(tokenThere);
         var observer = stage.client();
         assertThat(observer.election(other).leader().orElseThrow().candidate()).isEqualTo(there.id());
         assertThat(stage.observe(observer).leader().orElseThrow().candidate()).isEqualTo(standby.id());
         there.candidacy().close();
-        Eventually.lasts("nor is this one", stage.lease(), standby::isLeader);
+        Eventually.throughout("nor is this one", stage.lease(), standby::isLeader);
     }
 
     @Test

@@ -71,7 +71,7 @@ class CuratorBugsTest {
         linked.link().heal();
         var other = stage.stand(stage.client());
         var leader = leader(List.of(first, other));
-        Eventually.lasts("one leads on", stage.lease().multipliedBy(2), leader::isLeader);
+        Eventually.throughout("one leads on", stage.lease().multipliedBy(2), leader::isLeader);
         assertThat(leader.awaitLeads().token()).isGreaterThan(before.token());
         leader.candidacy().close();
         (leader == first ? other : first).awaitLeads();
@@ -89,7 +89,7 @@ class CuratorBugsTest {
         var node = servers.leader();
         node.kill();
         servers.leader();
-        Eventually.lasts("it leads on", stage.lease().multipliedBy(2), leader::isLeader);
+        Eventually.throughout("it leads on", stage.lease().multipliedBy(2), leader::isLeader);
         node.start();
         assertThat(leader.awaitLeads().token()).as("the same mandate").isEqualTo(token);
         assertThat(leader.events().turns()).containsExactly("Acquired " + token);
@@ -134,7 +134,7 @@ class CuratorBugsTest {
                 leader(List.of(one, other));
                 stage.eventually("each has one node", () -> queue(hands).size() == 2);
                 var leader = leader(List.of(one, other));
-                Eventually.lasts("one leads on", stage.lease(), leader::isLeader);
+                Eventually.throughout("one leads on", stage.lease(), leader::isLeader);
                 one.candidacy().close();
                 other.candidacy().close();
                 assertThat(queue(hands)).isEmpty();
@@ -203,7 +203,7 @@ class CuratorBugsTest {
         var between = second.awaitLeads();
         linked.link().heal();
         first.awaitFollows(second);
-        Eventually.lasts("the second leads on", stage.lease().multipliedBy(2), between::isValid);
+        Eventually.throughout("the second leads on", stage.lease().multipliedBy(2), between::isValid);
         assertThat(log.count(LeadershipEvent.Acquired.class)).isEqualTo(1);
     }
 }

@@ -74,7 +74,7 @@ class ProcessTest {
         assertThat(reign.lastNanos() - since)
                 .as("from when the heir led to when the child last did")
                 .isNegative();
-        Eventually.lasts("the heir leads on", LEASE, mandate::isValid);
+        Eventually.throughout("the heir leads on", LEASE, mandate::isValid);
         assertThat(mandate.token()).isGreaterThan(token);
 
         var closing = System.nanoTime();

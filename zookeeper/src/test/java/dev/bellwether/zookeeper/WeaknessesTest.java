@@ -85,7 +85,7 @@ class WeaknessesTest {
                         .filter("scribble 2"::equals)
                         .isPresent());
         var before = SharedServer.get().servers().get(0).figure("zk_packets_received");
-        Eventually.lasts("the leader leads on", Duration.ofSeconds(1), leader::isLeader);
+        Eventually.throughout("the leader leads on", Duration.ofSeconds(1), leader::isLeader);
         assertThat(SharedServer.get().servers().get(0).figure("zk_packets_received") - before)
                 .as("requests in a second of rest, pings and these questions included")
                 .isLessThan(100);
