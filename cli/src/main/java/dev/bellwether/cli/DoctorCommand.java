@@ -131,15 +131,10 @@ final class DoctorCommand implements Callable<Integer> {
                 "mandate",
                 "each renewal gives " + millis(usable) + ": lease " + millis(lease) + " - drift " + millis(drift)
                         + " - stand-down budget " + millis(config.standDownBudget())));
-        var riding = "an outage of " + millis(spare) + " changes nothing: mandate " + millis(usable)
-                + " - renewal every " + millis(config.renewInterval());
-        all.add(
-                spare.compareTo(config.retryInterval().multipliedBy(2)) < 0
-                        ? Finding.warning(
-                                "margin",
-                                riding + "; that is less than two retries",
-                                "make the lease longer, or the stand-down budget shorter")
-                        : Finding.ok("margin", riding));
+        all.add(Finding.ok(
+                "margin",
+                "an outage of " + millis(spare) + " changes nothing: mandate " + millis(usable) + " - renewal every "
+                        + millis(config.renewInterval())));
         all.add(Finding.ok(
                 "safety",
                 "between the end of a mandate and the next there are drift " + millis(drift) + " + stand-down budget "

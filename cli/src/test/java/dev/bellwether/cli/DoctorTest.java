@@ -67,11 +67,12 @@ class DoctorTest {
     }
 
     @Test
-    void marginThatBearsNoTwoRetriesIsAWarning() {
+    void marginIsHalfOfWhatALargeBudgetLeavesOfTheLease() {
         var spoken = on("--lease", "5s", "--stand-down-budget", "2800ms", "--json");
 
         assertThat(spoken.code()).isZero();
-        assertThat(finding(spoken.json(), "margin").get("level").asText()).isEqualTo("warning");
+        assertThat(finding(spoken.json(), "margin").get("says").asText())
+                .startsWith("an outage of 1075 ms changes nothing: mandate 2150 ms - renewal every 1075 ms");
     }
 
     @Test
