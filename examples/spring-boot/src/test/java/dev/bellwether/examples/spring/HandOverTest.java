@@ -44,9 +44,13 @@ class HandOverTest {
             assertThat(first.ask("GET", "/actuator/health/leader").statusCode()).isEqualTo(200);
             awaitSettled(1);
             try (var second = App.start(database.uri(), LEASE)) {
+                var readiness = readinessPath();
+                Eventually.eventually(
+                        "the standby is healthy and ready",
+                        App.PATIENCE,
+                        () -> second.ask("GET", "/actuator/health").statusCode() == 200
+                                && second.ask("GET", readiness).statusCode() == 200);
                 assertThat(second.leads()).isFalse();
-                assertThat(second.ask("GET", "/actuator/health").statusCode()).isEqualTo(200);
-                assertThat(second.ask("GET", readinessPath()).statusCode()).isEqualTo(200);
                 assertThat(second.ask("GET", "/actuator/health/leader").statusCode())
                         .isEqualTo(503);
 
