@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.testkit.nats.NatsServer;
 import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.io.Reader;
@@ -90,11 +91,11 @@ class ConsolePageTest {
 
     @Test
     void leaderMovesOnThePageThoughItIsOnAServer() throws Exception {
-        try (var server = NatsProcess.start();
-                var there = Elections.connect("nats://127.0.0.1:" + server.port() + "?bucket=console")) {
+        try (var server = NatsServer.alone();
+                var there = Elections.connect(server.uri("bucket=console"))) {
             var ann = stand(there, "billing", "ann");
             await(ann);
-            open(console("nats://127.0.0.1:" + server.port() + "?bucket=console"));
+            open(console(server.uri("bucket=console")));
             browser.await(state("billing") + ".startsWith('ann, token ')");
             var bob = stand(there, "billing", "bob");
             browser.evaluate(row("billing") + ".click()");

@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.Nats;
 import io.nats.client.api.KeyValueConfiguration;
@@ -28,7 +29,7 @@ class NatsCommandsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     @SuppressWarnings("NullAway.Init")
-    private static NatsProcess server;
+    private static NatsServer server;
 
     @TempDir
     Path folder;
@@ -37,7 +38,7 @@ class NatsCommandsTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsProcess.start();
+        server = NatsServer.alone();
     }
 
     @AfterAll
@@ -154,7 +155,7 @@ class NatsCommandsTest {
     }
 
     private static Map<String, String> environment(String query) {
-        return Map.of("BELLWETHER_ON", "nats://127.0.0.1:" + server.port() + "?" + query);
+        return Map.of("BELLWETHER_ON", server.uri(query));
     }
 
     private Process start(String... args) throws IOException {

@@ -9,6 +9,7 @@ import dev.bellwether.micrometer.BellwetherMeters;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.nats.client.Nats;
@@ -103,13 +104,13 @@ class ActuatorTest {
     @Test
     @SuppressWarnings("try") // its close can be interrupted
     void healthTellsThatTheServerIsGoneAndThatItIsBack() throws Exception {
-        try (var server = NatsProcess.start();
+        try (var server = NatsServer.alone();
                 var connection = Nats.connect(Options.builder()
-                        .server(server.uri())
+                        .server("nats://127.0.0.1:" + server.port())
                         .maxReconnects(-1)
                         .reconnectWait(Duration.ofMillis(100))
                         .build());
-                var others = Elections.connect(server.uri());
+                var others = Elections.connect("nats://127.0.0.1:" + server.port());
                 var leader = others.stand("billing")) {
             assertThat(leader.await(Contexts.PATIENCE)).isPresent();
             declared(Contexts.having(connection))
@@ -129,7 +130,7 @@ class ActuatorTest {
                         assertThat(details(indicator).get("error"))
                                 .asString()
                                 .contains(UnavailableException.class.getName());
-                        server.startAgain();
+                        server.start();
                         Eventually.eventually(
                                 "it is up again",
                                 Contexts.PATIENCE,

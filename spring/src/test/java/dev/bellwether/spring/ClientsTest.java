@@ -9,6 +9,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.sql.SqlConfig;
 import dev.bellwether.sql.SqlElections;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
+import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import io.nats.client.Connection;
@@ -71,9 +72,9 @@ class ClientsTest {
     @Test
     @SuppressWarnings("try") // its close can be interrupted
     void theNatsConnectionIsUsedAndStaysOpen() throws Exception {
-        try (var server = NatsProcess.start();
-                var connection = Nats.connect(server.uri());
-                var others = Elections.connect(server.uri() + "?bucket=seats")) {
+        try (var server = NatsServer.alone();
+                var connection = Nats.connect("nats://127.0.0.1:" + server.port());
+                var others = Elections.connect(server.uri("bucket=seats"))) {
             standsAndHandsOver(Contexts.having(connection).withPropertyValues("bellwether.nats.bucket=seats"), others);
             assertThat(connection.getStatus()).isEqualTo(Connection.Status.CONNECTED);
         }

@@ -2,34 +2,15 @@ package dev.bellwether.benchmarks.sql;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.bellwether.benchmarks.Costs;
 import java.time.Duration;
 
-/** One process's worth of candidates, of whatever make. */
-interface Contestant extends AutoCloseable {
+/** Who elects leaders in a PostgreSQL. */
+interface Contestant {
+    String name();
 
-    /** Lets one candidate stand. */
-    Seat stand(String election);
-
-    /** Ends what is left. */
-    @Override
-    void close();
-
-    /** One candidate. */
-    interface Seat {
-        /** Returns whether it believes to lead. */
-        boolean leads();
-
-        /** Gives the seat up in order, if it has it, and stands no more. */
-        void leave();
-    }
-
-    /** Makes contestants. */
-    interface Make {
-        String name();
-
-        /** Connects to a PostgreSQL at this port. */
-        Contestant connect(int port, Duration lease);
-    }
+    /** Connects to a PostgreSQL at this port: one process's worth of candidates. */
+    Costs.Client connect(int port, Duration lease);
 
     /** Returns a pool for those who bring none. */
     static HikariDataSource pool(int port, int size) {

@@ -26,40 +26,14 @@ final class CostFigures {
             var costs = new Costs(
                     "PostgreSQL", server.port(), new Statements(server), "statements/s", Costs.time(arguments));
             for (var make : List.of(new Bellwether(), new SpringIntegration(), new ShedLock())) {
-                costs.standBy(make.name(), lease -> client(make, server, lease), LEASE);
-                costs.many(make.name(), lease -> client(make, server, lease), LEASE, 1_000);
+                costs.standBy(make.name(), lease -> make.connect(server.port(), lease), LEASE);
+                costs.many(make.name(), lease -> make.connect(server.port(), lease), LEASE, 1_000);
             }
             for (var make : List.of(new Bellwether(), new ShedLock())) {
-                costs.many(make.name(), lease -> client(make, server, lease), LEASE, 10_000);
-                costs.crowd(make.name(), lease -> client(make, server, lease), LEASE, CANDIDATES);
+                costs.many(make.name(), lease -> make.connect(server.port(), lease), LEASE, 10_000);
+                costs.crowd(make.name(), lease -> make.connect(server.port(), lease), LEASE, CANDIDATES);
             }
         }
-    }
-
-    private static Costs.Client client(Contestant.Make make, Server server, Duration lease) {
-        var contestant = make.connect(server.port(), lease);
-        return new Costs.Client() {
-            @Override
-            public Costs.Seat stand(String election) {
-                var seat = contestant.stand(election);
-                return new Costs.Seat() {
-                    @Override
-                    public boolean leads() {
-                        return seat.leads();
-                    }
-
-                    @Override
-                    public void leave() {
-                        seat.leave();
-                    }
-                };
-            }
-
-            @Override
-            public void close() {
-                contestant.close();
-            }
-        };
     }
 
     /** The server's own count begins anew each time that it is asked for. */

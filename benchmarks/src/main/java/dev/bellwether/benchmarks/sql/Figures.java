@@ -1,5 +1,6 @@
 package dev.bellwether.benchmarks.sql;
 
+import dev.bellwether.benchmarks.Costs;
 import dev.bellwether.testkit.FaultProxy;
 import java.io.IOException;
 import java.sql.SQLException;
@@ -23,8 +24,7 @@ import java.util.stream.IntStream;
  * then, so that it is the rest of the lease and what comes on top.
  */
 public final class Figures {
-    private static final List<Contestant.Make> MAKES =
-            List.of(new Bellwether(), new SpringIntegration(), new ShedLock());
+    private static final List<Contestant> MAKES = List.of(new Bellwether(), new SpringIntegration(), new ShedLock());
     private static final Duration LEASE = Duration.ofSeconds(2);
     /** ShedLock keeps nothing shorter alive. */
     private static final Duration LONG_LEASE = Duration.ofSeconds(30);
@@ -75,7 +75,7 @@ public final class Figures {
 
     /** One thread each, since nearly all of a round is waiting. */
     private static void crashes(Server server, int rounds) {
-        var threads = new LinkedHashMap<Contestant.Make, FutureTask<List<Long>>>();
+        var threads = new LinkedHashMap<Contestant, FutureTask<List<Long>>>();
         for (var make : MAKES) {
             var task = new FutureTask<>(() -> {
                 crash(server, make, 3); // warm-up
@@ -99,7 +99,7 @@ public final class Figures {
         System.err.println("# " + what);
     }
 
-    private static List<Long> handOver(Server server, Contestant.Make make, int rounds) {
+    private static List<Long> handOver(Server server, Contestant make, int rounds) {
         var took = new ArrayList<Long>();
         try (var one = make.connect(server.port(), LEASE);
                 var other = make.connect(server.port(), LEASE)) {
@@ -120,7 +120,7 @@ public final class Figures {
         return took;
     }
 
-    private static List<Long> crash(Server server, Contestant.Make make, int rounds) {
+    private static List<Long> crash(Server server, Contestant make, int rounds) {
         var took = new ArrayList<Long>();
         for (var round = 0; round < rounds; round++) {
             var election = UUID.randomUUID().toString();
@@ -144,7 +144,7 @@ public final class Figures {
         return took;
     }
 
-    private static void standBy(Server server, Contestant.Make make, Duration time) throws SQLException {
+    private static void standBy(Server server, Contestant make, Duration time) throws SQLException {
         var processes = IntStream.range(0, PROCESSES)
                 .mapToObj(i -> make.connect(server.port(), LONG_LEASE))
                 .toList();
@@ -160,12 +160,12 @@ public final class Figures {
         System.out.printf(
                 "%-20s lease %2d s: one leader %8.2f statements/s; with %d standbys in %d processes %8.2f%n",
                 make.name(), LONG_LEASE.toSeconds(), alone, STANDBYS, PROCESSES, all);
-        standbys.forEach(Contestant.Seat::leave);
+        standbys.forEach(Costs.Seat::leave);
         leader.leave();
-        processes.forEach(Contestant::close);
+        processes.forEach(Costs.Client::close);
     }
 
-    private static void hold(Server server, Contestant.Make make, Duration time, int elections) throws SQLException {
+    private static void hold(Server server, Contestant make, Duration time, int elections) throws SQLException {
         try (var process = make.connect(server.port(), LONG_LEASE)) {
             var seats = IntStream.range(0, elections)
                     .mapToObj(i -> process.stand(UUID.randomUUID().toString()))
@@ -175,7 +175,7 @@ public final class Figures {
             System.out.printf(
                     "%-20s lease %2d s: %d elections held %8.2f statements/s%n",
                     make.name(), LONG_LEASE.toSeconds(), elections, rate);
-            seats.forEach(Contestant.Seat::leave);
+            seats.forEach(Costs.Seat::leave);
         }
     }
 
@@ -187,7 +187,7 @@ public final class Figures {
         return server.statements() * 1e9 / (System.nanoTime() - begun);
     }
 
-    private static void await(Contestant.Seat seat) {
+    private static void await(Costs.Seat seat) {
         var deadline = System.nanoTime() + PATIENCE.toNanos();
         while (!seat.leads()) {
             if (System.nanoTime() - deadline > 0) {
@@ -204,7 +204,7 @@ public final class Figures {
         }
     }
 
-    private static void report(String what, Contestant.Make make, Duration lease, List<Long> took) {
+    private static void report(String what, Contestant make, Duration lease, List<Long> took) {
         Collections.sort(took);
         System.out.printf(
                 "%-20s lease %2d s: %-9s ms p50 %8.1f  p99 %8.1f  max %8.1f  (%d rounds)%n",

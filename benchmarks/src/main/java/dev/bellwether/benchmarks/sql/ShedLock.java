@@ -1,5 +1,6 @@
 package dev.bellwether.benchmarks.sql;
 
+import dev.bellwether.benchmarks.Costs;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -18,7 +19,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
  * Spring Integration's defaults, since ShedLock has none of its own. Its keep-alive accepts no lease below 30 s; below that we
  * extend the lock by hand at the same half of the lease.
  */
-final class ShedLock implements Contestant.Make {
+final class ShedLock implements Contestant {
     private static final int POOL = 10;
     private static final long TRY_MILLIS = 500;
     private static final Duration LEAST_KEPT_ALIVE = Duration.ofSeconds(30);
@@ -29,16 +30,16 @@ final class ShedLock implements Contestant.Make {
     }
 
     @Override
-    public Contestant connect(int port, Duration lease) {
+    public Costs.Client connect(int port, Duration lease) {
         var pool = Contestant.pool(port, POOL);
         var timer = Executors.newScheduledThreadPool(4);
         var provider = new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()
                 .withJdbcTemplate(new JdbcTemplate(pool))
                 .usingDbTime()
                 .build());
-        return new Contestant() {
+        return new Costs.Client() {
             @Override
-            public Seat stand(String election) {
+            public Costs.Seat stand(String election) {
                 var configuration = new Object() {
                     LockConfiguration now() {
                         return new LockConfiguration(Instant.now(), election, lease, Duration.ZERO);
@@ -65,7 +66,7 @@ final class ShedLock implements Contestant.Make {
     }
 
     /** One candidate. */
-    private static final class Job implements Contestant.Seat {
+    private static final class Job implements Costs.Seat {
         private final Taker taker;
         private final Optional<Duration> extension;
         private volatile Optional<SimpleLock> lock = Optional.empty();

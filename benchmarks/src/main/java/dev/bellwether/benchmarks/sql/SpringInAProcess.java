@@ -2,18 +2,16 @@ package dev.bellwether.benchmarks.sql;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.bellwether.benchmarks.SpringCandidate;
 import dev.bellwether.testkit.faults.Contestant;
 import java.util.UUID;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
-import org.springframework.integration.leader.AbstractCandidate;
-import org.springframework.integration.leader.Context;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /**
- * Spring Integration's leader election over its JDBC lock registry, for the fault bench: with its defaults but for the lease. It has no token; the instant at
- * which it was told of its leadership stands for one.
+ * Spring Integration's leader election over its JDBC lock registry, for the fault bench: with its defaults but for the lease.
  */
 public final class SpringInAProcess implements Contestant.Maker {
     private static final int POOL = 4;
@@ -33,48 +31,13 @@ public final class SpringInAProcess implements Contestant.Maker {
         repository.afterPropertiesSet();
         repository.afterSingletonsInstantiated();
         repository.start();
-        var candidate = new Told(orders);
+        var candidate = new SpringCandidate(orders);
         var initiator = new LockRegistryLeaderInitiator(new JdbcLockRegistry(repository, orders.lease()), candidate);
         initiator.start();
-        return new Contestant() {
-            @Override
-            public boolean isLeader() {
-                return initiator.getContext().isLeader();
-            }
-
-            @Override
-            public long token() {
-                return candidate.grantedNanos;
-            }
-
-            @Override
-            public void close() {
-                initiator.stop();
-                repository.stop();
-                pool.close();
-            }
-        };
-    }
-
-    /** Hears of its leadership. */
-    private static final class Told extends AbstractCandidate {
-        private final Contestant.Orders orders;
-        private volatile long grantedNanos;
-
-        private Told(Contestant.Orders orders) {
-            super(orders.candidate(), orders.election());
-            this.orders = orders;
-        }
-
-        @Override
-        public void onGranted(Context context) {
-            grantedNanos = System.nanoTime();
-            orders.held().run();
-        }
-
-        @Override
-        public void onRevoked(Context context) {
-            orders.held().run();
-        }
+        return candidate.contestant(() -> initiator.getContext().isLeader(), () -> {
+            initiator.stop();
+            repository.stop();
+            pool.close();
+        });
     }
 }

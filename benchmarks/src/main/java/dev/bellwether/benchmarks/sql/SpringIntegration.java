@@ -1,5 +1,6 @@
 package dev.bellwether.benchmarks.sql;
 
+import dev.bellwether.benchmarks.Costs;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.UUID;
@@ -11,7 +12,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /** Spring Integration's leader election over its JDBC lock registry, with its defaults but for the lease. */
-final class SpringIntegration implements Contestant.Make {
+final class SpringIntegration implements Contestant {
     private static final int POOL = 10;
 
     @Override
@@ -20,13 +21,13 @@ final class SpringIntegration implements Contestant.Make {
     }
 
     @Override
-    public Contestant connect(int port, Duration lease) {
+    public Costs.Client connect(int port, Duration lease) {
         var pool = Contestant.pool(port, POOL);
-        return new Contestant() {
-            private final Queue<Seat> seats = new ConcurrentLinkedQueue<>();
+        return new Costs.Client() {
+            private final Queue<Costs.Seat> seats = new ConcurrentLinkedQueue<>();
 
             @Override
-            public Seat stand(String election) {
+            public Costs.Seat stand(String election) {
                 // a repository is what tells one candidate from another
                 var repository =
                         new DefaultLockRepository(pool, UUID.randomUUID().toString());
@@ -39,7 +40,7 @@ final class SpringIntegration implements Contestant.Make {
                         new JdbcLockRegistry(repository, lease),
                         new DefaultCandidate(UUID.randomUUID().toString(), election));
                 initiator.start();
-                var seat = new Seat() {
+                var seat = new Costs.Seat() {
                     @Override
                     public boolean leads() {
                         return initiator.getContext().isLeader();
@@ -58,7 +59,7 @@ final class SpringIntegration implements Contestant.Make {
 
             @Override
             public void close() {
-                seats.forEach(Seat::leave);
+                seats.forEach(Costs.Seat::leave);
                 pool.close();
             }
         };
