@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 
 /** How messages get into an outbox, and out of it. */
@@ -24,6 +25,14 @@ final class OutboxSteps {
                 .stash(connection, Message.of("orders", "order-42", "{\"status\":\"paid\"}"));
         connection.commit();
         // end::stash
+    }
+
+    static Outbox traced(Supplier<Map<String, String>> currentSpan) {
+        // tag::trace
+        var outbox = Outbox.of(OutboxTable.named("outbox"))
+                .withContext(currentSpan); // such as traceparent=00-0af7…-01, asked for at each stash
+        // end::trace
+        return outbox;
     }
 
     static OutboxRelay leaseRow(DataSource dataSource, RelayConfig config) {

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class RelayTest {
@@ -50,6 +51,39 @@ class RelayTest {
                     .orElseThrow();
             assertThat(Reader.key(tombstone)).isEqualTo("gone");
             stage.awaitEmpty();
+        }
+    }
+
+    @Test
+    void traceOfTheWriterGoesOnAtTheConsumer() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true)) {
+            var spans = List.of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-a-later-span")
+                    .iterator();
+            var traced = Outbox.of(stage.table)
+                    .withContext(() -> Map.of("traceparent", spans.next(), "tracestate", "vendor=1"));
+            var own = Message.to(stage.topic)
+                    .key("own")
+                    .header("traceparent", "00-of-its-own")
+                    .build();
+            try (var connection = stage.connect()) {
+                traced.stash(connection, Message.of(stage.topic, "first", "1"));
+                traced.stash(connection, List.of(Message.of(stage.topic, "second", "2"), own));
+            }
+            stage.relay();
+            Eventually.eventually(
+                    "all are read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().records().size() == 3);
+            var parents = reader.records().stream()
+                    .collect(Collectors.toMap(Reader::key, record -> Reader.header(record, "traceparent")));
+            assertThat(parents)
+                    .containsEntry("first", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+                    .containsEntry("second", "00-a-later-span")
+                    .containsEntry("own", "00-of-its-own");
+            assertThat(reader.records())
+                    .extracting(record -> Reader.header(record, "tracestate"))
+                    .containsOnly("vendor=1");
         }
     }
 

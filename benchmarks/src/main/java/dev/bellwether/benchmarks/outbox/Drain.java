@@ -1,6 +1,10 @@
 package dev.bellwether.benchmarks.outbox;
 
 import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
@@ -28,6 +32,7 @@ public final class Drain {
                     headers ? "two" : "no",
                     Stand.PARTITIONS,
                     mode.equals("held") ? ", a transaction stays open" : "");
+            var rates = new LinkedHashMap<String, List<Double>>();
             for (var contestant : Contestants.named(args, 3)) {
                 // those that are slow get as many as they can do in about half a minute
                 var share = contestant.isQuick() ? rows : Math.min(rows, OF_THE_SLOW);
@@ -37,12 +42,15 @@ public final class Drain {
                 }
                 contestant.reset(stand);
                 try (var held = mode.equals("held") ? hold(stand) : null) {
-                    report(contestant, share, measure(stand, contestant, share, bytes, headers));
+                    var rate = report(contestant, share, measure(stand, contestant, share, bytes, headers));
+                    rates.computeIfAbsent(contestant.name(), name -> new ArrayList<>())
+                            .add(rate);
                     if (held != null) {
                         held.rollback();
                     }
                 }
             }
+            compare(rates);
         }
     }
 
@@ -72,8 +80,20 @@ public final class Drain {
         }
     }
 
-    private static void report(Contestant contestant, int rows, double seconds) {
+    private static double report(Contestant contestant, int rows, double seconds) {
         System.out.printf(
                 "%-24s %,10d rows in %7.2f s: %,9.0f records/s%n", contestant.name(), rows, seconds, rows / seconds);
+        return rows / seconds;
+    }
+
+    private static void compare(Map<String, List<Double>> rates) {
+        var first = rates.values().iterator().next();
+        rates.forEach((name, own) -> System.out.printf(
+                "%-24s median of %d: %,9.0f records/s, %.2f times the first here%n",
+                name, own.size(), median(own), median(own) / median(first)));
+    }
+
+    private static double median(List<Double> rates) {
+        return rates.stream().sorted().skip(rates.size() / 2).findFirst().orElseThrow();
     }
 }
