@@ -95,8 +95,8 @@ final class FaultProxyConnection {
         if (broken && !requests.cut && !answers.cut) {
             reset(); // one side broke, and nothing keeps the other from knowing it
         } else if (broken) {
-            clientKey.interestOps(0);
-            serverKey.interestOps(0);
+            forget(clientKey);
+            forget(serverKey);
         } else {
             clientKey.interestOps(requests.readInterest() | answers.writeInterest());
             serverKey.interestOps(
@@ -117,6 +117,13 @@ final class FaultProxyConnection {
             }
         }
         close();
+    }
+
+    /** A connect that fails closes its side, and its key with it. */
+    private static void forget(SelectionKey key) {
+        if (key.isValid()) {
+            key.interestOps(0);
+        }
     }
 
     private void close() {

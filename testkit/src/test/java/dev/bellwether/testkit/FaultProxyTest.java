@@ -222,6 +222,21 @@ class FaultProxyTest {
     }
 
     @Test
+    void aServerThatIsNotThereEndsNoLinkWhoseAnswersAreCut() throws IOException {
+        try (var bound = new Socket()) {
+            bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            proxy.close();
+            proxy = FaultProxy.to("localhost", bound.getLocalPort());
+            proxy.cut(Way.ANSWERS);
+            var client = connect();
+            assertNothingComes(client);
+            proxy.heal();
+            assertThatThrownBy(() -> client.getInputStream().read()).isInstanceOf(SocketException.class);
+            Eventually.eventually("it is forgotten", PATIENCE, () -> proxy.connections() == 0);
+        }
+    }
+
+    @Test
     void aHundredConnectionsCostOneThreadAndCloseEndsThemAll() throws IOException {
         var clients = new ArrayList<Socket>();
         for (var i = 0; i < 100; i++) {
