@@ -7,6 +7,7 @@ import dev.bellwether.Phase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationEventPublisher;
 
@@ -22,7 +23,7 @@ final class Leadership implements LeadershipListener {
     private final ApplicationEventPublisher publisher;
     private final LedBeans beans;
     private final Calls calls = new Calls();
-    private volatile @Nullable Candidacy candidacy;
+    private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
     private volatile @Nullable Instant since;
     private volatile @Nullable Exception failure;
 
@@ -36,11 +37,11 @@ final class Leadership implements LeadershipListener {
     }
 
     Optional<Candidacy> candidacy() {
-        return Optional.ofNullable(candidacy);
+        return Optional.ofNullable(stood.getNow(null));
     }
 
     void stands(Candidacy candidacy) {
-        this.candidacy = candidacy;
+        stood.complete(candidacy);
     }
 
     /** The context stops: nothing is to be started any more. */
@@ -73,6 +74,7 @@ final class Leadership implements LeadershipListener {
 
     private void acquired(LeadershipEvent.Acquired event) {
         since = Instant.now();
+        stood.join(); // the grant may be here before stand has returned, and who hears of it may ask for the candidacy
         try {
             publisher.publishEvent(new AcquiredEvent(event.mandate()));
         } finally { // a listener that throws changes nothing else
@@ -130,7 +132,8 @@ final class Leadership implements LeadershipListener {
     }
 
     private boolean isFenced() {
-        var standing = candidacy;
-        return standing != null && standing.status().phase() == Phase.FENCED;
+        return candidacy()
+                .map(standing -> standing.status().phase() == Phase.FENCED)
+                .orElse(false);
     }
 }

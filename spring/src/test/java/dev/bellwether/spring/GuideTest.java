@@ -34,6 +34,7 @@ class GuideTest {
     private static final Pattern ELECTION =
             Pattern.compile("(?s)`bellwether\\.elections\\.NAME\\.\\*`.*?sets (.*?), as ");
     private static final Pattern NAME = Pattern.compile("`([a-z-]+)`");
+    private static final Pattern VERSION = Pattern.compile("<version>([^<$]+)</version>");
     private static final Pattern ARTIFACT = Pattern.compile("\\bbellwether-[a-z-]*[a-z]\\b");
 
     private final String guide;
@@ -90,6 +91,14 @@ class GuideTest {
                 .collect(Collectors.toSet());
         var told = ARTIFACT.matcher(guide).results().map(found -> found.group()).toList();
         assertThat(told).contains("bellwether-sql").isSubsetOf(bom);
+    }
+
+    @Test
+    void theGuideImportsTheBomOfThisVersion() throws IOException {
+        var version = VERSION.matcher(Files.readString(ROOT.resolve("bom/pom.xml")));
+        assertThat(version.find()).isTrue();
+        assertThat(VERSION.matcher(guide).results().map(found -> found.group(1)))
+                .containsExactly(version.group(1));
     }
 
     private static Set<String> known() throws IOException {

@@ -8,13 +8,19 @@ import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
@@ -83,6 +89,40 @@ class LeadingTest {
                         assertThat(successor.leads()).isTrue();
                     });
         }
+    }
+
+    @Test
+    void whoHearsOfATermFindsItsCandidacyHoweverSoonItBegins() {
+        var led = new CompletableFuture<Boolean>();
+        try (var elections = Elections.connect("memory:" + UUID.randomUUID())) {
+            Contexts.plain()
+                    .withBean(Elections.class, () -> lateToReturn(elections, led))
+                    .withPropertyValues("bellwether.elections.billing.lease=60s")
+                    .withInitializer(context -> context.addApplicationListener(event -> {
+                        if (event instanceof PayloadApplicationEvent<?> told
+                                && told.getPayload() instanceof AcquiredEvent) {
+                            led.complete(context.getBean(Candidacies.class).isLeader("billing"));
+                        }
+                    }))
+                    .run(context -> assertThat(led.get(30, TimeUnit.SECONDS)).isTrue());
+        }
+    }
+
+    /** Elections where whoever stands leads before {@code stand} returns, and has been told so, if anything tells him. */
+    private static Elections lateToReturn(Elections elections, Future<?> told) {
+        return (Elections) Proxy.newProxyInstance(
+                Elections.class.getClassLoader(), new Class<?>[] {Elections.class}, (proxy, method, arguments) -> {
+                    var result = method.invoke(elections, arguments);
+                    if (result instanceof Candidacy candidacy) {
+                        assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                        try {
+                            told.get(300, TimeUnit.MILLISECONDS);
+                        } catch (TimeoutException e) {
+                            // it waits for us
+                        }
+                    }
+                    return result;
+                });
     }
 
     @Test

@@ -7,41 +7,63 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.springframework.util.FileSystemUtils;
 
-/** A PostgreSQL of the test's own. */
+/** A PostgreSQL of the test's own, which can be killed and started again. Confined to one thread at a time. */
 final class Database implements AutoCloseable {
-    private final EmbeddedPostgres server;
-    private final Process undertaker;
+    private final Path data;
+    private final int port = Ports.free();
+    private EmbeddedPostgres server;
+    private Process undertaker;
 
-    private Database(EmbeddedPostgres server, long postmaster) {
-        this.server = server;
-        undertaker = Undertaker.watch(postmaster);
+    private Database(Path data) throws IOException {
+        this.data = data;
+        server = server();
+        undertaker = Undertaker.watch(postmaster());
     }
 
     static Database start() throws IOException {
-        var data = Files.createTempDirectory("bellwether-pg");
-        var server = EmbeddedPostgres.builder()
-                .setPort(Ports.free())
+        return new Database(Files.createTempDirectory("bellwether-pg"));
+    }
+
+    private EmbeddedPostgres server() throws IOException {
+        return EmbeddedPostgres.builder()
+                .setPort(port)
                 .setDataDirectory(data)
+                .setCleanDataDirectory(false)
                 .setPGStartupWait(Duration.ofSeconds(60))
                 .setServerConfig("fsync", "off")
                 .start();
-        return new Database(server, postmaster(data));
     }
 
-    private static long postmaster(Path data) throws IOException {
+    /** Kills it without a word. */
+    void kill() throws IOException {
+        var postmaster = postmaster();
+        undertaker.destroy();
+        Undertaker.signal("KILL", postmaster);
+        server.close(); // finds nothing to stop, and gives up the folder
+    }
+
+    /** Starts it with what it had on disk when it was killed; returns when it answers. */
+    void startAgain() throws IOException {
+        server = server();
+        undertaker = Undertaker.watch(postmaster());
+    }
+
+    private long postmaster() throws IOException {
         try (var lines = Files.lines(data.resolve("postmaster.pid"))) {
             return Long.parseLong(lines.findFirst().orElseThrow());
         }
     }
 
     String uri() {
-        return "jdbc:postgresql://127.0.0.1:" + server.getPort() + "/postgres?user=postgres";
+        return "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=postgres";
     }
 
     @Override
     public void close() throws IOException {
         undertaker.destroy();
         server.close();
+        FileSystemUtils.deleteRecursively(data);
     }
 }
