@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands requests to the {@link Clerk}, on a thread of its own: whatever has come in while it was busy, at once.
+ * Hands requests to the {@link Clerk}, on a thread of its own: what has come in while it was busy, many at once.
  *
  * <p>{@link #submit}, {@link #wake} and {@link #close} are for any thread.
  */
@@ -22,6 +22,8 @@ final class Desk {
     private static final Logger log = LoggerFactory.getLogger(Desk.class);
     private static final AtomicLong SERIAL = new AtomicLong();
     private static final long CLOSE_MILLIS = 2_000;
+    /** So many at once, beside renewals: those that come meanwhile shall not wait for all who claim. */
+    static final int LARGEST_BATCH = 1_000;
 
     private final Source source;
     private final Clerk clerk;
@@ -126,6 +128,26 @@ final class Desk {
         clerk.close();
     }
 
+    /** Takes all renewals, and of the others so many in their order. */
+    static List<Queued> takeBatch(ArrayDeque<Queued> queue) {
+        var batch = new ArrayList<Queued>();
+        var later = new ArrayList<Queued>();
+        var others = 0;
+        for (var queued : queue) {
+            if (queued.request() instanceof Request.Renew) {
+                batch.add(queued);
+            } else if (others < LARGEST_BATCH) {
+                others++;
+                batch.add(queued);
+            } else {
+                later.add(queued);
+            }
+        }
+        queue.clear();
+        queue.addAll(later);
+        return batch;
+    }
+
     /** Waits for requests, or for the time at which the clerk wants to look around. Returns null if closed. */
     private @Nullable List<Queued> take() {
         lock.lock();
@@ -141,9 +163,7 @@ final class Desk {
             if (queue.isEmpty()) {
                 return null;
             }
-            var batch = List.copyOf(queue);
-            queue.clear();
-            return batch;
+            return takeBatch(queue);
         } catch (InterruptedException e) {
             closed = true; // nobody should, but whoever does means stop
             return null;

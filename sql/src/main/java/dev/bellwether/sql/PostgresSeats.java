@@ -37,6 +37,7 @@ final class PostgresSeats extends Seats {
             "(SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
     private static final int PAYLOAD_METADATA = 5_000;
 
+    private final String insert;
     private final String acquire;
     private final String renew;
     private final String release;
@@ -53,6 +54,9 @@ final class PostgresSeats extends Seats {
                 + " THEN '?' ELSE coalesce(e.metadata, '') END,"
                 + " e.since_at, e.expires_at - {now}, e.term, e.stand_down, e.ended, e.era, e.listed,"
                 + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "))) AS text)";
+        // in one order, so that two who make the same rows never wait crosswise
+        insert = fill("INSERT INTO {e} (election) SELECT a.election FROM unnest(?::text[]) AS a(election)"
+                + " ORDER BY a.election ON CONFLICT (election) DO NOTHING");
         acquire = fill(
                 "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::integer[],"
                         + " ?::text[], ?::bigint[], ?::boolean[]) AS a(election, candidate, nonce, priority, metadata, lease, announce)),"
@@ -93,6 +97,26 @@ final class PostgresSeats extends Seats {
     @Override
     Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
         var judged = new HashMap<String, Judged>();
+        acquire(connection, claims, announced, judged);
+        var without = claims.stream()
+                .filter(claim -> !judged.containsKey(claim.election()))
+                .toList();
+        if (!without.isEmpty()) { // a row: theirs is the first claim ever
+            insertRows(connection, without.stream().map(Claim::election).toList());
+            acquire(connection, without, announced, judged);
+        }
+        var rest = claims.stream()
+                .filter(claim -> wantsMore(judged.get(claim.election())))
+                .toList();
+        if (!rest.isEmpty()) {
+            judged.putAll(super.acquire(connection, rest, Set.of()).judged());
+        }
+        return new Outcome(judged, List.of());
+    }
+
+    private void acquire(
+            Connection connection, Collection<Claim> claims, Set<String> announced, Map<String, Judged> judged)
+            throws SQLException {
         try (var statement = connection.prepareStatement(acquire)) {
             texts(statement, 1, claims.stream().map(Claim::election).toList());
             texts(statement, 2, claims.stream().map(Claim::candidate).toList());
@@ -118,13 +142,18 @@ final class PostgresSeats extends Seats {
                             .toArray());
             judge(statement, judged);
         }
-        var rest = claims.stream()
-                .filter(claim -> wantsMore(judged.get(claim.election())))
-                .toList();
-        if (!rest.isEmpty()) {
-            judged.putAll(super.acquire(connection, rest, Set.of()).judged());
+    }
+
+    /** All in one statement, and so in one commit. */
+    @Override
+    void insertRows(Connection connection, Collection<String> elections) throws SQLException {
+        if (elections.isEmpty()) {
+            return;
         }
-        return new Outcome(judged, List.of());
+        try (var statement = connection.prepareStatement(insert)) {
+            texts(statement, 1, List.copyOf(elections));
+            statement.execute();
+        }
     }
 
     /** A seat without a row, one that looks free though we did not get it, or one that wants mending. */

@@ -77,11 +77,11 @@ class Seats {
         }
         var news = new ArrayList<Row>();
         if (!promising.isEmpty()) {
-            for (var election : promising.keySet()) {
-                if (!rows.containsKey(election)) {
-                    insertRow(connection, election);
-                }
-            }
+            insertRows(
+                    connection,
+                    promising.keySet().stream()
+                            .filter(election -> !rows.containsKey(election))
+                            .toList());
             transact(connection, () -> {
                 var locked =
                         select(connection, promising.keySet(), dialect.pathOfToken("{e} e"), dialect.lockToGrant());
@@ -311,6 +311,13 @@ class Seats {
 
     private static Row orUnheld(@Nullable Row row, String election) {
         return row == null ? Row.unheld(election) : row;
+    }
+
+    /** Makes rows for elections that had none when we looked. */
+    void insertRows(Connection connection, Collection<String> elections) throws SQLException {
+        for (var election : elections) {
+            insertRow(connection, election);
+        }
     }
 
     private void insertRow(Connection connection, String election) throws SQLException {

@@ -47,6 +47,20 @@ class PostgresCostTest {
     }
 
     @Test
+    void aThousandElectionsBeginWithAStatementEachForTheirCandidatesAndAFewMore() throws Exception {
+        try (var elections = Elections.connect(server.uri())) {
+            var names = "begin-" + UUID.randomUUID() + "-";
+            awaitQuiet();
+            var before = statements();
+            var leaders = stand(elections, 1_000, i -> names + i);
+            for (var leader : leaders) {
+                assertThat(leader.await(PATIENCE)).isPresent();
+            }
+            assertThat(statements() - before).isLessThan(1_000 + 200);
+        }
+    }
+
+    @Test
     void idleStandbysSendNothing() throws Exception {
         var election = "idle-" + UUID.randomUUID();
         try (var one = Elections.connect(server.uri());
