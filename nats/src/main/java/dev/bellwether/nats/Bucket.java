@@ -31,6 +31,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final Logger log = LoggerFactory.getLogger(Bucket.class);
     private static final int STREAM_NOT_FOUND = 10059;
     private static final int NAME_IN_USE = 10058;
+    /** Of a domain that is one server, behind a cluster. */
+    private static final int NOT_CLUSTERED = 10074;
+
     private static final String REPLICATION = "replication";
     private static final String REMAKE = "mend it with nats stream edit, or make another bucket and move over to it";
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -153,7 +156,8 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 if (e.getApiErrorCode() == NAME_IN_USE) {
                     return management.getStreamInfo(wire.stream()); // somebody was quicker
                 }
-                if (wanted == 1 || config.replicas().isPresent() || e.getErrorCode() >= 500) {
+                var cannot = e.getErrorCode() < 500 || e.getApiErrorCode() == NOT_CLUSTERED;
+                if (wanted == 1 || config.replicas().isPresent() || !cannot) {
                     throw e;
                 }
                 wanted -= 2;
@@ -166,10 +170,12 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             return 1;
         }
         var info = wire.connection().getServerInfo();
-        var servers = info.getCluster() == null
-                ? 1
-                : Math.max(1, info.getConnectURLs().size());
-        return servers >= 5 ? 5 : servers >= 3 ? 3 : 1;
+        if (info.getCluster() == null) {
+            return 1;
+        }
+        // A cluster may tell of no other servers (no_advertise), or not yet: it refuses what it has not got the servers
+        // for.
+        return info.getConnectURLs().size() >= 5 ? 5 : 3;
     }
 
     private static StreamConfiguration configuration(Wire wire, NatsConfig config, int replicas) {

@@ -66,6 +66,20 @@ class BucketHealthTest {
     }
 
     @Test
+    void aBucketIsKeptOnThreeServersThoughTheirClusterTellsOfNoOther() throws Exception {
+        try (var cluster = NatsCluster.discreet();
+                var elections = Elections.connect(cluster.uri("bucket=discreet"));
+                var admin = cluster.admin(0)) {
+            int replicas = admin.ask(connection -> connection
+                    .jetStreamManagement()
+                    .getStreamInfo("KV_discreet")
+                    .getConfiguration()
+                    .getReplicas());
+            assertThat(replicas).isEqualTo(3);
+        }
+    }
+
+    @Test
     void aBucketInMemoryIsUsedWithAWarning() throws Exception {
         try (var server = NatsServer.alone();
                 var admin = Admin.of(server.port())) {
