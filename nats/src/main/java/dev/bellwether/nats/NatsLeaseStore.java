@@ -69,7 +69,7 @@ final class NatsLeaseStore implements LeaseStore {
             return made;
         });
         thread.setRemoveOnCancelPolicy(true);
-        watches = new Watches(wire, thread, this::heard);
+        watches = new Watches(wire, config.choria() ? ">" : "*", thread, this::heard);
         wire.signs().onSilence(this::whenSilent);
         if (!config.choria()) {
             var period = Math.min(SIGNS_MILLIS, presence.toMillis() / 4);

@@ -20,6 +20,9 @@ import org.slf4j.LoggerFactory;
 /** Asks the server and makes of what it answers, or does not, what it means. Thread-safe; nothing here waits. */
 final class Requests {
     private static final Logger log = LoggerFactory.getLogger(Requests.class);
+    /** So many requests may be under way at a time, which is far less than a connection has room for. */
+    private static final int MOST_UNDER_WAY = 500;
+
     private static final int WRONG_LAST_SEQUENCE = 10071;
     private static final int WRONG_LAST_SEQUENCE_CONSTANT = 10164;
     /** How a server says which revision the key is at. */
@@ -30,6 +33,7 @@ final class Requests {
     private final String description;
     private final Rights rights;
     private final LifeSigns signs;
+    private final Turnstile turnstile = new Turnstile(MOST_UNDER_WAY);
 
     Requests(Connection connection, boolean owned, String description, Rights rights, LifeSigns signs) {
         this.connection = connection;
@@ -39,8 +43,24 @@ final class Requests {
         this.signs = signs;
     }
 
-    /** Asks, and returns what was answered, be it an error. */
+    /** Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first. */
     CompletableFuture<Map<String, JsonValue>> ask(
+            Turnstile.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
+        var deadline = System.nanoTime() + timeout.toNanos();
+        return turnstile.pass(
+                urgency,
+                deadline,
+                () -> send(subject, headers, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))),
+                () -> new UnavailableException(description + ": " + subject + " was not asked within " + timeout
+                        + ", so many others came first"));
+    }
+
+    /** Returns whether more is asked than is let through. */
+    boolean isCrowded() {
+        return turnstile.isCrowded();
+    }
+
+    private CompletableFuture<Map<String, JsonValue>> send(
             String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
         CompletableFuture<Message> reply;
         try {

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,6 +19,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,12 +30,20 @@ import org.slf4j.LoggerFactory;
 final class Roll {
     private static final Logger log = LoggerFactory.getLogger(Roll.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    /** So many elections are asked for one by one. */
+    private static final int FEW = 8;
+    /** A server tells no more keys at once. */
+    private static final int LARGEST_PAGE = 100_000;
 
     private final Wire wire;
     private final Duration presence;
     private final boolean messageTtl;
     private final Map<String, Entry> entries = new ConcurrentHashMap<>(); // by key
     private final Map<String, Integer> topPriorities = new ConcurrentHashMap<>(); // by election
+    private final Map<String, Integer> standing = new ConcurrentHashMap<>(); // how many entries, by election
+    private final Set<String> unlisted = ConcurrentHashMap.newKeySet(); // keys whose writing has failed
+    private final Set<String> wanted = new LinkedHashSet<>(); // elections to be asked for; guarded by itself
+    private boolean asking; // guarded by wanted
 
     private record Entry(Claim claim, long signedNanos, CompletableFuture<?> written) {}
 
@@ -49,6 +59,7 @@ final class Roll {
         var fresh = new boolean[1];
         entries.computeIfAbsent(key, absent -> {
             fresh[0] = true;
+            standing.merge(claim.election(), 1, Integer::sum);
             return sign(key, claim);
         });
         return fresh[0];
@@ -57,9 +68,14 @@ final class Roll {
     /** Gives a further sign of those of whom it is time, and asks anew for the priorities of the others. */
     void giveSigns() {
         var now = System.nanoTime();
-        entries.replaceAll(
-                (key, entry) -> now - entry.signedNanos > presence.toNanos() / 2 ? sign(key, entry.claim) : entry);
-        elections().forEach(this::askPriorities);
+        entries.replaceAll((key, entry) -> unlisted.remove(key) || now - entry.signedNanos > presence.toNanos() / 2
+                ? sign(key, entry.claim)
+                : entry);
+        unlisted.removeIf(key -> !entries.containsKey(key)); // struck before the answer came
+        synchronized (wanted) {
+            wanted.addAll(standing.keySet());
+        }
+        askNext();
     }
 
     /** Takes a candidate off the list, once its entry has been answered. */
@@ -69,7 +85,8 @@ final class Roll {
         if (entry == null) {
             return CompletableFuture.completedFuture(true);
         }
-        if (!elections().contains(claim.election())) {
+        unlisted.remove(key);
+        if (standing.computeIfPresent(claim.election(), (election, count) -> count > 1 ? count - 1 : null) == null) {
             topPriorities.remove(claim.election());
         }
         return entry.written
@@ -86,18 +103,79 @@ final class Roll {
         return topPriorities.getOrDefault(election, Integer.MIN_VALUE);
     }
 
+    /** Asks for the highest priority, along with whatever else is asked for meanwhile. */
     void askPriorities(String election) {
-        var unused = wire.overview(Keys.of(election) + ".*.*", TIMEOUT)
-                .thenAccept(overview -> topPriorities.put(
-                        election,
-                        overview.keys().keySet().stream()
-                                .mapToInt(Keys::priority)
-                                .max()
-                                .orElse(Integer.MIN_VALUE)))
-                .exceptionally(error -> {
-                    log.debug("the priorities in {} are unknown: {}", election, error.getMessage());
-                    return null;
+        synchronized (wanted) {
+            wanted.add(election);
+        }
+        askNext();
+    }
+
+    /*
+     * One question at a time: a server looks through all of its keys for each, and where many elections begin together, or are asked for from time to time,
+     * one question for all of their candidates is as good.
+     */
+    private void askNext() {
+        List<String> elections;
+        synchronized (wanted) {
+            if (asking || wanted.isEmpty()) {
+                return;
+            }
+            asking = true;
+            elections = List.copyOf(wanted);
+            wanted.clear();
+        }
+        var all =
+                elections.size() <= FEW ? elections.stream().map(this::askFor).toList() : List.of(askForAll(elections));
+        var unused = CompletableFuture.allOf(all.toArray(CompletableFuture[]::new))
+                .whenComplete((done, error) -> {
+                    synchronized (wanted) {
+                        asking = false;
+                    }
+                    askNext();
                 });
+    }
+
+    private CompletableFuture<?> askFor(String election) {
+        return wire.overview(Keys.of(election) + ".*.*", TIMEOUT).handle((overview, error) -> {
+            if (overview == null) {
+                log.debug("the priorities in {} are unknown: {}", election, error.getMessage());
+            } else {
+                learn(election, highest(overview.keys().keySet().stream()));
+            }
+            return true;
+        });
+    }
+
+    private CompletableFuture<?> askForAll(List<String> elections) {
+        return wire.overview("*.*.*", TIMEOUT).handle((overview, error) -> {
+            if (overview == null) {
+                log.debug("the priorities in {} elections are unknown: {}", elections.size(), error.getMessage());
+                return true;
+            }
+            var keys = overview.keys().keySet().stream().collect(Collectors.groupingBy(Roll::electionsKey));
+            for (var election : elections) {
+                var found = keys.getOrDefault(Keys.of(election), List.of());
+                if (!found.isEmpty() || overview.keys().size() < LARGEST_PAGE) {
+                    learn(election, highest(found.stream()));
+                }
+            }
+            return true;
+        });
+    }
+
+    private void learn(String election, int priority) {
+        if (standing.containsKey(election)) {
+            topPriorities.put(election, priority);
+        }
+    }
+
+    private static int highest(Stream<String> keys) {
+        return keys.mapToInt(Keys::priority).max().orElse(Integer.MIN_VALUE);
+    }
+
+    private static String electionsKey(String key) {
+        return key.substring(0, key.indexOf('.'));
     }
 
     /** Returns who stands, and what the server told with it. */
@@ -166,15 +244,12 @@ final class Roll {
         var written = wire.put(key, headers, body.getBytes(StandardCharsets.UTF_8), TIMEOUT);
         var quiet = written.<Object>handle((done, error) -> {
             if (error != null) {
-                log.debug("{} is not listed: {}", key, error.getMessage());
+                log.debug("{} is not listed for now: {}", key, error.getMessage());
+                unlisted.add(key);
             }
             return true;
         });
         return new Entry(claim, System.nanoTime(), quiet);
-    }
-
-    private Set<String> elections() {
-        return entries.values().stream().map(entry -> entry.claim.election()).collect(Collectors.toSet());
     }
 
     private static String key(Claim claim) {

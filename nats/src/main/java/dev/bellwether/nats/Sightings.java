@@ -21,6 +21,8 @@ final class Sightings {
     private final Map<String, Sighting> seen = new HashMap<>(); // guarded by itself
     private final Map<String, CopyOnWriteArrayList<Consumer<Sighting>>> watchers = new HashMap<>(); // guarded by seen
 
+    private int bound = MANY; // guarded by seen
+
     Optional<Sighting> of(String election) {
         synchronized (seen) {
             return Optional.ofNullable(seen.get(election));
@@ -49,8 +51,10 @@ final class Sightings {
                 }
             }
             seen.put(election, known);
-            if (seen.size() > MANY) {
+            if (seen.size() > bound) {
                 seen.keySet().removeIf(name -> !watchers.containsKey(name) && !name.equals(election));
+                bound = Math.max(
+                        MANY, 2 * seen.size()); // all may be of interest: let it not be looked through each time
             }
         }
         for (var watcher : told) {

@@ -22,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches keys of the bucket, one ordered consumer for each, as a watch of a bucket does. Subscribing waits for the server, and so
+ * Watches keys of the bucket, one ordered consumer for each, as a watch of a bucket does; or, where there are many, one for the keys of all elections. Subscribing waits for the server, and so
  * happens on the thread of the store; what is heard is told on the connection's.
  *
  * <p>{@link #add} and {@link #remove} are for any thread. When the connection is made anew, so are the watches, since the server may
@@ -30,7 +30,18 @@ import org.slf4j.LoggerFactory;
  */
 final class Watches implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Watches.class);
+    /*
+     * A consumer costs its server a timer, a heartbeat every few seconds, and a while of waiting for it; ten thousand of them kept the server busy for a minute, and
+     * client and server with heartbeats ever after. So from a certain number on there is one for all, which also hears of elections that nobody stands for here. What
+     * stands in the bucket when it begins is told first, so that nothing is missed that was written while it was being made. Whoever begins to watch later
+     * is told of changes only: a candidate reads the seat before it claims, and so does an observer.
+     */
     private static final long RETRY_MILLIS = 1_000;
+
+    /** Beyond so many keys there is one watch for all. */
+    static final int MANY = 64;
+    /** With no more than so many, each has a watch of its own again. */
+    private static final int FEW = 16;
 
     private final Wire wire;
     private final ScheduledExecutorService thread;
@@ -39,11 +50,15 @@ final class Watches implements AutoCloseable {
     /** Confined to the thread. */
     private final Map<String, Watch> watches = new HashMap<>();
 
+    private final Watch all;
+    private boolean many; // confined to the thread
     private @Nullable Dispatcher dispatcher; // confined to the thread
     private volatile boolean closed;
 
-    Watches(Wire wire, ScheduledExecutorService thread, Consumer<Found> heard) {
+    /** Watches keys, those of all elections by this pattern. */
+    Watches(Wire wire, String pattern, ScheduledExecutorService thread, Consumer<Found> heard) {
         this.wire = wire;
+        all = new Watch(pattern);
         this.thread = thread;
         this.heard = heard;
         wire.connection().addConnectionListener(listener);
@@ -53,8 +68,9 @@ final class Watches implements AutoCloseable {
         run(() -> {
             var watch = watches.computeIfAbsent(key, Watch::new);
             watch.count++;
-            if (watch.count == 1) {
-                watch.begin();
+            if (watch.count == 1 && !many) {
+                many = watches.size() > MANY;
+                (many ? all : watch).begin();
             }
         });
     }
@@ -65,6 +81,11 @@ final class Watches implements AutoCloseable {
             if (watch != null && --watch.count == 0) {
                 watches.remove(key);
                 watch.end();
+                if (many && watches.size() <= FEW) {
+                    many = false;
+                    watches.values().forEach(Watch::begin);
+                    all.end();
+                }
             }
         });
     }
@@ -72,7 +93,7 @@ final class Watches implements AutoCloseable {
     /** Begins all of them anew. */
     void renew() {
         run(() -> {
-            for (var watch : List.copyOf(watches.values())) {
+            for (var watch : many ? List.of(all) : List.copyOf(watches.values())) {
                 watch.end();
                 watch.begin();
             }
@@ -98,6 +119,7 @@ final class Watches implements AutoCloseable {
         wire.connection().removeConnectionListener(listener);
         watches.values().forEach(Watch::end);
         watches.clear();
+        all.end();
         if (dispatcher != null) {
             wire.connection().closeDispatcher(dispatcher);
             dispatcher = null;
@@ -115,7 +137,7 @@ final class Watches implements AutoCloseable {
         }
 
         private void begin() {
-            if (closed || count == 0 || subscription != null) {
+            if (closed || subscription != null || !isWanted()) {
                 return;
             }
             try {
@@ -131,6 +153,9 @@ final class Watches implements AutoCloseable {
                 subscription = wire.connection()
                         .jetStream(wire.options())
                         .subscribe(wire.storedSubject(key), dispatcher, this::received, false, options);
+                if (many) {
+                    watches.values().forEach(Watch::end); // this one, which is for all, tells what they would have
+                }
             } catch (IOException | JetStreamApiException | RuntimeException e) {
                 var missing = wire.missingRight("CONSUMER.");
                 if (missing.isPresent()) {
@@ -145,10 +170,14 @@ final class Watches implements AutoCloseable {
             }
         }
 
+        private boolean isWanted() {
+            return many ? equals(all) : count > 0;
+        }
+
         private void received(Message message) {
             var meta = message.metaData();
             heard.accept(new Found(
-                    key,
+                    equals(all) ? wire.key(message.getSubject()) : key,
                     meta.streamSequence(),
                     meta.timestamp().toInstant(),
                     message.getHeaders(),

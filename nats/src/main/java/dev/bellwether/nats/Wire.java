@@ -1,6 +1,7 @@
 package dev.bellwether.nats;
 
 import dev.bellwether.UnavailableException;
+import dev.bellwether.nats.Turnstile.Urgency;
 import io.nats.client.Connection;
 import io.nats.client.JetStreamOptions;
 import io.nats.client.Options;
@@ -144,28 +145,33 @@ final class Wire implements AutoCloseable {
     /** Writes a record if the key is at this revision, 0 for none; returns the new revision. */
     CompletableFuture<Long> write(String key, Headers headers, byte[] body, long expected, Duration timeout) {
         headers.put(EXPECTED, Long.toString(expected));
-        return put(key, headers, body, timeout);
+        return put(Urgency.KEEP, key, headers, body, timeout);
     }
 
-    /** Writes whatever is there. */
+    /** Writes whatever is there, when there is nothing else to do. */
     CompletableFuture<Long> put(String key, Headers headers, byte[] body, Duration timeout) {
-        return requests.ask(subjectPrefix + key, headers, body, timeout).thenApply(reply -> {
-            var error = reply.get("error");
-            if (error != null) {
-                throw requests.failure("write " + key, error);
-            }
-            var revision = Format.number(reply.get("seq"));
-            if (revision <= 0) {
-                throw new UnavailableException(this + " acknowledged a write without saying which");
-            }
-            return revision;
-        });
+        return put(Urgency.LIST, key, headers, body, timeout);
+    }
+
+    private CompletableFuture<Long> put(Urgency urgency, String key, Headers headers, byte[] body, Duration timeout) {
+        return requests.ask(urgency, subjectPrefix + key, headers, body, timeout)
+                .thenApply(reply -> {
+                    var error = reply.get("error");
+                    if (error != null) {
+                        throw requests.failure("write " + key, error);
+                    }
+                    var revision = Format.number(reply.get("seq"));
+                    if (revision <= 0) {
+                        throw new UnavailableException(this + " acknowledged a write without saying which");
+                    }
+                    return revision;
+                });
     }
 
     /** Reads the last message of a key, be it a marker. */
     CompletableFuture<Optional<Found>> read(String key, Duration timeout) {
         var body = new JsonValue(Map.of("last_by_subj", new JsonValue(storedSubject(key)))).toJson();
-        return requests.ask(rightToRead(), null, body.getBytes(StandardCharsets.UTF_8), timeout)
+        return requests.ask(Urgency.LOOK, rightToRead(), null, body.getBytes(StandardCharsets.UTF_8), timeout)
                 .thenApply(reply -> {
                     var error = reply.get("error");
                     if (error != null) {
@@ -186,7 +192,12 @@ final class Wire implements AutoCloseable {
     /** Lists the keys of this pattern. */
     CompletableFuture<Overview> overview(String pattern, Duration timeout) {
         var body = new JsonValue(Map.of("subjects_filter", new JsonValue(storedSubject(pattern)))).toJson();
-        return requests.ask(apiPrefix + "STREAM.INFO." + stream, null, body.getBytes(StandardCharsets.UTF_8), timeout)
+        return requests.ask(
+                        Urgency.LIST,
+                        apiPrefix + "STREAM.INFO." + stream,
+                        null,
+                        body.getBytes(StandardCharsets.UTF_8),
+                        timeout)
                 .thenApply(reply -> {
                     var error = reply.get("error");
                     if (error != null) {
@@ -212,7 +223,12 @@ final class Wire implements AutoCloseable {
     /** Takes a key away, without leaving a marker. */
     CompletableFuture<Boolean> purge(String key, Duration timeout) {
         var body = new JsonValue(Map.of("filter", new JsonValue(storedSubject(key)))).toJson();
-        return requests.ask(apiPrefix + "STREAM.PURGE." + stream, null, body.getBytes(StandardCharsets.UTF_8), timeout)
+        return requests.ask(
+                        Urgency.LIST,
+                        apiPrefix + "STREAM.PURGE." + stream,
+                        null,
+                        body.getBytes(StandardCharsets.UTF_8),
+                        timeout)
                 .thenApply(reply -> {
                     var error = reply.get("error");
                     if (error != null) {
@@ -223,6 +239,11 @@ final class Wire implements AutoCloseable {
     }
 
     // ---------------------------------------------------------------- small things
+
+    /** Returns whether requests are waiting for others. */
+    boolean isCrowded() {
+        return requests.isCrowded();
+    }
 
     /** Returns whether the server announced this version or a newer one. */
     boolean serverIsAtLeast(String version) {
@@ -248,6 +269,7 @@ final class Wire implements AutoCloseable {
                 .connectionTimeout(Duration.ofSeconds(2))
                 .pingInterval(Duration.ofSeconds(10))
                 .requestCleanupInterval(Duration.ofSeconds(1))
+                .dontForceFlushOnRequest() // else each is written by itself; the writer does not wait for more to come
                 .reconnectBufferSize(0); // what cannot be sent has failed: it is not to be sent much later
     }
 

@@ -1,0 +1,103 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.UnavailableException;
+import dev.bellwether.nats.Turnstile.Urgency;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Who is let through, and when. */
+class TurnstileTest {
+    private static final int MOST = 3;
+
+    private final Turnstile turnstile = new Turnstile(MOST);
+    private final List<String> sent = new ArrayList<>();
+    private final ArrayDeque<CompletableFuture<String>> underWay = new ArrayDeque<>();
+
+    @Test
+    void noMoreThanSoManyAreUnderWayHoweverManyAsk() {
+        var answers = IntStream.range(0, 10)
+                .mapToObj(i -> ask(Urgency.LOOK, "look" + i))
+                .toList();
+        assertThat(sent).hasSize(MOST);
+        for (var i = 0; i < 10; i++) {
+            assertThat(sent).hasSize(Math.min(10, MOST + i));
+            answerOldest();
+        }
+        assertThat(answers).allMatch(CompletableFuture::isDone);
+    }
+
+    @Test
+    void whatKeepsALeaseGoesBeforeAllThatWaits() {
+        IntStream.range(0, 5).forEach(i -> ask(Urgency.LIST, "list" + i));
+        IntStream.range(0, 2).forEach(i -> ask(Urgency.LOOK, "look" + i));
+        ask(Urgency.KEEP, "keep");
+        while (!underWay.isEmpty()) {
+            answerOldest();
+        }
+        assertThat(sent).containsExactly("list0", "list1", "list2", "keep", "look0", "look1", "list3", "list4");
+    }
+
+    @Test
+    void whatNobodyWaitsForAnyMoreIsNotSent() {
+        IntStream.range(0, MOST).forEach(i -> ask(Urgency.KEEP, "first" + i));
+        var stale = ask(Urgency.KEEP, "stale", Duration.ofNanos(-1));
+        var fresh = ask(Urgency.KEEP, "fresh");
+        answerOldest();
+        assertThat(stale)
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(UnavailableException.class);
+        assertThat(sent).contains("fresh").doesNotContain("stale");
+        assertThat(fresh).isNotDone();
+    }
+
+    @Test
+    void requestsThatCannotBeSentMakeRoomHoweverManyTheyAre() {
+        var blocked = IntStream.range(0, MOST)
+                .mapToObj(i -> ask(Urgency.KEEP, "first" + i))
+                .toList();
+        var unsendable = IntStream.range(0, 100_000)
+                .mapToObj(i -> turnstile.<String>pass(
+                        Urgency.KEEP,
+                        System.nanoTime() + Duration.ofHours(1).toNanos(),
+                        () -> {
+                            throw new UnavailableException("not connected");
+                        },
+                        () -> new UnavailableException("too late")))
+                .toList();
+        assertThat(unsendable).noneMatch(CompletableFuture::isDone);
+        answerOldest();
+        assertThat(unsendable).allMatch(CompletableFuture::isCompletedExceptionally);
+        assertThat(blocked.get(1)).isNotDone();
+        assertThat(ask(Urgency.LIST, "last")).isNotDone();
+        assertThat(sent).contains("last");
+    }
+
+    private CompletableFuture<String> ask(Urgency urgency, String what) {
+        return ask(urgency, what, Duration.ofHours(1));
+    }
+
+    private CompletableFuture<String> ask(Urgency urgency, String what, Duration patience) {
+        return turnstile.pass(
+                urgency,
+                System.nanoTime() + patience.toNanos(),
+                () -> {
+                    sent.add(what);
+                    var answer = new CompletableFuture<String>();
+                    underWay.add(answer);
+                    return answer;
+                },
+                () -> new UnavailableException("too late"));
+    }
+
+    private void answerOldest() {
+        underWay.remove().complete("yes");
+    }
+}
