@@ -21,6 +21,8 @@ final class Evidence {
             "The median of an even number of values is the lower of the two in the middle; of fewer than a hundred values, p99 is the longest. All values stand in samples.csv.",
             "");
 
+    private static final String OURS = "Bellwether";
+
     private Evidence() {}
 
     /** Same server, same question. */
@@ -40,6 +42,7 @@ final class Evidence {
                 .forEach((series, values) -> questions
                         .computeIfAbsent(question(series), question -> new LinkedHashMap<>())
                         .put(series.who(), values));
+        questions.replaceAll((question, byWho) -> oursFirst(byWho));
         var table = new ArrayList<String>();
         for (var part : List.of("head", "parts")) {
             var file = Path.of(arguments[0], part);
@@ -49,7 +52,7 @@ final class Evidence {
             }
         }
         table.addAll(LEGEND);
-        table.add("| where | what | who | n | p50 | p99 | max | to the first's p50 |");
+        table.add("| where | what | who | n | p50 | p99 | max | to ours |");
         table.add("|---|---|---|--:|--:|--:|--:|--:|");
         for (var each : questions.entrySet()) {
             rows(each.getKey(), each.getValue(), table);
@@ -71,12 +74,21 @@ final class Evidence {
         System.out.println(String.join("\n", table));
     }
 
+    private static Map<String, List<Double>> oursFirst(Map<String, List<Double>> byWho) {
+        var sorted = new LinkedHashMap<String, List<Double>>();
+        if (byWho.containsKey(OURS)) {
+            sorted.put(OURS, byWho.get(OURS));
+        }
+        sorted.putAll(byWho);
+        return sorted;
+    }
+
     private static Question question(Series series) {
         return new Question(series.where(), series.what(), series.unit());
     }
 
     private static void rows(Question question, Map<String, List<Double>> byWho, List<String> table) {
-        var first = at(byWho.values().iterator().next(), 0.5);
+        var ours = byWho.containsKey(OURS) ? at(byWho.get(OURS), 0.5) : 0;
         byWho.forEach((who, values) -> table.add("| %s | %s | %s | %d | %s | %s | %s | %s |"
                 .formatted(
                         question.where,
@@ -86,11 +98,12 @@ final class Evidence {
                         text(at(values, 0.5), question.unit),
                         values.size() > 1 ? text(at(values, 0.99), question.unit) : "",
                         values.size() > 1 ? text(at(values, 1), question.unit) : "",
-                        first == 0 ? "" : String.format(Locale.ROOT, "%.2f", at(values, 0.5) / first))));
+                        ours <= 0 || who.equals(OURS) ? "" : String.format(Locale.ROOT, at(values, 0.5) < 100 * ours ? "%,.2f" : "%,.0f", at(values, 0.5) / ours))));
     }
 
-    private static String text(double value, String unit) {
-        var format = value < 10 ? "%,.2f %s" : value < 1_000 ? "%,.1f %s" : "%,.0f %s";
+    static String text(double value, String unit) {
+        var counted = !unit.equals("ms") && value == Math.rint(value);
+        var format = counted ? "%,.0f %s" : value < 10 ? "%,.2f %s" : value < 1_000 ? "%,.1f %s" : "%,.0f %s";
         return String.format(Locale.ROOT, format, value, unit);
     }
 

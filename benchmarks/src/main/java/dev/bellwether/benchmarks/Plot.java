@@ -1,6 +1,8 @@
 package dev.bellwether.benchmarks;
 
+import java.math.BigDecimal;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -13,6 +15,7 @@ record Plot(String title, String unit) {
     private static final int RIGHT = 30;
     private static final int TOP = 44;
     private static final int ROW = 46;
+    private static final int MOST_NUMBERS = 11;
     private static final List<String> COLOURS =
             List.of("#2a78d6", "#d9682c", "#1d9a6c", "#9a5bd0", "#b3870b", "#c43d70");
 
@@ -35,14 +38,17 @@ record Plot(String title, String unit) {
             var value = Axis.value(step);
             var x = axis.x(value);
             svg.append(stroke(x, TOP, bottom, "#dddddd", 1));
-            svg.append(text(x, bottom + 18, "middle", "#555555", value < 1 ? "" + value : "" + Math.round(value)));
+            if (axis.isNumbered(step)) {
+                svg.append(text(x, bottom + 18, "middle", "#555555", number(value)));
+            }
         }
-        svg.append(text(WIDTH - RIGHT, bottom + 36, "end", "#555555", unit));
+        svg.append(text(WIDTH - RIGHT, bottom + 36, "end", "#555555", unit + ", logarithmic; a dot for each value, a bar at the median"));
         var row = 0;
         for (var each : byWho.entrySet()) {
             var y = TOP + ROW * row + ROW / 2;
             var colour = COLOURS.get(row++ % COLOURS.size());
-            svg.append(text(LEFT - 12, y + 4, "end", "#222222", each.getKey()));
+            svg.append(text(LEFT - 12, y - 2, "end", "#222222", each.getKey()));
+            svg.append(text(LEFT - 12, y + 14, "end", "#555555", Evidence.text(Evidence.at(each.getValue(), 0.5), unit)));
             dots(svg, each.getValue(), axis, y, colour);
             svg.append(stroke(axis.x(Evidence.at(each.getValue(), 0.5)), y - 15, y + 15, colour, 3));
         }
@@ -67,11 +73,17 @@ record Plot(String title, String unit) {
                 + "</text>\n";
     }
 
+    private static String number(double value) {
+        return value < 1
+                ? BigDecimal.valueOf(value).toPlainString()
+                : String.format(Locale.ROOT, "%,d", Math.round(value));
+    }
+
     private static String escape(String text) {
         return text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;");
     }
 
-    /** Marked at 1, 2 and 5 of each decade, which are numbered throughout. */
+    /** Marked at 1, 2 and 5 of each decade, which are numbered throughout; numbered at all marks, or at each decade if they are many. */
     private record Axis(int first, int last) {
         static Axis over(double least, double most) {
             var first = (int) Math.floor(3 * Math.log10(least)) - 1;
@@ -83,6 +95,10 @@ record Plot(String title, String unit) {
                 last++;
             }
             return new Axis(first, last);
+        }
+
+        boolean isNumbered(int step) {
+            return last - first <= MOST_NUMBERS || Math.floorMod(step, 3) == 0;
         }
 
         static double value(int step) {

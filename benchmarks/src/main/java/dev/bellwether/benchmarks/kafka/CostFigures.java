@@ -16,14 +16,18 @@ import org.apache.kafka.clients.admin.NewTopic;
  * What elections cost on Kafka, beside a loop in the manner of goNELI. Arguments: seconds of counting, elections in one process, candidates of one election.
  *
  * <p>An election is a consumer group, a candidate a member of it with a consumer of its own, that is with connections and threads of its own. So 10,000 elections in one process are left to a roster,
- * which is one member for all of them ({@link Rosters}); and a crowd of candidates is smaller here than elsewhere, since the group is told anew of all its members whenever one comes or goes.
+ * which is one member for all of them ({@link Rosters}).
  */
 final class CostFigures {
     private static final Duration SESSION = Duration.ofSeconds(30);
 
     private CostFigures() {}
 
-    public static void main(String[] arguments) throws InterruptedException, ExecutionException {
+    public static void main(String[] arguments) {
+        Costs.andEnd(() -> measure(arguments));
+    }
+
+    private static void measure(String[] arguments) throws InterruptedException, ExecutionException {
         var elections = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 1_000;
         var candidates = arguments.length > 2 ? Integer.parseInt(arguments[2]) : 500;
         try (var brokers = KafkaBrokers.start(1, 0, Map.of());
@@ -46,6 +50,7 @@ final class CostFigures {
             costs.many("Bellwether", ours, SESSION, elections);
             costs.many("goNELI-like", loops, SESSION, elections);
             costs.crowd("Bellwether", ours, SESSION, candidates);
+            costs.crowd("goNELI-like", loops, SESSION, candidates);
         }
     }
 

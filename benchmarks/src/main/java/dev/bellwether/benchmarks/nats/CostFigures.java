@@ -15,6 +15,10 @@ final class CostFigures {
     private CostFigures() {}
 
     public static void main(String[] arguments) {
+        Costs.andEnd(() -> measure(arguments));
+    }
+
+    private static void measure(String[] arguments) {
         var monitor = Ports.free();
         try (var server = NatsServer.alone("http: \"127.0.0.1:" + monitor + "\"")) {
             var costs = new Costs(

@@ -7,8 +7,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What elections cost on PostgreSQL, beside Spring Integration and ShedLock. Argument: seconds of counting. Spring Integration has no figure at 10,000 elections and at 500 candidates: it has a thread
- * for each.
+ * What elections cost on PostgreSQL, beside Spring Integration and ShedLock. Argument: seconds of counting. Spring Integration has no figure at 10,000 elections: it has a thread for each.
  */
 final class CostFigures {
     /** ShedLock keeps nothing shorter alive. */
@@ -18,7 +17,11 @@ final class CostFigures {
 
     private CostFigures() {}
 
-    public static void main(String[] arguments) throws IOException, SQLException {
+    public static void main(String[] arguments) {
+        Costs.andEnd(() -> measure(arguments));
+    }
+
+    private static void measure(String[] arguments) throws IOException, SQLException {
         // they complain of closed pools
         System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
         System.setProperty("org.apache.logging.log4j.simplelog.level", "OFF");
@@ -28,10 +31,10 @@ final class CostFigures {
             for (var make : List.of(new Bellwether(), new SpringIntegration(), new ShedLock())) {
                 costs.standBy(make.name(), lease -> make.connect(server.port(), lease), LEASE);
                 costs.many(make.name(), lease -> make.connect(server.port(), lease), LEASE, 1_000);
+                costs.crowd(make.name(), lease -> make.connect(server.port(), lease), LEASE, CANDIDATES);
             }
             for (var make : List.of(new Bellwether(), new ShedLock())) {
                 costs.many(make.name(), lease -> make.connect(server.port(), lease), LEASE, 10_000);
-                costs.crowd(make.name(), lease -> make.connect(server.port(), lease), LEASE, CANDIDATES);
             }
         }
     }

@@ -16,6 +16,10 @@ final class CostFigures {
     private CostFigures() {}
 
     public static void main(String[] arguments) {
+        Costs.andEnd(() -> measure(arguments));
+    }
+
+    private static void measure(String[] arguments) {
         try (var servers = ZooKeeperServers.start(1, 0)) {
             var server = servers.servers().get(0);
             var costs = new Costs(
