@@ -34,6 +34,7 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
     private static final Duration BOUND = Duration.ofMinutes(2);
     /** So long those who are told to leave may take. */
     private static final Duration FAREWELL = Duration.ofSeconds(40);
+
     private static final int PROCESSES = 10;
     private static final int STANDBYS = 100;
     private static final int DEPARTURES = 20;
@@ -111,7 +112,9 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                 var took = System.nanoTime() - begun;
                 if (led < count) {
                     value(what + ": lead after " + PATIENCE.toSeconds() + " s", lease, "elections", who, led);
-                    System.out.printf("%s, %s: %d of %d stood, %d led; no further figures%n", where, who, seats.size(), count, led);
+                    System.out.printf(
+                            "%s, %s: %d of %d stood, %d led; no further figures%n",
+                            where, who, seats.size(), count, led);
                     return;
                 }
                 value(what + ": until all lead", lease, "ms", who, took / 1e6);
@@ -145,7 +148,9 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                     var leaving = new Thread(leader::leave);
                     leaving.setDaemon(true);
                     leaving.start();
-                    await("the next leader, number " + (i + 1), () -> waiting.stream().anyMatch(Seat::leads));
+                    await(
+                            "the next leader, number " + (i + 1),
+                            () -> waiting.stream().anyMatch(Seat::leads));
                     took.add(System.nanoTime() - begun);
                     leaving.join(FAREWELL.toMillis());
                     leader = waiting.stream().filter(Seat::leads).findFirst().orElseThrow();
@@ -343,7 +348,8 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                 Thread.interrupted(); // given up: to leave in order is all that is left
             }
             if (leaving.isAlive()) {
-                System.out.println("not closed within " + FAREWELL.toSeconds() + " s: what follows is measured beside it");
+                System.out.println(
+                        "not closed within " + FAREWELL.toSeconds() + " s: what follows is measured beside it");
             }
         }
     }

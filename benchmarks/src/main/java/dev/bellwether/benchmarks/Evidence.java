@@ -98,7 +98,12 @@ final class Evidence {
                         text(at(values, 0.5), question.unit),
                         values.size() > 1 ? text(at(values, 0.99), question.unit) : "",
                         values.size() > 1 ? text(at(values, 1), question.unit) : "",
-                        ours <= 0 || who.equals(OURS) ? "" : String.format(Locale.ROOT, at(values, 0.5) < 100 * ours ? "%,.2f" : "%,.0f", at(values, 0.5) / ours))));
+                        ours <= 0 || who.equals(OURS)
+                                ? ""
+                                : String.format(
+                                        Locale.ROOT,
+                                        at(values, 0.5) < 100 * ours ? "%,.2f" : "%,.0f",
+                                        at(values, 0.5) / ours))));
     }
 
     static String text(double value, String unit) {

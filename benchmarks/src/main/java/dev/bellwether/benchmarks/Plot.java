@@ -42,13 +42,19 @@ record Plot(String title, String unit) {
                 svg.append(text(x, bottom + 18, "middle", "#555555", number(value)));
             }
         }
-        svg.append(text(WIDTH - RIGHT, bottom + 36, "end", "#555555", unit + ", logarithmic; a dot for each value, a bar at the median"));
+        svg.append(text(
+                WIDTH - RIGHT,
+                bottom + 36,
+                "end",
+                "#555555",
+                unit + ", logarithmic; a dot for each value, a bar at the median"));
         var row = 0;
         for (var each : byWho.entrySet()) {
             var y = TOP + ROW * row + ROW / 2;
             var colour = COLOURS.get(row++ % COLOURS.size());
             svg.append(text(LEFT - 12, y - 2, "end", "#222222", each.getKey()));
-            svg.append(text(LEFT - 12, y + 14, "end", "#555555", Evidence.text(Evidence.at(each.getValue(), 0.5), unit)));
+            svg.append(
+                    text(LEFT - 12, y + 14, "end", "#555555", Evidence.text(Evidence.at(each.getValue(), 0.5), unit)));
             dots(svg, each.getValue(), axis, y, colour);
             svg.append(stroke(axis.x(Evidence.at(each.getValue(), 0.5)), y - 15, y + 15, colour, 3));
         }

@@ -76,6 +76,7 @@ class BucketHealthTest {
                     .getConfiguration()
                     .getReplicas());
             assertThat(replicas).isEqualTo(3);
+            assertThat(elections.list()).isEmpty();
         }
     }
 
