@@ -7,6 +7,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.sqlite.SQLiteErrorCode;
 
 /** A file, which somebody else may keep locked for a while: that is all that can become of this server. */
 final class SqliteGround implements Ground, Ground.Server {
@@ -61,10 +62,16 @@ final class SqliteGround implements Ground, Ground.Server {
     @Override
     public void pause() {
         try {
-            locking = DriverManager.getConnection(operatorsUri());
-            try (var statement = locking.createStatement()) {
-                statement.execute("PRAGMA busy_timeout = 30000");
+            var connection = DriverManager.getConnection(operatorsUri());
+            try (var statement = connection.createStatement()) {
+                statement.execute("PRAGMA busy_timeout = 2000");
                 statement.execute("BEGIN IMMEDIATE");
+                locking = connection;
+            } catch (SQLException e) {
+                connection.close();
+                if (e.getErrorCode() != SQLiteErrorCode.SQLITE_BUSY.code) {
+                    throw e;
+                } // else a candidate that is frozen keeps it locked, and is thawed only if we go on
             }
         } catch (SQLException e) {
             throw new IllegalStateException(e);
@@ -73,12 +80,14 @@ final class SqliteGround implements Ground, Ground.Server {
 
     @Override
     public void resume() {
-        try (var locked = locking) {
-            if (locked != null) {
-                locked.createStatement().execute("ROLLBACK");
+        var locked = locking;
+        locking = null;
+        if (locked != null) {
+            try {
+                locked.close(); // which rolls back
+            } catch (SQLException e) {
+                throw new IllegalStateException(e);
             }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
         }
     }
 
