@@ -44,8 +44,11 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             REPLICATION,
             "it has no leader: nobody can claim or renew until the servers have chosen one",
             "see to it that more than half of its servers run");
-    /** The oldest on which we have seen no two of racing compare-and-sets accepted. On 2.9.10 every second race has two winners. */
-    private static final String REPLICAS_SAFE_FROM = "2.10.27";
+    /**
+     * The oldest on which we have seen no two compare-and-sets of one revision accepted. On 2.9.10 every second race has two winners; on 2.10.27 it comes to that when several servers
+     * have died one after the other.
+     */
+    private static final String REPLICAS_SAFE_FROM = "2.15.1";
 
     private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
     private static final Duration SHORTEST_CHORIA_TTL = Duration.ofSeconds(4);
@@ -212,7 +215,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         var wrong = new ArrayList<String>();
         if (found.getReplicas() > 1 && !wire.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
             wrong.add("it has " + found.getReplicas() + " replicas on a server older than " + REPLICAS_SAFE_FROM
-                    + ", which may accept two writes where only one can be right (2.9.10 does), so that two would lead: use a"
+                    + ", which may accept two writes where only one can be right (2.9.10 and 2.10.27 do), so that two would lead: use a"
                     + " newer server, or a bucket with one replica");
         }
         if (found.getMaxMsgsPerSubject() != 1) {

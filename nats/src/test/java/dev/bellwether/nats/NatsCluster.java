@@ -22,12 +22,13 @@ final class NatsCluster implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final int ATTEMPTS = 4;
     static final int LONELY = 2;
+    private static final String FOR_CLUSTERS = "nats-server-cluster";
 
     private final List<NatsServer> servers = new ArrayList<>();
     private final List<FaultProxy> routes = new ArrayList<>();
 
     NatsCluster() {
-        this("nats-server-cluster");
+        this(FOR_CLUSTERS);
     }
 
     NatsCluster(String program) {
@@ -36,7 +37,7 @@ final class NatsCluster implements AutoCloseable {
 
     /** One that tells clients of no other way to its servers: they must come by the addresses they are given. */
     static NatsCluster discreet() {
-        return new NatsCluster("nats-server-cluster", "no_advertise: true");
+        return new NatsCluster(FOR_CLUSTERS, "no_advertise: true");
     }
 
     /** A port that was free may be taken when the server wants it: then all begin anew on others. */
@@ -78,6 +79,7 @@ final class NatsCluster implements AutoCloseable {
                     program,
                     "n" + i,
                     Ports.free(),
+                    program.equals(FOR_CLUSTERS) ? "sync_interval: always" : "", // which older ones do not know
                     "cluster { name: \"%s\", listen: \"127.0.0.1:%d\", cluster_advertise: \"127.0.0.1:%d\", %s, routes: [%s] }"
                             .formatted(
                                     cluster,
