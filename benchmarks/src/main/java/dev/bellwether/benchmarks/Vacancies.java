@@ -6,6 +6,8 @@ import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.Findings;
 import dev.bellwether.testkit.faults.Ground;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -30,37 +32,52 @@ public record Vacancies(int rounds, Duration lease) {
         try (var bench =
                 new FaultBench(ground, FaultBench.Setting.of(name, lease).with(maker))) {
             bench.startAll();
-            var ledOn = 0;
+            var after = new ArrayList<After>();
             for (var round = 0; round < rounds; round++) {
                 for (var fault : FAULTS) {
-                    ledOn += leadsOnAfter(fault, bench) ? 1 : 0;
+                    after.add(after(fault, bench));
                 }
                 if (round % 10 == 9) {
                     System.err.println("  " + (round + 1) + " rounds done");
                 }
             }
-            tell(who, ground, bench.end(), ledOn);
+            tell(who, ground, bench.end(), after);
             System.err.printf("  %.1f s per round%n", (System.nanoTime() - begun) / 1e9 / rounds);
         } catch (AssertionError e) {
             System.out.println(who + " on " + ground.describe() + ": broken off, no figures: " + e.getMessage());
         }
     }
 
-    /** Returns whether the old leader, when it is back, leads on beside the new one. Then it is replaced, so that there can be a next round. */
-    private boolean leadsOnAfter(Fault fault, FaultBench bench) {
+    private After after(Fault fault, FaultBench bench) {
         bench.awaitAll();
         var leader = bench.awaitLeader();
         var undo = bench.begin(fault, leader, lease);
-        bench.awaitLeaderOtherThan(leader);
+        try {
+            bench.awaitLeaderOtherThan(leader);
+        } catch (AssertionError e) {
+            System.err.println("  after " + fault + ": " + e.getMessage());
+            undo.run();
+            return After.NOBODY_LED;
+        }
         undo.run();
         if (fault == Fault.LEAVE || fault == Fault.KILL || bench.leadsNoMore(leader, PATIENCE)) {
-            return false;
+            return After.ANOTHER_LED;
         }
-        bench.begin(Fault.KILL, leader, lease).run();
-        return true;
+        bench.begin(Fault.KILL, leader, lease).run(); // so that there can be a next round
+        return After.OLD_LED_ON;
     }
 
-    private void tell(String who, Ground ground, Findings findings, int ledOn) {
+    /** What came of a fault. */
+    private enum After {
+        /** Another led, and the old leader did not, when it was back. */
+        ANOTHER_LED,
+        /** When it was back, the old leader led on beside the new one. */
+        OLD_LED_ON,
+        /** Nobody led for as long as we waited, until the old leader was back. */
+        NOBODY_LED
+    }
+
+    private void tell(String who, Ground ground, Findings findings, List<After> after) {
         System.out.println(who + ": " + findings);
         for (var fault : FAULTS) {
             var nanos = findings.vacancies(fault);
@@ -74,6 +91,17 @@ public record Vacancies(int rounds, Duration lease) {
         }
         var rest = " (" + rounds + " rounds; lease " + lease.toMillis() + " ms)";
         Samples.value(ground.describe(), "two led at once" + rest, "ms", who, findings.overlapNanos() / 1e6);
-        Samples.value(ground.describe(), "led on beside the next until killed" + rest, "times", who, ledOn);
+        Samples.value(
+                ground.describe(),
+                "led on beside the next until killed" + rest,
+                "times",
+                who,
+                Collections.frequency(after, After.OLD_LED_ON));
+        Samples.value(
+                ground.describe(),
+                "nobody led within 90 s until it was back" + rest,
+                "times",
+                who,
+                Collections.frequency(after, After.NOBODY_LED));
     }
 }
