@@ -17,7 +17,7 @@ import java.util.Map;
 final class Evidence {
     private static final List<String> LEGEND = List.of(
             "How long nobody led is told from the last instant at which the old leader was seen to lead to the first at which the new one was. Where both led at once there was no such time:",
-            "then there are fewer values (n) than rounds, and *two led at once* says for how long in all. Where the old one did not learn that another led within 5 s, it was killed.",
+            "then there are fewer values (n) than rounds, for fewer than half as many no ratio is told, and *two led at once* says for how long in all. Where the old one did not learn that another led within 5 s, it was killed.",
             "The median of an even number of values is the lower of the two in the middle; of fewer than a hundred values, p99 is the longest. All values stand in samples.csv.",
             "");
 
@@ -88,7 +88,8 @@ final class Evidence {
     }
 
     private static void rows(Question question, Map<String, List<Double>> byWho, List<String> table) {
-        var ours = byWho.containsKey(OURS) ? at(byWho.get(OURS), 0.5) : 0;
+        var ourValues = byWho.getOrDefault(OURS, List.of());
+        var ours = ourValues.isEmpty() ? 0 : at(ourValues, 0.5);
         byWho.forEach((who, values) -> table.add("| %s | %s | %s | %d | %s | %s | %s | %s |"
                 .formatted(
                         question.where,
@@ -98,7 +99,7 @@ final class Evidence {
                         text(at(values, 0.5), question.unit),
                         values.size() > 1 ? text(at(values, 0.99), question.unit) : "",
                         values.size() > 1 ? text(at(values, 1), question.unit) : "",
-                        ours <= 0 || who.equals(OURS)
+                        ours <= 0 || who.equals(OURS) || 2 * values.size() < ourValues.size()
                                 ? ""
                                 : String.format(
                                         Locale.ROOT,
