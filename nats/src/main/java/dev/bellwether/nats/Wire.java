@@ -191,50 +191,45 @@ final class Wire implements AutoCloseable {
 
     /** Lists the keys of this pattern. */
     CompletableFuture<Overview> overview(String pattern, Duration timeout) {
-        var body = new JsonValue(Map.of("subjects_filter", new JsonValue(storedSubject(pattern)))).toJson();
-        return requests.ask(
-                        Urgency.LIST,
-                        apiPrefix + "STREAM.INFO." + stream,
-                        null,
-                        body.getBytes(StandardCharsets.UTF_8),
-                        timeout)
-                .thenApply(reply -> {
-                    var error = reply.get("error");
-                    if (error != null) {
-                        throw requests.failure("list " + pattern, error);
-                    }
-                    var state = reply.get("state");
-                    var stateMap = state == null || state.map == null ? Map.<String, JsonValue>of() : state.map;
-                    var keys = new TreeMap<String, Long>();
-                    var subjects = stateMap.get("subjects");
-                    if (subjects != null && subjects.map != null) {
-                        subjects.map.forEach((subject, count) -> keys.put(key(subject), Format.number(count)));
-                    }
-                    return new Overview(
-                            keys,
-                            Found.instant(Format.text(reply.get("ts"))),
-                            Found.instant(Format.text(stateMap.get("last_ts"))).orElse(Instant.EPOCH),
-                            Found.instant(Format.text(reply.get("created")))
-                                    .map(Instant::toString)
-                                    .orElse(""));
-                });
+        return ofStream("INFO", "subjects_filter", pattern, "list", timeout).thenApply(reply -> {
+            var state = reply.get("state");
+            var stateMap = state == null || state.map == null ? Map.<String, JsonValue>of() : state.map;
+            var keys = new TreeMap<String, Long>();
+            var subjects = stateMap.get("subjects");
+            if (subjects != null && subjects.map != null) {
+                subjects.map.forEach((subject, count) -> keys.put(key(subject), Format.number(count)));
+            }
+            return new Overview(
+                    keys,
+                    Found.instant(Format.text(reply.get("ts"))),
+                    Found.instant(Format.text(stateMap.get("last_ts"))).orElse(Instant.EPOCH),
+                    Found.instant(Format.text(reply.get("created")))
+                            .map(Instant::toString)
+                            .orElse(""));
+        });
     }
 
     /** Takes a key away, without leaving a marker. */
     CompletableFuture<Boolean> purge(String key, Duration timeout) {
-        var body = new JsonValue(Map.of("filter", new JsonValue(storedSubject(key)))).toJson();
+        return ofStream("PURGE", "filter", key, "purge", timeout).thenApply(reply -> true);
+    }
+
+    /** Makes a request of the stream about the keys of a pattern, when there is nothing else to do; an error in the answer fails it. */
+    private CompletableFuture<Map<String, JsonValue>> ofStream(
+            String request, String field, String pattern, String what, Duration timeout) {
+        var body = new JsonValue(Map.of(field, new JsonValue(storedSubject(pattern)))).toJson();
         return requests.ask(
                         Urgency.LIST,
-                        apiPrefix + "STREAM.PURGE." + stream,
+                        apiPrefix + "STREAM." + request + '.' + stream,
                         null,
                         body.getBytes(StandardCharsets.UTF_8),
                         timeout)
                 .thenApply(reply -> {
                     var error = reply.get("error");
                     if (error != null) {
-                        throw requests.failure("purge " + key, error);
+                        throw requests.failure(what + ' ' + pattern, error);
                     }
-                    return true;
+                    return reply;
                 });
     }
 
