@@ -6,7 +6,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import java.time.Duration;
 
-/** The code of the README. */
+/** The code of the first steps in the documents. */
 final class FirstSteps {
     private final Ledger ledger;
 
