@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.testkit.Never;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -37,6 +38,7 @@ class DemoTest {
 
         assertThat(demo.waitFor(280, TimeUnit.SECONDS)).isTrue();
 
+        requireNoOverlap();
         assertThat(demo.exitValue()).as(told()).isZero();
         var document = new ObjectMapper().readTree(told());
         assertThat(steps(document))
@@ -55,6 +57,7 @@ class DemoTest {
 
         assertThat(demo.waitFor(280, TimeUnit.SECONDS)).isTrue();
 
+        requireNoOverlap();
         assertThat(demo.exitValue()).as(told()).isZero();
         assertThat(told())
                 .contains("elect ", "hand over ", "kill ", "freeze ")
@@ -98,6 +101,7 @@ class DemoTest {
         type(demo, "q");
 
         assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        requireNoOverlap();
         assertThat(demo.exitValue()).as(told()).isZero();
         assertThat(told()).endsWith("overlap: 0 ns\n");
     }
@@ -113,6 +117,7 @@ class DemoTest {
         type(demo, "q");
 
         assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        requireNoOverlap();
         assertThat(told())
                 .contains("overlap: 0 ns")
                 .containsPattern("(?<!-)icanon")
@@ -130,6 +135,12 @@ class DemoTest {
 
         assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(told()).containsPattern("(?<!-)icanon").containsPattern("(?<!-)echo ");
+    }
+
+    private void requireNoOverlap() {
+        assertThat(told())
+                .as(Never.mark("two led at once"))
+                .doesNotContainPattern("overlap: [1-9]|\"overlapNanos\" ?: ?[1-9]|two led at once");
     }
 
     private static boolean isJava(ProcessHandle process) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.kafka.ContenderProcess.Reign;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -140,7 +141,7 @@ class ProcessFaultsTest {
         System.out.println("reigns: " + reigns.size());
         for (var i = 1; i < reigns.size(); i++) {
             assertThat(reigns.get(i).first())
-                    .as(reigns.get(i) + " after " + reigns.get(i - 1))
+                    .as(Never.mark("two led at once: " + reigns.get(i) + " beside " + reigns.get(i - 1)))
                     .isGreaterThan(reigns.get(i - 1).last());
         }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.RosterMode;
 import dev.bellwether.kafka.RosterProcess.Setting;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -235,8 +236,12 @@ class RosterProcessesTest {
         assertThat(members).allMatch(RosterProcess::ends);
         var reigns = new Reigns(all);
         System.out.println("reigns: " + reigns.count());
-        assertThat(reigns.overlaps()).isEmpty();
-        assertThat(reigns.tokensThatDidNotRise()).isEmpty();
+        assertThat(reigns.overlaps())
+                .as(Never.mark("two members lead one role"))
+                .isEmpty();
+        assertThat(reigns.tokensThatDidNotRise())
+                .as(Never.mark("a token did not rise"))
+                .isEmpty();
         assertThat(members)
                 .as("every member worked")
                 .allMatch(member -> member.words().stream()

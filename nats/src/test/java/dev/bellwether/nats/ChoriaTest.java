@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.KeyValue;
 import java.time.Duration;
@@ -118,7 +119,7 @@ class ChoriaTest {
             }
             assertThat(turns).isGreaterThanOrEqualTo(3);
         }
-        assertThat(both).as("both led at once").isFalse();
+        assertThat(both).as(Never.mark("both led at once")).isFalse();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,7 @@ class CheckerTest {
         assertThat(faults(5, 0, 1, 3, 4)).singleElement().asString().contains("overtakes 2");
         assertThat(faults(5, 0, 1, 2, 3)).singleElement().asString().contains("lost");
         assertThat(faults(5, 0, 1, 2, 3, 4, 2)).singleElement().asString().contains("stale tail");
+        assertThat(faults(5, 0, 1, 3, 4, 2)).hasSize(2).allMatch(fault -> fault.startsWith(Never.MARK));
         assertThat(faults(5, 0, 1, 2, 3, 4, 1, 4)).singleElement().asString().contains("in a rewind");
         assertThat(new Ledger().faults(Map.of("k", 2)))
                 .singleElement()

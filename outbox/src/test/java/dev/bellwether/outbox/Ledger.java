@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.testkit.Never;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -41,7 +42,7 @@ final class Ledger {
     }
 
     /**
-     * Returns what is wrong, in words; nothing if there are rewinds at most: each record follows its predecessor, or goes back to one
+     * Returns what is wrong, in words that are marked as what must never be; nothing if there are rewinds at most: each record follows its predecessor, or goes back to one
      * that was seen before, and the last one is the last that was written.
      *
      * @param written how many numbers each key has got
@@ -62,7 +63,7 @@ final class Ledger {
                 faults.add(key + ": all " + count + " lost");
             }
         });
-        return faults;
+        return faults.stream().map(Never::mark).toList();
     }
 
     private static void faults(String key, List<Integer> numbers, int count, List<String> faults) {

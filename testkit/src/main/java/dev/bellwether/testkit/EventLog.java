@@ -117,7 +117,8 @@ public final class EventLog implements LeadershipListener {
             before = entry;
             var event = entry.event();
             if (event instanceof LeadershipEvent.Acquired acquired) {
-                require((open == null || revoked) && acquired.mandate().token() > last, "Acquired out of order");
+                require(acquired.mandate().token() > last, Never.mark("the token did not rise"));
+                require(open == null || revoked, "Acquired out of order");
                 open = acquired.mandate();
                 revoked = false;
                 last = open.token();

@@ -112,7 +112,8 @@ public final class LeadershipAuditor implements AutoCloseable {
         var run = seen.run;
         if (run == null || run.token != token) {
             if (token <= audit.highest) {
-                violations.add(seen + " leads under token " + token + ", and " + audit.highest + " was seen before");
+                violations.add(Never.mark(
+                        seen + " leads under token " + token + ", and " + audit.highest + " was seen before"));
             }
             audit.highest = Math.max(audit.highest, token);
             run = new Run(token, after);
@@ -135,8 +136,8 @@ public final class LeadershipAuditor implements AutoCloseable {
         if (!run.reported || !its.reported) {
             run.reported = true;
             its.reported = true;
-            violations.add("two lead at once: %s under token %d and %s under token %d"
-                    .formatted(one, run.token, other, its.token));
+            violations.add(Never.mark("two lead at once: %s under token %d and %s under token %d"
+                    .formatted(one, run.token, other, its.token)));
         }
     }
 

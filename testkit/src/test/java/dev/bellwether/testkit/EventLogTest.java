@@ -49,7 +49,7 @@ class EventLogTest {
         acquired(2);
         fenced(2);
         acquired(2);
-        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("Acquired out of order");
+        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("NEVER: the token did not rise");
     }
 
     @Test

@@ -8,6 +8,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -72,7 +73,7 @@ class ProcessTest {
         var reign = child.awaitReign(1);
         var since = auditor.firstSeenNanos(heir, mandate.token()).orElseThrow();
         assertThat(reign.lastNanos() - since)
-                .as("from when the heir led to when the child last did")
+                .as(Never.mark("two led at once: from when the heir led to when the child last did"))
                 .isNegative();
         Eventually.throughout("the heir leads on", LEASE, mandate::isValid);
         assertThat(mandate.token()).isGreaterThan(token);
@@ -83,7 +84,7 @@ class ProcessTest {
         assertThat(again).isGreaterThan(mandate.token());
         assertThat(child.leave()).as("its exit code").isZero();
         assertThat(child.awaitReign(2).firstNanos() - closing)
-                .as("from when the heir began to leave to when the child led again")
+                .as(Never.mark("two led at once: from when the heir began to leave to when the child led again"))
                 .isPositive();
     }
 }

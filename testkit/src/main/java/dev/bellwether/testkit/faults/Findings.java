@@ -1,5 +1,6 @@
 package dev.bellwether.testkit.faults;
 
+import dev.bellwether.testkit.Never;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +58,8 @@ public final class Findings {
             for (var j = i + 1; j < terms.size(); j++) {
                 var nanos = terms.get(i).overlapNanos(terms.get(j));
                 if (nanos > 0) {
-                    found.add("two led at once for " + nanos + " ns: " + terms.get(i) + " and " + terms.get(j));
+                    found.add(Never.mark(
+                            "two led at once for " + nanos + " ns: " + terms.get(i) + " and " + terms.get(j)));
                 }
             }
         }
@@ -69,7 +71,7 @@ public final class Findings {
         var highest = Long.MIN_VALUE;
         for (var term : terms) {
             if (term.token() <= highest) {
-                found.add("the token did not rise: " + term + " after token " + highest);
+                found.add(Never.mark("the token did not rise: " + term + " after token " + highest));
             }
             highest = Math.max(highest, term.token());
         }

@@ -1,5 +1,6 @@
 package dev.bellwether.testkit.faults;
 
+import dev.bellwether.testkit.Never;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -84,7 +85,8 @@ public final class Register implements AutoCloseable {
         if (known == null) {
             byToken.put(token, new Writes(writer, afterNanos, beforeNanos));
         } else if (known.writer != writer) {
-            faults.add("token %d was written by process %d and by process %d".formatted(token, known.writer, writer));
+            faults.add(Never.mark(
+                    "token %d was written by process %d and by process %d".formatted(token, known.writer, writer)));
         } else {
             byToken.put(token, new Writes(writer, known.firstNanos, beforeNanos));
         }
@@ -115,8 +117,8 @@ public final class Register implements AutoCloseable {
         for (var token : tokens) {
             var writes = byToken.getOrDefault(token, new Writes(0, 0, 0));
             if (by != 0 && writes.lastNanos - higher > 0) {
-                all.add("token %d was believed in %d ns after token %d was"
-                        .formatted(token, writes.lastNanos - higher, by));
+                all.add(Never.mark("token %d was believed in %d ns after token %d was"
+                        .formatted(token, writes.lastNanos - higher, by)));
             }
             if (by == 0 || writes.firstNanos - higher < 0) {
                 higher = writes.firstNanos;

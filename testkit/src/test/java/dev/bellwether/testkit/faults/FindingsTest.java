@@ -43,7 +43,7 @@ class FindingsTest {
         assertThat(findings.overlapNanos()).isEqualTo(1);
         assertThatThrownBy(findings::requireSafe)
                 .isInstanceOf(AssertionError.class)
-                .hasMessageContaining("two led at once for 1 ns")
+                .hasMessageContaining("NEVER: two led at once for 1 ns")
                 .hasMessageContaining("history.txt");
     }
 
@@ -52,7 +52,7 @@ class FindingsTest {
         assertThat(findings(List.of(), term(1, 3, 0, 10), term(1, 3, 20, 30)).faults())
                 .singleElement()
                 .asString()
-                .contains("the token did not rise");
+                .startsWith("NEVER: the token did not rise");
     }
 
     @Test
@@ -132,7 +132,7 @@ class FindingsTest {
         register.write(2, 8, 10, 11);
         register.write(1, 7, 15, 16);
 
-        assertThat(register.faults()).containsExactly("token 7 was believed in 4 ns after token 8 was");
+        assertThat(register.faults()).containsExactly("NEVER: token 7 was believed in 4 ns after token 8 was");
     }
 
     @Test
@@ -140,6 +140,6 @@ class FindingsTest {
         register.write(1, 7, 0, 1);
         register.write(2, 7, 10, 11);
 
-        assertThat(register.faults()).containsExactly("token 7 was written by process 1 and by process 2");
+        assertThat(register.faults()).containsExactly("NEVER: token 7 was written by process 1 and by process 2");
     }
 }
