@@ -62,14 +62,21 @@ public interface Candidacy extends AutoCloseable {
     Status status();
 
     /**
+     * Returns the fatal error that ended this candidacy, or is ending it; empty if there was none. That it resigned, or that its
+     * election ended, is no failure.
+     */
+    Optional<ElectionException> failure();
+
+    /**
      * Gives up the seat if it is held, in order, and stands no more. Returns at once: {@link #awaitClose} waits for the
      * end. May be called from a listener or a task.
      */
     void resign();
 
     /**
-     * Waits until the candidacy has ended and its last event has been heard.
+     * Waits until the candidacy has ended and its last event has been heard. Returns if it resigned or its election has ended.
      *
+     * @throws ElectionException if it has ended by a {@linkplain #failure fatal error}, which is the cause
      * @throws IllegalStateException if called from a listener or task of this candidacy, which would wait for itself
      */
     void awaitClose() throws InterruptedException;

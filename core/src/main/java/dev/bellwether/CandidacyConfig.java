@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * {@code renewInterval < lease · (1 − driftBound) − standDownBudget}. What is not set follows the lease.
  */
 public final class CandidacyConfig {
+    static final Duration DEFAULT_ACCESS_PATIENCE = Duration.ofMinutes(5);
     private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);
     private static final Duration SHORTEST_LEASE = Duration.ofMillis(10);
     private static final int METADATA_LIMIT = 1024;
@@ -37,6 +38,7 @@ public final class CandidacyConfig {
     private final TaskFailure onTaskFailure;
     private final Duration taskInterval;
     private final boolean haltOnOverrun;
+    private final Duration accessPatience;
 
     private CandidacyConfig(Builder builder) {
         candidate = builder.candidate;
@@ -55,6 +57,7 @@ public final class CandidacyConfig {
         onTaskFailure = builder.onTaskFailure;
         taskInterval = builder.taskInterval;
         haltOnOverrun = builder.haltOnOverrun;
+        accessPatience = builder.accessPatience;
 
         if (usable.isNegative() || usable.isZero()) {
             throw new ElectionException("standDownBudget " + standDownBudget + " leaves nothing of lease " + lease
@@ -106,6 +109,7 @@ public final class CandidacyConfig {
         builder.onTaskFailure = onTaskFailure;
         builder.taskInterval = taskInterval;
         builder.haltOnOverrun = haltOnOverrun;
+        builder.accessPatience = accessPatience;
         return builder;
     }
 
@@ -186,6 +190,11 @@ public final class CandidacyConfig {
         return haltOnOverrun;
     }
 
+    /** Returns how long the infrastructure may refuse access before the candidacy ends. */
+    public Duration accessPatience() {
+        return accessPatience;
+    }
+
     private static Optional<Duration> unless(Duration byDefault, Duration value) {
         return value.equals(byDefault) ? Optional.empty() : Optional.of(value);
     }
@@ -226,6 +235,7 @@ public final class CandidacyConfig {
         private TaskFailure onTaskFailure = TaskFailure.RETRY;
         private Duration taskInterval = Duration.ofMillis(1);
         private boolean haltOnOverrun;
+        private Duration accessPatience = DEFAULT_ACCESS_PATIENCE;
 
         private Builder() {}
 
@@ -361,6 +371,17 @@ public final class CandidacyConfig {
          */
         public Builder haltOnOverrun(boolean haltOnOverrun) {
             this.haltOnOverrun = haltOnOverrun;
+            return this;
+        }
+
+        /**
+         * Goes on trying for so long when the infrastructure, having answered before, refuses access: by a right withdrawn, a password
+         * changed, an identity provider that is down. A leader leads on until its lease runs out, and stands again when access is granted
+         * again. After this time, or if access was refused from the start, the candidacy fails with {@link AccessRefusedException}.
+         * Default: 5 minutes.
+         */
+        public Builder accessPatience(Duration accessPatience) {
+            this.accessPatience = Settings.positive("accessPatience", accessPatience);
             return this;
         }
 

@@ -36,6 +36,7 @@ public final class RosterConfig {
     private final Duration taskInterval;
     private final int parallelism;
     private final boolean haltOnOverrun;
+    private final Duration accessPatience;
     private final CandidacyConfig tenure;
 
     private RosterConfig(Builder builder) {
@@ -61,6 +62,7 @@ public final class RosterConfig {
         taskInterval = builder.taskInterval;
         parallelism = builder.parallelism;
         haltOnOverrun = builder.haltOnOverrun;
+        accessPatience = builder.accessPatience;
         RosterRules.check(this);
         // the threshold of overlapping leaders is to be used whole: what a tenure takes off is added here
         var guarantee = mode == RosterMode.OVERLAPPING
@@ -72,6 +74,7 @@ public final class RosterConfig {
                 .standDownBudget(standDownBudget)
                 .driftBound(driftBound)
                 .haltOnOverrun(haltOnOverrun)
+                .accessPatience(accessPatience)
                 .build();
     }
 
@@ -198,6 +201,11 @@ public final class RosterConfig {
         return haltOnOverrun;
     }
 
+    /** Returns how long the infrastructure may refuse access before the membership ends. */
+    public Duration accessPatience() {
+        return accessPatience;
+    }
+
     /** Returns the settings of the mandate of one partition, by which core counts its deadline. */
     public CandidacyConfig tenure() {
         return tenure;
@@ -225,6 +233,7 @@ public final class RosterConfig {
         private Duration taskInterval = Duration.ofMillis(100);
         private int parallelism = 16;
         private boolean haltOnOverrun;
+        private Duration accessPatience = CandidacyConfig.DEFAULT_ACCESS_PATIENCE;
 
         private Builder() {}
 
@@ -364,6 +373,12 @@ public final class RosterConfig {
         /** Halts the whole process if work has not ended when its roles can pass on. Default: false. */
         public Builder haltOnOverrun(boolean haltOnOverrun) {
             this.haltOnOverrun = haltOnOverrun;
+            return this;
+        }
+
+        /** Goes on trying for so long when access is refused: see {@link CandidacyConfig.Builder#accessPatience}. Default: 5 minutes. */
+        public Builder accessPatience(Duration accessPatience) {
+            this.accessPatience = Settings.positive("accessPatience", accessPatience);
             return this;
         }
 

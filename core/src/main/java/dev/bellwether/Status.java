@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param token the token of the mandate while leading, else of the last one, else 0
  * @param lastCause why the last mandate ended
  * @param sinceProof how old the last proof of leadership is; empty unless leading
+ * @param failure what ended the candidacy, or is ending it; empty unless it failed
  */
 public record Status(
         Phase phase,
@@ -18,4 +19,17 @@ public record Status(
         Optional<String> followed,
         long token,
         Optional<Cause> lastCause,
-        Optional<Duration> sinceProof) {}
+        Optional<Duration> sinceProof,
+        Optional<ElectionException> failure) {
+
+    /** A snapshot of a candidacy that has not failed. */
+    public Status(
+            Phase phase,
+            Optional<String> following,
+            Optional<String> followed,
+            long token,
+            Optional<Cause> lastCause,
+            Optional<Duration> sinceProof) {
+        this(phase, following, followed, token, lastCause, sinceProof, Optional.empty());
+    }
+}

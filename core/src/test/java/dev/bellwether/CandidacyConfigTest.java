@@ -78,10 +78,20 @@ class CandidacyConfigTest {
         refused(() -> builder.standDownBudget(Duration.ZERO), "standDownBudget is PT0S");
         refused(() -> builder.standbyBackoff(Duration.ZERO), "standbyBackoff is PT0S");
         refused(() -> builder.maxPulseInterval(Duration.ZERO), "maxPulseInterval is PT0S");
+        refused(() -> builder.accessPatience(Duration.ZERO), "accessPatience is PT0S");
         refused(() -> builder.taskInterval(Duration.ZERO), "taskInterval is PT0S");
         refused(() -> builder.lease(Duration.ofDays(1000)), "lease is PT24000H", "at most");
         refused(() -> ElectionsConfig.builder().requestTimeout(Duration.ZERO), "requestTimeout is PT0S");
         refused(() -> ElectionsConfig.builder().pauseBound(Duration.ZERO), "pauseBound is PT0S");
+    }
+
+    @Test
+    void refusedAccessIsBorneForFiveMinutesUnlessSetOtherwise() {
+        assertThat(CandidacyConfig.defaults().accessPatience()).isEqualTo(Duration.ofMinutes(5));
+        var config =
+                CandidacyConfig.builder().accessPatience(Duration.ofSeconds(7)).build();
+        assertThat(config.accessPatience()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(config.toBuilder().build().accessPatience()).isEqualTo(Duration.ofSeconds(7));
     }
 
     @Test

@@ -26,6 +26,17 @@ class RosterConfigTest {
     }
 
     @Test
+    void refusedAccessIsBorneForFiveMinutesUnlessSetOtherwise() {
+        assertThat(RosterConfig.ofRoles(1).accessPatience()).isEqualTo(Duration.ofMinutes(5));
+        var config =
+                RosterConfig.builder().accessPatience(Duration.ofSeconds(7)).build();
+        assertThat(config.accessPatience()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(config.tenure().accessPatience()).isEqualTo(Duration.ofSeconds(7));
+        assertThatThrownBy(() -> RosterConfig.builder().accessPatience(Duration.ZERO))
+                .hasMessageContaining("accessPatience is PT0S");
+    }
+
+    @Test
     void numbersOutsideTheirBoundsAreRefused() {
         assertThatThrownBy(() -> builder().roles(0)).hasMessageContaining("roles is 0");
         assertThatThrownBy(() -> builder().partitions(0)).hasMessageContaining("partitions is 0");

@@ -3,7 +3,7 @@ package dev.bellwether.internal;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
-import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Claimant;
@@ -91,6 +91,7 @@ final class Campaign implements Seat {
     private final Claimant claimant;
     private final Loop loop;
     private final Pace pace;
+    private final AccessPatience access;
 
     private Phase phase = Phase.IDLE;
     private boolean joined;
@@ -114,6 +115,7 @@ final class Campaign implements Seat {
         this.claimant = claimant;
         this.loop = loop;
         pace = new Pace(standing.config(), loop.random());
+        access = new AccessPatience(standing.config().accessPatience());
     }
 
     // ---------------------------------------------------------------- asked by the tenure
@@ -386,6 +388,9 @@ final class Campaign implements Seat {
         unanswered = sent;
         renewAt(sent.nanos() + config.renewInterval().toNanos()); // unless an answer says otherwise
         bench.renew(new Lease(claim, held, config.lease()), (answer, error) -> {
+            if (answer != null) {
+                access.answered();
+            }
             if (phase != Phase.HOLDING || token != held) {
                 return;
             }
@@ -494,12 +499,15 @@ final class Campaign implements Seat {
     }
 
     private boolean fatal(@Nullable Throwable error) {
-        if (error instanceof ElectionException fatal && !(error instanceof UnavailableException)) {
-            become(Phase.IDLE);
-            claimant.failed(fatal);
-            return true;
+        if (error == null || !access.ends(error, loop.clock().nanos())) {
+            return false;
         }
-        return false;
+        become(Phase.IDLE);
+        claimant.failed(
+                error instanceof ElectionException fatal
+                        ? fatal
+                        : new ElectionException(String.valueOf(error.getMessage()), error));
+        return true;
     }
 
     /** From an answer, never from a notice: that may be from before an election was deleted in which we stand anew. */
@@ -561,7 +569,12 @@ final class Campaign implements Seat {
         } catch (RuntimeException e) {
             stage = CompletableFuture.failedStage(e);
         }
-        deliver(loop, stage, then);
+        deliver(loop, stage, (value, error) -> {
+            if (value != null) {
+                access.answered();
+            }
+            then.accept(value, error);
+        });
     }
 
     static <T> void deliver(Loop loop, CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> then) {

@@ -171,12 +171,21 @@ final class LoopCandidacy implements Candidacy {
 
     private void requireOpen() {
         var s = snapshot;
-        if (s.failure != null) {
-            throw new ElectionException("the candidacy in \"" + election() + "\" has failed", s.failure);
-        }
+        throwFailure(s);
         if (s.phase == Phase.CLOSED || s.phase == Phase.LEAVING) {
             throw new IllegalStateException("the candidacy in \"" + election() + "\" has ended: it cannot be pulsed");
         }
+    }
+
+    private void throwFailure(Snapshot s) {
+        if (s.failure != null) {
+            throw new ElectionException(this + " has failed: " + s.failure.getMessage(), s.failure);
+        }
+    }
+
+    @Override
+    public Optional<ElectionException> failure() {
+        return Optional.ofNullable(snapshot.failure);
     }
 
     @Override
@@ -188,7 +197,13 @@ final class LoopCandidacy implements Candidacy {
                 : Optional.of(
                         Duration.ofNanos(loop.clock().nanos() - validity.since().nanos()));
         return new Status(
-                s.phase, s.following, s.followed, s.last == null ? 0 : s.last.token(), s.lastCause, sinceProof);
+                s.phase,
+                s.following,
+                s.followed,
+                s.last == null ? 0 : s.last.token(),
+                s.lastCause,
+                sinceProof,
+                Optional.ofNullable(s.failure));
     }
 
     @Override
@@ -203,6 +218,7 @@ final class LoopCandidacy implements Candidacy {
                     + ", which ends only after that has returned: call resign() or close() there");
         }
         closed.await();
+        throwFailure(snapshot);
     }
 
     @Override
@@ -348,6 +364,15 @@ final class LoopCandidacy implements Candidacy {
         }
     }
 
+    /** An end that nobody asked for is never silent, also if there is no listener. */
+    private void logEnd(LeadershipEvent event) {
+        if (event instanceof LeadershipEvent.Failed failed) {
+            log.error("{} has failed, and stands no more", this, failed.error());
+        } else if (event instanceof LeadershipEvent.Ended) {
+            log.error("{} has ended: an operator ended the election, so that nobody can lead it", this);
+        }
+    }
+
     private void tellListener(LeadershipEvent event) {
         var listener = standing.config().listener();
         if (listener.isEmpty()) {
@@ -384,6 +409,7 @@ final class LoopCandidacy implements Candidacy {
         @Override
         public void tell(LeadershipEvent event) {
             flight.turned(event, loop.clock().nanos());
+            logEnd(event);
             tellListener(event);
         }
 

@@ -1,7 +1,9 @@
 package dev.bellwether.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
@@ -167,6 +169,56 @@ class CampaignTest {
         assertThat(rig.heard).containsExactly("Acquired", "Revoked FAILED", "Failed");
         assertThat(candidacy.status().lastCause()).contains(Cause.FAILED);
         assertThat(rig.figures.losses).containsExactly(Cause.FAILED);
+    }
+
+    @Test
+    void accessRefusedAtTheStartFailsAtOnce() {
+        rig.wire.failed = new AccessRefusedException("wrong password");
+        var candidacy = rig.stand("a", rig.config());
+        assertThat(rig.heard).containsExactly("Failed");
+        rig.pass(Duration.ofSeconds(4)); // nobody answers its release
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(candidacy.failure()).contains((ElectionException) rig.wire.failed);
+        assertThat(candidacy.status().failure()).isEqualTo(candidacy.failure());
+        assertThatThrownBy(candidacy::awaitClose)
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("candidacy a in \"billing\" has failed: wrong password")
+                .hasCause(rig.wire.failed);
+    }
+
+    @Test
+    void aRightThatGoesAndComesBackCostsTheMandateAndNotTheCandidacy() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.failed = new AccessRefusedException("no right to write");
+        rig.pass(Duration.ofSeconds(4)); // one renewal was refused
+        assertThat(candidacy.isLeader()).isTrue();
+        rig.pass(Duration.ofMinutes(4));
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE");
+        rig.wire.failed = null;
+        rig.pass(Duration.ofSeconds(4));
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(candidacy.failure()).isEmpty();
+    }
+
+    @Test
+    void aShortRefusalCostsNothing() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.failed = new AccessRefusedException("no right to write");
+        rig.pass(Duration.ofSeconds(4));
+        rig.wire.failed = null;
+        rig.pass(Duration.ofMinutes(1));
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
+    void refusalsThatOutlastThePatienceFailTheCandidacy() {
+        var candidacy = rig.stand("a", rig.config().accessPatience(Duration.ofMinutes(1)));
+        rig.wire.failed = new AccessRefusedException("no right to write");
+        rig.pass(Duration.ofMinutes(2));
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE", "Failed");
+        assertThat(candidacy.failure()).isPresent();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
     }
 
     @Test

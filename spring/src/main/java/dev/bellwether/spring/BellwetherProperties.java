@@ -70,6 +70,9 @@ public class BellwetherProperties {
         /** Whether the process halts rather than let work outlast the lease. */
         private boolean haltOnOverrun;
 
+        /** How long the infrastructure may refuse access, having granted it before, until the candidacy fails. 5m by default. */
+        private @Nullable Duration accessPatience;
+
         public @Nullable Duration getLease() {
             return lease;
         }
@@ -132,6 +135,14 @@ public class BellwetherProperties {
 
         public void setHaltOnOverrun(boolean haltOnOverrun) {
             this.haltOnOverrun = haltOnOverrun;
+        }
+
+        public @Nullable Duration getAccessPatience() {
+            return accessPatience;
+        }
+
+        public void setAccessPatience(@Nullable Duration accessPatience) {
+            this.accessPatience = accessPatience;
         }
     }
 
@@ -227,6 +238,7 @@ public class BellwetherProperties {
         Optional.ofNullable(settings.standDownBudget).ifPresent(builder::standDownBudget);
         Optional.ofNullable(settings.standbyBackoff).ifPresent(builder::standbyBackoff);
         Optional.ofNullable(settings.driftBound).ifPresent(builder::driftBound);
+        Optional.ofNullable(settings.accessPatience).ifPresent(builder::accessPatience);
         return builder;
     }
 

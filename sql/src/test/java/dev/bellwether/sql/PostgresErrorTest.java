@@ -95,7 +95,7 @@ class PostgresErrorTest {
                                 .build())) {
             assertThat(leader.await(PATIENCE)).isPresent();
             execute("REVOKE UPDATE ON " + table + " FROM " + role);
-            leader.awaitClose();
+            assertThatThrownBy(leader::awaitClose).isInstanceOf(ElectionException.class);
         }
         assertThat(events.count(LeadershipEvent.Failed.class)).isEqualTo(1);
     }

@@ -2,6 +2,7 @@ package dev.bellwether.testkit;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import java.time.Duration;
@@ -113,6 +114,8 @@ public final class Actor {
     private void awaitClose() {
         try {
             candidacy.awaitClose();
+        } catch (ElectionException e) {
+            // it has failed, and so is over, too; what it told its listener says so
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -286,7 +286,7 @@ class LentSessionTest {
                     var log = new EventLog();
                     var refused =
                             stranger.stand(election, lease(5_000).listener(log).build());
-                    refused.awaitClose();
+                    assertThatThrownBy(refused::awaitClose).isInstanceOf(ElectionException.class);
                     assertThat(log.last(LeadershipEvent.Failed.class)
                                     .orElseThrow()
                                     .event()

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
@@ -226,7 +227,9 @@ class RecipeTest {
             var log = new EventLog();
             var candidacy = elections.stand(
                     election, CandidacyConfig.builder().listener(log).build());
-            candidacy.awaitClose();
+            assertThatThrownBy(candidacy::awaitClose)
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("createElections");
             assertThat(log.last(LeadershipEvent.Failed.class)).isPresent();
             assertThat(((LeadershipEvent.Failed) log.last(LeadershipEvent.Failed.class)
                                     .orElseThrow()

@@ -122,13 +122,13 @@ class SecurityTest {
                             ZooKeeperElections.using(other, LentSessionTest.config(), ElectionsConfig.defaults())) {
                 nobodyElseCanTouch(other, path, nodes);
                 var log = new EventLog();
-                others.stand(
-                                election,
-                                CandidacyConfig.builder()
-                                        .lease(LEASE.lease())
-                                        .listener(log)
-                                        .build())
-                        .awaitClose();
+                var refused = others.stand(
+                        election,
+                        CandidacyConfig.builder()
+                                .lease(LEASE.lease())
+                                .listener(log)
+                                .build());
+                assertThatThrownBy(refused::awaitClose).isInstanceOf(ElectionException.class);
                 assertThat(failure(log)).contains("NoAuth").contains("grant");
             }
             assertThat(leader.isLeader()).isTrue();
@@ -169,7 +169,7 @@ class SecurityTest {
             server.kill();
             writeJaas(directory, "changed");
             server.start();
-            leader.awaitClose();
+            assertThatThrownBy(leader::awaitClose).isInstanceOf(ElectionException.class);
             assertThat(failure(log)).contains("authentication failed").contains("credentials");
             assertThat(jaas).isNotNull();
         }
@@ -182,17 +182,13 @@ class SecurityTest {
         }
     }
 
-    private void refusedFor(String uri, String advice) throws InterruptedException {
+    private void refusedFor(String uri, String advice) {
         var log = new EventLog();
         try (var elections = Elections.connect(uri)) {
-            elections
-                    .stand(
-                            election,
-                            CandidacyConfig.builder()
-                                    .lease(LEASE.lease())
-                                    .listener(log)
-                                    .build())
-                    .awaitClose();
+            var refused = elections.stand(
+                    election,
+                    CandidacyConfig.builder().lease(LEASE.lease()).listener(log).build());
+            assertThatThrownBy(refused::awaitClose).isInstanceOf(ElectionException.class);
             assertThat(failure(log)).contains(advice);
         } catch (ElectionException e) {
             assertThat(e).hasMessageContaining(advice);

@@ -2,6 +2,7 @@ package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeaderTask;
 import dev.bellwether.LeadershipEvent;
@@ -130,6 +131,11 @@ final class Standpoint implements Candidacy {
     }
 
     @Override
+    public Optional<ElectionException> failure() {
+        return real().failure();
+    }
+
+    @Override
     public void resign() {
         world.trace().line(process.name(), candidate() + " resigns");
         real().resign();
@@ -140,6 +146,7 @@ final class Standpoint implements Candidacy {
         while (!world.crew().await(this::isClosed, Duration.ofDays(1))) {
             // a day is as good as any
         }
+        real().awaitClose(); // it returns at once, or throws what has failed
     }
 
     @Override

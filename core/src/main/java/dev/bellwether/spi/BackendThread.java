@@ -1,0 +1,68 @@
+package dev.bellwether.spi;
+
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes the daemon thread on which a backend runs its own loop, such that its death is noticed.
+ *
+ * <p>Thread-safe: it holds nothing.
+ */
+public final class BackendThread {
+    private static final Logger log = LoggerFactory.getLogger(BackendThread.class);
+    private static final long AGAIN_NANOS = 100_000_000;
+
+    /** What the thread does until it is told to end. */
+    @FunctionalInterface
+    public interface Body {
+        /** Returns when it was told to end; throws only what it cannot mend. */
+        void run() throws Exception;
+    }
+
+    private BackendThread() {}
+
+    /**
+     * Returns a daemon thread of this name, not started. If any {@link Throwable} ends its body, that is logged as an error and told to the
+     * callback, on the same thread: it must tell all that live on the thread ({@link Claimant#failed}), or start another one. The
+     * callback is called again, until the thread is interrupted, if it fails for want of memory; so it must bear being called twice.
+     */
+    public static Thread of(String name, Body body, Consumer<Throwable> onDeath) {
+        var thread = new Thread(() -> run(name, body, onDeath), name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    private static void run(String name, Body body, Consumer<Throwable> onDeath) {
+        try {
+            body.run();
+        } catch (Throwable death) { // whatever it is: who lives on this thread must hear of it
+            logQuietly("the thread {} has died; all that live on it are told", name, death);
+            while (!told(name, death, onDeath) && !Thread.currentThread().isInterrupted()) {
+                LockSupport.parkNanos(AGAIN_NANOS);
+            }
+        }
+    }
+
+    private static boolean told(String name, Throwable death, Consumer<Throwable> onDeath) {
+        try {
+            onDeath.accept(death);
+            return true;
+        } catch (VirtualMachineError e) {
+            return false; // out of memory: that may pass
+        } catch (Throwable e) {
+            logQuietly("what is to follow the death of thread {} has failed", name, e);
+            return true;
+        }
+    }
+
+    /** A logger may throw, too, and must not keep us from what follows. */
+    private static void logQuietly(String message, String name, Throwable error) {
+        try {
+            log.error(message, name, error);
+        } catch (Throwable e) {
+            // nothing is left to tell it with
+        }
+    }
+}
