@@ -6,17 +6,17 @@ import java.util.Optional;
 
 /** What one can do to the demo. */
 enum Action {
-    KILL('k', "kill -9"),
-    FREEZE('f', "freeze"),
-    THAW('t', "thaw"),
-    CUT('c', "cut off"),
-    CUT_REQUESTS('o', "cut off one way: nothing it says arrives"),
-    CUT_ANSWERS('a', "cut off one way: nothing arrives at it"),
-    HEAL('h', "heal its network"),
+    KILL('k', "kill it (kill -9)"),
+    FREEZE('f', "freeze it"),
+    THAW('t', "wake a frozen one"),
+    CUT('c', "cut off its network"),
+    CUT_REQUESTS('o', "lose what it sends"),
+    CUT_ANSWERS('a', "lose what it is sent"),
+    HEAL('h', "reconnect its network"),
     SLOW('s', "slow its network"),
-    RESIGN('r', "ask to resign"),
-    START('n', "start one"),
-    KILL_SERVER('b', "kill -9 the server"),
+    RESIGN('r', "ask it to hand over"),
+    START('n', "start one that is dead, or another"),
+    KILL_SERVER('b', "kill the server (kill -9)"),
     START_SERVER('g', "start the server");
 
     private final char key;

@@ -3,7 +3,6 @@ package dev.bellwether.cli;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /** What is typed into the terminal of the demo: a number chooses a candidate, a letter does something to it. One thread reads. */
 final class DemoKeys {
@@ -28,18 +27,24 @@ final class DemoKeys {
         reader.start();
     }
 
+    /** A table for a person at a terminal; nobody else types. */
     private void help(boolean hearsEachKey) {
+        if (!around.inIsTerminal()) {
+            return;
+        }
         var paint = new Paint(around.colours());
-        var keys = Arrays.stream(Action.values())
+        around.out().println("  Keys" + (hearsEachKey ? "" : " (each with Enter)") + ":");
+        row(paint, "1 to 6", "choose a candidate; 0: whichever leads");
+        Arrays.stream(Action.values())
                 .filter(action ->
                         engine.server().isPresent() || (action != Action.KILL_SERVER && action != Action.START_SERVER))
                 .filter(action -> !engine.links(0).isEmpty() || !action.needsNetwork())
-                .map(action -> paint.strong(String.valueOf(action.key())) + " " + action.words())
-                .collect(Collectors.joining(", "));
-        around.out()
-                .println("  Keys" + (hearsEachKey ? "" : ", with Enter")
-                        + ": 1 to 6 chooses a candidate, 0 whoever leads; then " + keys + ", " + paint.strong("q")
-                        + " quit");
+                .forEach(action -> row(paint, String.valueOf(action.key()), action.words()));
+        row(paint, "q", "quit");
+    }
+
+    private void row(Paint paint, String key, String words) {
+        around.out().println("    " + paint.strong("%-8s".formatted(key)) + words);
     }
 
     private void read() {
@@ -60,8 +65,7 @@ final class DemoKeys {
             quit.run();
         } else if (key >= '0' && key <= '9') {
             chosen = scene.nameAt(key - '0');
-            around.out()
-                    .println(new Paint(around.colours()).faint("         chosen: " + chosen.orElse("whoever leads")));
+            around.out().println(new Paint(around.colours()).faint("         chosen: " + chosen.orElse("the leader")));
         } else if (action.isPresent()) {
             try {
                 scene.act(action.get(), chosen);

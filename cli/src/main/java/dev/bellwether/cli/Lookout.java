@@ -28,6 +28,12 @@ final class Lookout implements PageServer.Orders, AutoCloseable {
     private final long startedNanos = System.nanoTime();
     private final Map<String, Seat> seats = new HashMap<>(); // guarded by this
     private boolean closed; // guarded by this
+    private double answeredAt = startedMillis; // confined to the thread that looks
+    private Optional<Outage> outage = Optional.empty(); // likewise
+    private int outages; // likewise
+
+    /** While the backend does not answer, nobody knows who leads: from the last answer on. */
+    private record Outage(String id, double from) {}
 
     Lookout(Elections elections, Feed feed, String on, boolean readOnly) {
         this.elections = elections;
@@ -75,7 +81,31 @@ final class Lookout implements PageServer.Orders, AutoCloseable {
     }
 
     private void answers(Optional<String> complaint) {
-        feed.put("backend", "", json -> json.writeStringField("complaint", complaint.orElse("")));
+        if (complaint.isPresent()) {
+            var since = outage.orElseGet(() -> new Outage(Integer.toString(outages++), answeredAt));
+            outage = Optional.of(since);
+            tell(since, Optional.empty());
+        } else {
+            answeredAt = now();
+            outage.ifPresent(since -> tell(since, Optional.of(answeredAt)));
+            outage = Optional.empty();
+        }
+        var unknownSince = outage.map(Outage::from);
+        feed.put("backend", "", json -> {
+            json.writeStringField("complaint", complaint.orElse(""));
+            if (unknownSince.isPresent()) {
+                json.writeNumberField("unknownSince", unknownSince.get());
+            }
+        });
+    }
+
+    private void tell(Outage one, Optional<Double> to) {
+        feed.put("unknown", one.id, json -> {
+            json.writeNumberField("from", one.from);
+            if (to.isPresent()) {
+                json.writeNumberField("to", to.get());
+            }
+        });
     }
 
     private void meet(String name) {

@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.DoubleSupplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,7 @@ final class PageServer implements AutoCloseable {
     private static final int STREAMS = 16;
     private static final long BETWEEN_BATCHES_MILLIS = 100;
     private static final long HEARTBEAT_MILLIS = 1000;
+    private static final long LAST_WORDS_NANOS = 500_000_000;
     private static final int LARGEST_ORDER = 4096;
     private static final Pattern ADDRESS = Pattern.compile("\\d{1,3}(?:\\.\\d{1,3}){3}|\\[[0-9a-fA-F:.]+\\]");
     private static final Pattern HOST = Pattern.compile("(\\[[^\\]]*\\]|[^:\\[\\]]*)(?::\\d{1,5})?");
@@ -251,6 +253,8 @@ final class PageServer implements AutoCloseable {
                 fresh = false;
                 Thread.sleep(BETWEEN_BATCHES_MILLIS);
             } while (feed.await(seen, HEARTBEAT_MILLIS));
+            out.write("event: over\ndata: {}\n\n".getBytes(StandardCharsets.UTF_8)); // the page says so, and goes grey
+            out.flush();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
@@ -291,9 +295,14 @@ final class PageServer implements AutoCloseable {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
+    /** Tells all who look on that it is over, as far as they can be told within half a second. */
     @Override
     public void close() {
         feed.close();
+        var until = System.nanoTime() + LAST_WORDS_NANOS;
+        while (streams.get() > 0 && System.nanoTime() - until < 0) {
+            LockSupport.parkNanos(1_000_000);
+        }
         server.stop(0);
         threads.shutdownNow();
     }

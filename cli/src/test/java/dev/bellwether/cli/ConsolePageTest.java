@@ -103,7 +103,7 @@ class ConsolePageTest {
             browser.evaluate("document.getElementById('stand-down').click()");
             browser.evaluate("document.getElementById('ask-yes').click()");
             browser.await(state("billing") + ".startsWith('bob, token ')");
-            assertThat(bob.isLeader()).isTrue();
+            await(bob); // the page may have heard of it first
             assertThat(browser.complaints()).isEmpty();
         }
     }
@@ -175,6 +175,49 @@ class ConsolePageTest {
         all.get(777).close();
         browser.await(state("tenant-0777") + " === 'nobody leads'");
         assertThat(browser.complaints()).isEmpty();
+    }
+
+    /** What is not known is shown as unknown, and stays so on the timeline. */
+    @Test
+    void whileTheServerIsDownNobodyIsShownAsLeading() throws Exception {
+        try (var server = NatsServer.alone();
+                var there = Elections.connect(server.uri("bucket=console"))) {
+            await(stand(there, "billing", "ann"));
+            open(console(server.uri("bucket=console"), "--refresh", "200ms", "--timeout", "1s"));
+            browser.await(state("billing") + ".startsWith('ann, token ')");
+
+            server.kill();
+            browser.await(state("billing") + ".startsWith('unknown; ann led as of')");
+            assertThat(browser.evaluate("document.querySelectorAll('.row.leads').length")
+                            .asInt())
+                    .isZero();
+            assertThat(browser.evaluate("document.querySelector('main .notice').textContent")
+                            .asText())
+                    .contains("Who leads is not known");
+            lookAt("console-unknown");
+
+            server.start();
+            browser.await(state("billing") + ".startsWith('ann, token ')");
+            browser.await("document.querySelector('main .notice').hidden");
+        }
+    }
+
+    @Test
+    void pageSaysThatTheConsoleHasEnded() throws Exception {
+        await(stand("billing", "ann"));
+        open(console(backend));
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        consoles.forEach(Thread::interrupt);
+        browser.await("document.getElementById('ended').textContent.includes('has ended')");
+        browser.await("document.getElementById('live').textContent.startsWith('ended at')");
+    }
+
+    @Test
+    void whereNothingIsHeldThePageTellsHowToBegin() throws Exception {
+        open(console(backend));
+        browser.await("document.querySelector('.empty') && !document.querySelector('.empty').hidden");
+        browser.await("document.querySelector('.empty pre').textContent.startsWith('bellwether run billing')");
+        lookAt("console-empty");
     }
 
     @Test

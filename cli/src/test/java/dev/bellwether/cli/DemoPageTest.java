@@ -88,8 +88,8 @@ class DemoPageTest {
 
         browser.await("document.querySelector('.row[data-name=\"" + before + "\"]').dataset.state === 'dead'");
         browser.await("document.querySelector('.row.leads') && " + LEADER + " !== '" + before + "' && " + LEADER
-                + " !== 'nobody'");
-        browser.await("document.getElementById('vacancy').textContent.endsWith(' ms')");
+                + " !== 'electing…'");
+        browser.await("document.getElementById('vacancy').textContent.endsWith(' s')");
         browser.await("document.getElementById('said').textContent.includes('vacant for')");
         click(before, "start");
         browser.await("document.querySelector('.row[data-name=\"" + before + "\"]').dataset.state === 'standing by'");
@@ -104,11 +104,11 @@ class DemoPageTest {
         var first = browser.evaluate(LEADER).asText();
         click(first, "freeze");
         browser.await("document.querySelector('.row[data-name=\"" + first + "\"]').classList.contains('frozen')");
-        browser.await(LEADER + " !== '" + first + "' && " + LEADER + " !== 'nobody'");
+        browser.await(LEADER + " !== '" + first + "' && " + LEADER + " !== 'electing…'");
         var second = browser.evaluate(LEADER).asText();
         click(second, "cut");
         browser.await("document.querySelector('.row[data-name=\"" + second + "\"]').classList.contains('cut')");
-        browser.await(LEADER + " !== '" + second + "' && " + LEADER + " !== 'nobody'");
+        browser.await(LEADER + " !== '" + second + "' && " + LEADER + " !== 'electing…'");
         var third = browser.evaluate(LEADER).asText();
         click(third, "slow");
         browser.await(
@@ -183,6 +183,35 @@ class DemoPageTest {
     }
 
     @Test
+    @Order(5)
+    void seatRowTellsEachGapWithItsCauseAndTheTableWhatEndedEachTerm() throws Exception {
+        var before = browser.evaluate(LEADER).asText();
+        browser.evaluate("document.getElementById('kill-leader').click()");
+        browser.await(LEADER + " === 'electing…'");
+        browser.await("document.querySelector('.theseat .state').textContent.startsWith('electing for')");
+        browser.await(LEADER + " !== 'electing…'");
+        browser.await("[...document.querySelectorAll('tbody tr')].some(row => row.cells[1].textContent === '" + before
+                + "' && row.cells[4].textContent === 'killed' && row.cells[5].textContent.endsWith(' s'))");
+        click(before, "start");
+        browser.await("document.querySelectorAll('.row[data-state=\"dead\"]').length === 0");
+    }
+
+    @Test
+    @Order(5)
+    void eachRowShowsThreeButtonsAndTheOthersInAMenuThatCloses() throws Exception {
+        assertThat(browser.evaluate(
+                                "[...document.querySelectorAll('.row[data-state]')].every(row =>"
+                                        + " [...row.querySelectorAll('.does > button')].filter(one => !one.hidden).length === 3)")
+                        .asBoolean())
+                .isTrue();
+        browser.evaluate("document.querySelector('.row[data-state] .menu summary').click()");
+        browser.await("document.querySelector('.row[data-state] .menu').open");
+        lookAt("demo-menu");
+        browser.press("Escape", 27);
+        browser.await("!document.querySelector('.menu[open]')");
+    }
+
+    @Test
     @Order(6)
     void lookerOnWithoutTheTokenSeesButMayNotAct() throws Exception {
         browser.evaluate("sessionStorage.clear()");
@@ -198,6 +227,24 @@ class DemoPageTest {
                                 "fetch('/order', {method: 'POST', body: 'action=kill'}).then(answer => answer.status)")
                         .asInt())
                 .isEqualTo(403);
+    }
+
+    /** Last: nothing is left to look at. */
+    @Test
+    @Order(7)
+    void pageSaysThatTheDemoHasEndedAndStandsStill() throws Exception {
+        browser.open("about:blank");
+        browser.await("location.href === 'about:blank'");
+        browser.open(url);
+        browser.await("document.querySelector('.row.leads') && !document.getElementById('kill-leader').disabled");
+        demo.destroy();
+        browser.await("document.body.classList.contains('stale')");
+        browser.await("!document.getElementById('ended').hidden");
+        assertThat(browser.evaluate(
+                                "[...document.querySelectorAll('main button')].every(one => one.matches(':disabled'))")
+                        .asBoolean())
+                .isTrue();
+        lookAt("demo-ended");
     }
 
     private static void click(String name, String action) throws Exception {

@@ -1,31 +1,13 @@
 // The console: all elections of a backend, and one of them from near.
-import { ask, make, mayAct, order, say, text } from './page.js';
+import { age, ask, length, make, mayAct, order, say, text } from './page.js';
 import { drawAxis, drawTrack, palette } from './timeline.js';
 
 const $ = id => document.getElementById(id);
 const ROW = 58;
 const SPARE = 6;
 
-/** How long something has been so. */
-function age(ms) {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) {
-    return seconds + ' s';
-  }
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) {
-    return `${minutes} min ${seconds % 60} s`;
-  }
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
 function clock(ms) {
   return new Date(ms).toLocaleTimeString();
-}
-
-function millis(ms) {
-  return ms < 10000 ? Math.round(ms) + ' ms' : age(ms);
 }
 
 export class ConsoleView {
@@ -63,9 +45,13 @@ export class ConsoleView {
     this.list = make('ul', { class: 'rows seats', 'aria-label': 'Elections' });
     this.near = make('section', { class: 'near', 'aria-label': 'One election', hidden: true });
     this.complaint = make('p', { class: 'notice', role: 'alert', hidden: true });
-    main.append(this.complaint, this.near,
+    this.nothing = make('div', { class: 'empty', hidden: true }, make('h2', {}, 'No elections here yet'),
+      make('p', {}, 'They appear as soon as somebody stands. Try it from a terminal:'),
+      make('pre', {}, `bellwether run billing --on '${about.on}' -- sleep 60`));
+    main.append(this.complaint,
       make('div', { class: 'bar' }, this.search, kinds, reach, make('span', { class: 'grow' }), this.count),
-      make('div', { class: 'row seat axis', 'aria-hidden': 'true' }, make('div', { class: 'who' }), this.axis), this.list);
+      make('div', { class: 'beside' }, make('div', { class: 'all' },
+        make('div', { class: 'row seat axis', 'aria-hidden': 'true' }, make('div', { class: 'who' }), this.axis), this.nothing, this.list), this.near));
     this.list.addEventListener('keydown', event => this.walk(event));
   }
 
@@ -82,10 +68,14 @@ export class ConsoleView {
         this.forget(object.id);
       }
     }
-    const complaint = this.store.one('backend')?.complaint || '';
-    text(this.complaint, complaint);
-    this.complaint.hidden = !complaint;
-    if (seats) {
+    const backend = this.store.one('backend');
+    const unknown = backend?.unknownSince;
+    text(this.complaint, unknown === undefined ? ''
+      : `${backend.complaint}. Who leads is not known: you see how things stood at ${clock(unknown)}.`);
+    this.complaint.hidden = unknown === undefined;
+    if (seats || unknown !== this.unknown || (backend && !this.looked)) {
+      this.looked = Boolean(backend);
+      this.unknown = unknown;
       this.choose();
     }
     if (this.name && objects.some(object => object.row === this.name || object.name === this.name)) {
@@ -118,9 +108,10 @@ export class ConsoleView {
     const seats = [...this.store.of('seat').values()];
     this.shown = seats
       .filter(seat => kinds[this.kind](seat) && (!this.words || seat.name.toLowerCase().includes(this.words) || seat.leader.toLowerCase().includes(this.words)))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
+      .sort((a, b) => Boolean(a.leader) - Boolean(b.leader) || (a.name < b.name ? -1 : 1));
     const vacant = seats.filter(seat => !seat.leader).length;
     text(this.count, `${this.shown.length} of ${seats.length} elections, ${vacant} vacant`);
+    this.nothing.hidden = !this.looked || seats.length > 0 || this.unknown !== undefined;
     this.list.style.height = Math.max(1, this.shown.length) * ROW + 'px';
     this.place();
   }
@@ -166,11 +157,12 @@ export class ConsoleView {
     row.item.style.top = i * ROW + 'px';
     row.item.setAttribute('aria-setsize', this.shown.length);
     row.item.setAttribute('aria-posinset', i + 1);
-    row.item.classList.toggle('leads', Boolean(seat.leader));
-    row.item.classList.toggle('dead', !seat.leader);
+    row.item.classList.toggle('leads', Boolean(seat.leader) && this.unknown === undefined);
+    row.item.classList.toggle('dead', !seat.leader && this.unknown === undefined);
+    row.item.classList.toggle('unknown', this.unknown !== undefined);
     row.title.setAttribute('aria-current', seat.name === this.name ? 'true' : 'false');
     row.seat = seat;
-    text(row.state, words(seat, this.store.now()));
+    text(row.state, words(seat, this.store.now(), this.unknown));
   }
 
   /** Arrow keys go from one to the next, also to those that are not on the screen. */
@@ -229,6 +221,7 @@ export class ConsoleView {
     }
     this.near.hidden = false;
     const leader = state.leader;
+    this.near.classList.toggle('ended', state.ended);
     text(this.nearState, state.ended ? 'It has ended: nobody may stand.' : leader
       ? `${leader.candidate} leads, token ${leader.token}, since ${new Date(leader.since).toLocaleString()}` : 'Nobody leads.');
     const candidates = state.candidates.map(one => [one.id, one.leads ? 'leads' : 'stands by', String(one.priority),
@@ -237,8 +230,8 @@ export class ConsoleView {
     const terms = [...(this.terms.get(state.name) || new Map()).values()].sort((a, b) => b.from - a.from);
     fill(this.changes, terms.slice(0, 12).map((term, i) => {
       const earlier = terms[i + 1];
-      const vacant = earlier && earlier.to !== undefined ? millis(Math.max(0, term.from - earlier.to)) : '–';
-      return [clock(term.from), term.leader, String(term.token), vacant, term.to === undefined ? 'leads' : millis(term.to - term.from)];
+      const vacant = earlier && earlier.to !== undefined ? length(Math.max(0, term.from - earlier.to)) : '–';
+      return [clock(term.from), term.leader, String(term.token), vacant, term.to === undefined ? 'leads' : length(term.to - term.from)];
     }));
     if (this.standDown) {
       this.standDown.disabled = !leader || !mayAct();
@@ -258,7 +251,9 @@ export class ConsoleView {
       make('div', { class: 'tables' },
         table('Candidates', ['id', 'state', 'priority', 'metadata'], this.candidates),
         table('Changes seen', ['from', 'leader', 'token', 'vacant before', 'for'], this.changes)));
-    scrollTo({ top: 0 });
+    if (this.near.getBoundingClientRect().top < 0) {
+      this.near.scrollIntoView({ block: 'start' });
+    }
     $('near-name').focus();
   }
 
@@ -275,15 +270,20 @@ export class ConsoleView {
     const to = this.store.now();
     const from = to - this.window;
     drawAxis(this.axis, from, to, this.colours, tick => new Date(tick).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: this.window < 600000 ? '2-digit' : undefined }));
+    const unknown = [...this.store.of('unknown').values()].map(one => ({ kind: 'unknown', from: one.from, to: one.to ?? to }));
     for (const row of this.rows.values()) {
       const terms = [...(this.terms.get(row.seat.name) || new Map()).values()];
-      drawTrack(row.canvas, { alive: false, terms: terms.map(term => ({ from: term.from, to: term.to ?? to, label: term.leader })) }, from, to, this.colours);
-      text(row.state, words(row.seat, to));
+      drawTrack(row.canvas, { alive: false, spans: unknown, terms: terms.map(term => ({ from: term.from, to: term.to ?? to, label: term.leader })) },
+        from, to, this.colours);
+      text(row.state, words(row.seat, to, this.unknown));
     }
   }
 }
 
-function words(seat, now) {
+function words(seat, now, unknown) {
+  if (unknown !== undefined) {
+    return `unknown; ${seat.leader || 'nobody'} led as of ${clock(unknown)}`;
+  }
   return seat.leader ? `${seat.leader}, token ${seat.token}, for ${age(now - seat.since)}` : 'nobody leads';
 }
 

@@ -1,17 +1,8 @@
-// The demo: a row for each candidate, and what one can do to it.
-import { ask, make, mayAct, order, say, text } from './page.js';
-import { drawAxis, drawBars, drawTrack, palette } from './timeline.js';
+// The demo: the seat, a row for each candidate, and what one can do to it.
+import { age, ask, length, make, mayAct, order, say, text } from './page.js';
+import { drawAxis, drawTrack, palette } from './timeline.js';
 
 const $ = id => document.getElementById(id);
-
-/** Words for a time that was measured. */
-function millis(ms) {
-  return ms < 100 ? ms.toFixed(1) + ' ms' : Math.round(ms).toLocaleString('en').replaceAll(',', '\u202f') + ' ms';
-}
-
-function nanos(ns) {
-  return ns < 1e6 ? ns + ' ns' : millis(ns / 1e6);
-}
 
 /** A point in time, from the beginning: 1:07. */
 function clock(ms) {
@@ -19,24 +10,43 @@ function clock(ms) {
   return Math.floor(seconds / 60) + ':' + String(seconds % 60).padStart(2, '0');
 }
 
-const SHORT = {
-  kill: 'kill', freeze: 'freeze', thaw: 'thaw', cut: 'cut', 'cut-requests': 'mute', 'cut-answers': 'deafen', heal: 'heal', slow: 'slow',
-  resign: 'resign', start: 'start',
+const isDead = row => row.state === 'dead';
+const isHurt = row => Boolean(row.cut) || row.slow;
+
+/**
+ * What can be done to a candidate: id, words, what it does, when, and what kind. Those of one pair share a place: one of them is shown.
+ * Those of the menu stand behind "More".
+ */
+const DOES = [
+  { id: 'kill', words: 'Kill', does: 'kill -9', when: row => !isDead(row), pair: 'life', bad: true },
+  { id: 'start', words: 'Start', does: 'start it again', when: isDead, pair: 'life' },
+  { id: 'freeze', words: 'Freeze', does: 'stop its process (SIGSTOP)', when: row => !isDead(row) && !row.frozen, pair: 'time' },
+  { id: 'thaw', words: 'Wake', does: 'let its process run on (SIGCONT)', when: row => row.frozen, pair: 'time' },
+  { id: 'cut', words: 'Cut off', does: 'cut its network, both ways', when: row => !isDead(row) && !isHurt(row), pair: 'net', network: true },
+  { id: 'heal', words: 'Reconnect', does: 'restore its network', when: row => !isDead(row) && isHurt(row), pair: 'net', network: true },
+  { id: 'resign', words: 'Ask it to hand over', does: 'it finishes its work and leaves', menu: true,
+    when: row => !isDead(row) && !row.frozen && row.state !== 'not standing' },
+  { id: 'cut-requests', words: 'Lose what it sends', does: 'what it sends is lost', menu: true, network: true,
+    when: row => !isDead(row) && row.cut !== 'requests' },
+  { id: 'cut-answers', words: 'Lose what it is sent', does: 'what it is sent is lost', menu: true, network: true,
+    when: row => !isDead(row) && row.cut !== 'answers' },
+  { id: 'slow', words: 'Slow its network by 150 ms', does: '150 ms more each way', menu: true, network: true, when: row => !isDead(row) && !row.slow },
+];
+
+/** What a term was ended by, by the action before its end. */
+const ENDINGS = {
+  kill: 'killed', freeze: 'frozen', cut: 'cut off', 'cut-requests': 'cut off', 'cut-answers': 'cut off', slow: 'slow network',
+  resign: 'handed over',
 };
 
-/** What can be done to a candidate: id, label, what it means, and when. */
-const DOES = [
-  ['kill', 'Kill', 'kill -9', row => row.state !== 'dead', 'bad'],
-  ['start', 'Start', 'start it again', row => row.state === 'dead'],
-  ['freeze', 'Freeze', 'SIGSTOP', row => row.state !== 'dead' && !row.frozen],
-  ['thaw', 'Thaw', 'SIGCONT', row => row.frozen],
-  ['resign', 'Resign', 'ask it to hand over in order', row => row.state !== 'dead' && !row.frozen && row.state !== 'not standing'],
-  ['cut', 'Cut off', 'nothing passes, either way', row => row.state !== 'dead' && row.cut !== 'both', 'network'],
-  ['cut-requests', 'Mute', 'what it sends is lost', row => row.state !== 'dead' && row.cut !== 'requests', 'network'],
-  ['cut-answers', 'Deafen', 'what it is sent is lost', row => row.state !== 'dead' && row.cut !== 'answers', 'network'],
-  ['slow', 'Slow', '150 ms more, each way', row => row.state !== 'dead' && !row.slow, 'network'],
-  ['heal', 'Heal', 'its network is as before', row => row.state !== 'dead' && (row.cut || row.slow), 'network'],
-];
+/** What stands above a row where it was done. */
+const MARKS = {
+  kill: 'kill', freeze: 'freeze', thaw: 'wake', cut: 'cut off', 'cut-requests': 'sends lost', 'cut-answers': 'answers lost',
+  heal: 'reconnect', slow: 'slow', resign: 'hand over', start: 'start',
+};
+
+/** How long after an action the end of a term is put down to it. */
+const LATEST = 4;
 
 export class DemoView {
   constructor(main, store) {
@@ -45,16 +55,19 @@ export class DemoView {
     this.window = 30000;
     this.colours = palette();
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.colours = palette(); });
+    document.addEventListener('click', event => closeMenus(event.target));
+    document.addEventListener('keydown', event => event.key === 'Escape' && closeMenus(null));
     this.build(main);
   }
 
   build(main) {
     const demo = this.store.one('demo');
+    this.lease = demo.lease;
     document.title = 'Bellwether: demo';
-    text($('where'), `three candidates and one seat, on ${demo.engine}; lease ${demo.lease / 1000} s`);
-    this.leader = figure('Leader', 'leader');
-    this.overlap = figure('Overlap so far', 'overlap');
-    this.vacancy = figure('Last vacancy', 'vacancy', true);
+    text($('where'), `demo on ${demo.engine}`);
+    this.leader = figure('Leads now', 'leader');
+    this.vacancy = figure('Nobody led, the last time', 'vacancy');
+    this.overlap = figure('Two led at once', 'overlap');
     this.killLeader = make('button', { class: 'main', type: 'button', id: 'kill-leader', onclick: () => this.killTheLeader() }, 'Kill the leader');
     const start = make('button', { type: 'button', id: 'start-another', onclick: () => order({ action: 'start' }) }, 'Start another');
     start.disabled = !mayAct();
@@ -62,29 +75,21 @@ export class DemoView {
       make('option', { value: 15000 }, '15 s'), make('option', { value: 30000, selected: true }, '30 s'),
       make('option', { value: 120000 }, '2 min'), make('option', { value: 600000 }, '10 min'));
     this.axis = make('canvas', { 'aria-hidden': 'true' });
-    this.list = make('ul', { class: 'rows', 'aria-label': 'Candidates' },
-      make('li', { class: 'row axis', 'aria-hidden': 'true' }, make('div', { class: 'who' }, 'since the beginning'), this.axis, make('div', { class: 'does' })));
+    this.seat = { canvas: make('canvas', { 'aria-hidden': 'true' }), state: make('div', { class: 'state' }) };
+    this.list = make('ul', { class: 'rows', 'aria-label': 'The seat and its candidates' },
+      make('li', { class: 'row axis', 'aria-hidden': 'true' }, make('div', { class: 'who' }, 'minutes'), this.axis, make('div', { class: 'does' })),
+      make('li', { class: 'row theseat' }, make('div', { class: 'who' }, make('div', { class: 'name' }, 'the seat'), this.seat.state), this.seat.canvas,
+        make('div', { class: 'does note' }, 'green: somebody leads, with the token; red: nobody leads, why, and for how long')));
     this.table = make('tbody');
     main.append(
-      make('dl', { class: 'figures' }, this.leader.box, this.overlap.box, this.vacancy.box),
+      make('p', { class: 'intro' }, 'Three processes want one seat. Kill the leader: another leads about '
+        + `${demo.lease / 1000} s later, and never two at once.`),
       make('div', { class: 'bar' }, this.killLeader, start, make('span', { class: 'grow' }), make('label', { for: 'reach' }, 'Show the last'), reach),
-      this.list, this.legend(),
+      make('dl', { class: 'figures' }, this.leader.box, this.vacancy.box, this.overlap.box),
+      this.list,
       make('div', { class: 'scroll' }, make('table', {}, make('caption', {}, 'Who led'),
-        make('thead', {}, make('tr', {}, ...['from', 'leader', 'token', 'vacant before', 'overlap so far'].map(head => make('th', { scope: 'col' }, head)))),
+        make('thead', {}, make('tr', {}, ...['from', 'leader', 'token', 'led for', 'ended by', 'then nobody for'].map(head => make('th', { scope: 'col' }, head)))),
         this.table)));
-  }
-
-  legend() {
-    const samples = [
-      ['leading, with its token', { alive: true, terms: [{ from: 8, to: 100, label: '7' }] }],
-      ['standing by', { alive: true }],
-      ['frozen', { alive: true, spans: [{ kind: 'frozen', from: 5, to: 95 }] }],
-      ['cut off', { alive: true, spans: [{ kind: 'cut', from: 0, to: 100 }] }],
-      ['slow', { alive: true, spans: [{ kind: 'slow', from: 0, to: 100 }] }],
-      ['dead', { alive: true, spans: [{ kind: 'dead', from: 0, to: 100 }] }],
-    ];
-    this.samples = samples.map(([words, track]) => ({ track, canvas: make('canvas', { 'aria-hidden': 'true' }), words }));
-    return make('ul', { class: 'legend', 'aria-label': 'What the colours mean' }, ...this.samples.map(one => make('li', {}, one.canvas, one.words)));
   }
 
   async killTheLeader() {
@@ -104,7 +109,7 @@ export class DemoView {
     this.leads = rows.find(row => row.state === 'leading');
     this.figures(this.store.one('figures'));
     this.killLeader.disabled = !mayAct() || !this.leads || this.leads.frozen;
-    if (objects.some(object => object.is === 'term' || object.is === 'vacancy' || object.is === 'gone')) {
+    if (objects.some(object => ['term', 'vacancy', 'gone', 'mark'].includes(object.is))) {
       this.changes();
     }
   }
@@ -115,16 +120,17 @@ export class DemoView {
     }
     const vacancies = [...this.store.of('vacancy').values()];
     const last = vacancies.at(-1);
-    text(this.leader.value, this.leads ? this.leads.name : 'nobody');
-    text(this.leader.more, this.leads ? 'token ' + this.leads.token : '');
+    this.vacantSince = figures.vacantSince;
+    text(this.leader.value, this.leads ? this.leads.name : 'electing…');
+    text(this.leader.more, this.leads ? 'token ' + this.leads.token : 'the seat is free when the lease is over');
     this.leader.box.classList.toggle('good', Boolean(this.leads));
-    text(this.overlap.value, nanos(figures.overlapNanos));
-    text(this.overlap.more, figures.overlapNanos === 0 ? 'never have two led at once' : 'two have led at once');
+    text(this.overlap.value, figures.overlapNanos === 0 ? '0 ns' : length(figures.overlapNanos / 1e6));
+    text(this.overlap.more, figures.overlapNanos === 0 ? 'never so far' : 'this must never be: please report it');
     this.overlap.box.classList.toggle('good', figures.overlapNanos === 0);
     this.overlap.box.classList.toggle('off', figures.overlapNanos !== 0);
-    text(this.vacancy.value, last ? millis(last.to - last.from) : 'none');
-    text(this.vacancy.more, last ? `${vacancies.length} so far, the longest ${millis(Math.max(...vacancies.map(one => one.to - one.from)))}` : 'so far');
-    this.vacancies = vacancies.map(one => one.to - one.from);
+    text(this.vacancy.value, last ? length(last.to - last.from) : 'not yet');
+    text(this.vacancy.more, last ? `the longest of ${vacancies.length}: ${length(Math.max(...vacancies.map(one => one.to - one.from)))}`
+      : 'kill the leader to see it');
   }
 
   row(row) {
@@ -132,12 +138,12 @@ export class DemoView {
     if (!shown) {
       shown = this.newRow(row);
     }
-    const states = [row.state === 'leading' ? `leading, token ${row.token}` : row.state];
+    const states = [row.state === 'leading' ? `leads, token ${row.token}` : isDead(row) ? 'dead' : row.state];
     if (row.frozen) {
       states.push('frozen');
     }
     if (row.cut) {
-      states.push({ both: 'cut off', requests: 'mute', answers: 'deaf' }[row.cut]);
+      states.push({ both: 'cut off', requests: 'what it sends is lost', answers: 'what it is sent is lost' }[row.cut]);
     }
     if (row.slow) {
       states.push('slow');
@@ -146,25 +152,20 @@ export class DemoView {
     shown.item.classList.toggle('leads', row.state === 'leading');
     shown.item.classList.toggle('frozen', row.frozen);
     shown.item.classList.toggle('cut', Boolean(row.cut));
-    shown.item.classList.toggle('dead', row.state === 'dead');
+    shown.item.classList.toggle('dead', isDead(row));
     shown.item.dataset.state = row.state;
-    for (const [button, when] of shown.buttons) {
-      swap(button, when(row));
-    }
+    offer(shown.buttons, row);
   }
 
   newRow(row) {
     const network = this.store.one('demo').network;
-    const buttons = DOES.filter(does => does[4] !== 'network' || network).map(([action, label, title, when, kind]) => {
-      const button = make('button', {
-        type: 'button', class: kind === 'bad' ? 'bad' : undefined, title, 'aria-label': `${label} ${row.name}: ${title}`, 'data-action': action,
-        onclick: () => order({ action, name: row.name }),
-      }, label);
-      return [button, when];
-    });
+    const buttons = DOES.filter(does => network || !does.network).map(does => [make('button', {
+      type: 'button', class: does.bad ? 'bad' : undefined, 'aria-label': `${does.words}: ${row.name}, ${does.does}`, 'data-action': does.id,
+      onclick: () => order({ action: does.id, name: row.name }),
+    }, does.words), does]);
     const shown = this.place(row.name, buttons);
     const before = [...this.rows.keys()].filter(name => name !== '').length;
-    this.list.insertBefore(shown.item, this.list.children[1 + before] || null);
+    this.list.insertBefore(shown.item, this.list.children[2 + before] || null);
     this.rows.set(row.name, shown);
     return shown;
   }
@@ -172,42 +173,68 @@ export class DemoView {
   server(server) {
     let shown = this.rows.get('');
     if (!shown) {
-      const kill = make('button', { type: 'button', class: 'bad', 'data-action': 'kill-server', 'aria-label': `Kill the ${server.name}`,
+      const kill = make('button', { type: 'button', class: 'bad', 'data-action': 'kill-server', 'aria-label': `Kill: ${server.name}`,
         onclick: async () => {
-          if (await ask(`Kill the ${server.name}?`, 'kill -9. While it is away nobody can be elected; start it again with the button beside.', 'Kill it')) {
+          if (await ask(`Kill the ${server.name}?`, 'kill -9. Until it runs again, nobody can be elected. Start it with the button in its place.', 'Kill it')) {
             order({ action: 'kill-server' });
           }
         } }, 'Kill');
-      const start = make('button', { type: 'button', 'data-action': 'start-server', 'aria-label': `Start the ${server.name}`,
+      const start = make('button', { type: 'button', 'data-action': 'start-server', 'aria-label': `Start: ${server.name}`,
         onclick: () => order({ action: 'start-server' }) }, 'Start');
-      shown = this.place(server.name, [[kill, one => one.state === 'serving'], [start, one => one.state === 'dead']]);
+      shown = this.place(server.name, [[kill, { pair: 'life', when: one => one.state === 'serving' }],
+        [start, { pair: 'life', when: one => one.state === 'dead' }]]);
       shown.item.classList.add('server');
       this.list.append(shown.item);
       this.rows.set('', shown);
     }
     text(shown.state, server.state);
     shown.item.classList.toggle('dead', server.state === 'dead');
-    for (const [button, when] of shown.buttons) {
-      swap(button, when(server));
-    }
+    offer(shown.buttons, server);
   }
 
   place(name, buttons) {
     const state = make('div', { class: 'state' });
     const canvas = make('canvas', { 'aria-hidden': 'true' });
+    const plain = buttons.filter(([, does]) => !does.menu).map(([button]) => button);
+    const menu = buttons.filter(([, does]) => does.menu).map(([button]) => button);
+    const more = menu.length === 0 ? [] : [make('details', { class: 'menu' }, make('summary', { 'aria-label': `More for ${name}` }, 'More'),
+      make('div', { class: 'items' }, ...menu))];
     const item = make('li', { class: 'row', 'data-name': name }, make('div', { class: 'who' }, make('div', { class: 'name' }, name), state), canvas,
-      make('div', { class: 'does', role: 'group', 'aria-label': `What to do to ${name}` }, ...buttons.map(([button]) => button)));
+      make('div', { class: 'does', role: 'group', 'aria-label': `What to do to ${name}` }, ...plain, ...more));
     return { item, state, canvas, buttons };
+  }
+
+  /** The terms in order, each with what ended it and for how long nobody led then. */
+  terms() {
+    const terms = [...this.store.of('term').values()].sort((a, b) => a.from - b.from);
+    const after = new Map([...this.store.of('vacancy').values()].map(one => [one.token, one]));
+    const marks = [...this.store.of('mark').values()];
+    const outages = [...this.store.of('span').values()].filter(span => span.row === '' && span.kind === 'dead');
+    return terms.map((term, i) => {
+      const next = terms[i + 1];
+      const gap = next ? after.get(next.token) : term.over && this.vacantSince !== undefined ? { from: this.vacantSince } : undefined;
+      return { ...term, gap, ending: term.over || next ? this.ending(term, marks, outages) : '' };
+    });
+  }
+
+  /** The last thing that was done to the leader before its term ended, if it was not long before. */
+  ending(term, marks, outages) {
+    const since = term.to - LATEST * this.lease;
+    const done = marks.filter(mark => mark.row === term.row && ENDINGS[mark.action] && mark.at >= Math.max(since, term.from)
+      && mark.at <= term.to + this.lease).at(-1);
+    if (done) {
+      return ENDINGS[done.action];
+    }
+    const server = this.store.one('server');
+    const outage = outages.some(span => span.from <= term.to && (span.to ?? Infinity) >= since);
+    return outage && server ? `${server.name} killed` : 'lost the seat';
   }
 
   /** The table, newest first, and a word for those who listen. */
   changes() {
-    const before = new Map([...this.store.of('vacancy').values()].map(one => [one.token, one]));
-    const terms = [...this.store.of('term').values()].sort((a, b) => b.from - a.from).slice(0, 12);
-    const lines = terms.map(term => {
-      const vacant = before.get(term.token);
-      return [clock(term.from), term.row, String(term.token), vacant ? millis(vacant.to - vacant.from) : '–', nanos(term.overlapNanos)];
-    });
+    const terms = this.terms().reverse().slice(0, 12);
+    const lines = terms.map(term => [clock(term.from), term.row, String(term.token), term.ending ? length(term.to - term.from) : 'leads',
+      term.ending, term.gap?.to !== undefined ? length(term.gap.to - term.gap.from) : '']);
     const key = JSON.stringify(lines);
     if (key === this.told) {
       return;
@@ -217,7 +244,8 @@ export class DemoView {
     const newest = terms[0];
     if (newest && newest.id !== this.announced) {
       this.announced = newest.id;
-      say(`${newest.row} leads, token ${newest.token}${lines[0][3] === '–' ? '' : ', vacant for ' + lines[0][3]}`);
+      const gap = terms[1]?.gap;
+      say(`${newest.row} leads, token ${newest.token}${gap?.to === undefined ? '' : ', vacant for ' + length(gap.to - gap.from)}`);
     }
   }
 
@@ -226,42 +254,60 @@ export class DemoView {
     const from = to - this.window;
     const byRow = (kind, name) => [...this.store.of(kind).values()].filter(one => one.row === name);
     drawAxis(this.axis, from, to, this.colours, tick => tick < 0 ? '' : clock(tick));
+    this.drawSeat(from, to);
     for (const [name, shown] of this.rows) {
-      const spans = byRow('span', name).map(span => ({ ...span, to: span.to ?? Infinity }));
+      const spans = byRow('span', name).map(span => ({ ...span, to: Math.min(span.to ?? Infinity, to) }));
       const terms = byRow('term', name).map(term => ({ ...term, label: term.token }));
-      const marks = byRow('mark', name).map(mark => ({ at: mark.at, text: SHORT[mark.action] || mark.action }));
-      drawTrack(shown.canvas, { alive: true, since: marks[0]?.at || 0, terms, spans: clip(spans, to), marks }, from, to, this.colours);
+      const marks = byRow('mark', name).map(mark => ({ at: mark.at, text: MARKS[mark.action] || mark.action }));
+      drawTrack(shown.canvas, { alive: true, since: marks[0]?.at || 0, terms, spans, marks }, from, to, this.colours);
     }
-    for (const sample of this.samples) {
-      drawTrack(sample.canvas, sample.track, 0, 100, this.colours);
-    }
-    if (this.vacancies) {
-      drawBars(this.vacancy.canvas, this.vacancies, 'faint', this.colours);
-    }
+  }
+
+  /** All terms in one row, and between them the gaps, each with its cause and its length; that of now is counted live. */
+  drawSeat(from, to) {
+    const terms = this.terms();
+    const gaps = terms.filter(term => term.gap && term.gap.from < to)
+      .map(term => ({ kind: 'gap', from: term.gap.from, to: Math.min(term.gap.to ?? to, to), ending: term.ending }));
+    const marks = gaps.map(gap => ({ at: gap.from, text: `${gap.ending}: ${length(Math.max(0, gap.to - gap.from))}` }));
+    drawTrack(this.seat.canvas, { terms: terms.map(term => ({ ...term, label: `${term.row}, ${term.token}` })), spans: gaps, marks }, from, to, this.colours);
+    const gap = gaps.at(-1);
+    const vacant = !this.leads && gap && gap.to === to;
+    text(this.seat.state, this.leads ? `${this.leads.name} leads` : vacant ? `electing for ${age(to - gap.from)}` : 'electing');
   }
 }
 
-function clip(spans, to) {
-  return spans.map(span => ({ ...span, to: Math.min(span.to, to) }));
-}
-
-/** Shows what can be done now. The focus does not get lost: it goes to what has taken the place of what had it. */
-function swap(button, possible) {
-  const off = !possible || !mayAct();
-  if (button.disabled !== off) {
+/**
+ * Shows what can be done now: of a pair the one that is possible, or the first. The focus does not get lost: it goes to what has taken the
+ * place of what had it.
+ */
+function offer(buttons, subject) {
+  const possible = new Map(buttons.map(([button, does]) => [button, does.when(subject)]));
+  const seen = new Set();
+  for (const [button, does] of buttons) {
     const focused = document.activeElement === button;
-    button.disabled = off;
-    if (focused && off) {
-      const next = [...button.parentElement.children].find(one => !one.disabled);
+    const pair = buttons.filter(([, other]) => does.pair && other.pair === does.pair);
+    const first = !seen.has(does.pair);
+    seen.add(does.pair);
+    button.disabled = !possible.get(button) || !mayAct();
+    button.hidden = pair.length > 1 && !possible.get(button) && (!first || pair.some(([other]) => possible.get(other)));
+    if (focused && (button.disabled || button.hidden)) {
+      const next = pair.map(([other]) => other).find(other => possible.get(other))
+        || buttons.map(([other]) => other).find(other => possible.get(other));
       queueMicrotask(() => (next || document.body).focus());
     }
   }
 }
 
-function figure(title, id, bars) {
+function closeMenus(target) {
+  for (const menu of document.querySelectorAll('details.menu[open]')) {
+    if (!target || !menu.contains(target) || target.closest('.items')) {
+      menu.open = false;
+    }
+  }
+}
+
+function figure(title, id) {
   const value = make('dd', { id });
   const more = make('dd', { class: 'more', id: id + '-more' });
-  const canvas = bars ? make('canvas', { 'aria-hidden': 'true' }) : undefined;
-  const box = make('div', { class: 'figure' }, make('dt', {}, title), value, more, ...(canvas ? [canvas] : []));
-  return { box, value, more, canvas };
+  return { box: make('div', { class: 'figure' }, make('dt', {}, title), value, more), value, more };
 }

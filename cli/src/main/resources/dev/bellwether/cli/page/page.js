@@ -1,4 +1,4 @@
-// The page: hears what is so, keeps it, and hands it to the view that shows it.
+// The page: receives the state from the server, keeps it, and hands it to the view that shows it.
 import { ConsoleView } from './console.js';
 import { DemoView } from './demo.js';
 
@@ -25,6 +25,31 @@ export function text(element, words) {
   if (element.textContent !== words) {
     element.textContent = words;
   }
+}
+
+/** One way to write a length of time everywhere: 0.4 ms, 85 ms, 1.92 s, 43 s, 5 min 3 s, 2 h 5 min. */
+export function length(ms) {
+  if (ms < 10) {
+    return (ms === 0 ? '0' : ms.toFixed(1)) + ' ms';
+  }
+  if (ms < 1000) {
+    return Math.round(ms) + ' ms';
+  }
+  return ms < 10000 ? (ms / 1000).toFixed(2) + ' s' : age(ms);
+}
+
+/** The same for what goes on growing, in whole seconds. */
+export function age(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (minutes < 1) {
+    return seconds + ' s';
+  }
+  if (hours < 1) {
+    return `${minutes} min ${seconds % 60} s`;
+  }
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** The token comes in the address, and does not stay there. */
@@ -141,9 +166,9 @@ class Store {
     }
   }
 
-  /** What is drawn is a little late, so that nothing arrives after its time. */
+  /** What is drawn is a little late, so that nothing arrives after its time. While nothing is heard, time stands still. */
   now() {
-    return performance.now() + (this.ahead || 0) - 350;
+    return (this.stoppedAt ?? performance.now()) + (this.ahead || 0) - 350;
   }
 }
 
@@ -162,16 +187,46 @@ function show(batch) {
   }
 }
 
+/** The server sends something every second. After this long without a word, what is shown may be wrong. */
+const SILENCE = 5000;
+let heardAt = performance.now();
+let heardTime = new Date();
+let connected = false;
+let over = false;
+
 function listen() {
   const events = new EventSource('/events');
-  events.onopen = () => live(true);
-  events.onerror = () => live(false);
-  events.onmessage = message => show(JSON.parse(message.data));
+  events.onopen = () => { connected = true; };
+  events.onerror = () => { connected = false; };
+  events.onmessage = message => {
+    heardAt = performance.now();
+    heardTime = new Date();
+    show(JSON.parse(message.data));
+    freshen();
+  };
+  events.addEventListener('over', () => {
+    over = true;
+    events.close();
+    freshen();
+  });
+  setInterval(freshen, 250);
 }
 
-function live(on) {
-  text($('live'), on ? 'live' : 'not connected: trying again');
-  $('live').classList.toggle('on', on);
+/** What is not known is not shown as if it were: the page goes grey, its clocks stop, and its buttons are off. */
+function freshen() {
+  const silent = performance.now() - heardAt;
+  const stale = over || (!connected && silent > 1500) || silent > SILENCE;
+  store.stoppedAt = stale ? heardAt : undefined;
+  document.body.classList.toggle('stale', stale);
+  $('main').disabled = stale;
+  const asOf = heardTime.toLocaleTimeString();
+  const silentBackend = Boolean(store.one('backend')?.complaint);
+  text($('live'), over ? `ended at ${asOf}` : stale ? `no connection: as of ${asOf}` : silentBackend ? 'the backend does not answer'
+    : connected ? 'live' : 'connecting');
+  $('live').classList.toggle('on', connected && !stale && !silentBackend);
+  text($('ended'), over ? `The command that served this page has ended. You see how things stood at ${asOf}.`
+    : `The command that serves this page does not answer. You see how things stood at ${asOf}. Trying again.`);
+  $('ended').hidden = !stale;
 }
 
 const still = matchMedia('(prefers-reduced-motion: reduce)');

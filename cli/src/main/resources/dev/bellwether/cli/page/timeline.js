@@ -1,6 +1,6 @@
 // Draws who was what, when, on a canvas. Times are milliseconds on the server's axis.
 
-const KINDS = ['lead', 'lead-ink', 'frozen', 'cut', 'slow', 'dead', 'line', 'faint', 'mark', 'ink', 'bad'];
+const KINDS = ['lead', 'lead-ink', 'frozen', 'cut', 'slow', 'dead', 'line', 'faint', 'mark', 'ink', 'bad', 'paper'];
 
 /** The colours of the page as they are now, light or dark. */
 export function palette() {
@@ -92,6 +92,8 @@ export function drawTrack(canvas, track, from, to, colours) {
     const right = Math.min(width, x(span.to));
     if (span.kind === 'frozen') {
       hatch(pen, left, right, top - 4, bottom + 4, colours.frozen, 7);
+    } else if (span.kind === 'gap') {
+      hatch(pen, left, right, top, bottom, colours.bad, 6);
     } else if (span.kind === 'dead') {
       pen.strokeStyle = colours.dead;
       pen.setLineDash([2, 4]);
@@ -111,6 +113,12 @@ export function drawTrack(canvas, track, from, to, colours) {
       pen.strokeStyle = colours.frozen;
       pen.lineWidth = 1.5;
       pen.strokeRect(left, top - 4, Math.max(1, right - left), bottom - top + 8);
+    } else if (span.kind === 'unknown') {
+      pen.fillStyle = colours.paper;
+      pen.globalAlpha = 0.75;
+      pen.fillRect(left, top - 1, Math.max(1, right - left), bottom - top + 2);
+      pen.globalAlpha = 1;
+      hatch(pen, left, right, top, bottom, colours.dead, 9);
     } else if (span.kind === 'cut' || span.kind === 'slow') {
       const at = span.kind === 'cut' ? bottom + 3 : top - 3;
       pen.strokeStyle = colours[span.kind];
@@ -192,24 +200,4 @@ function line(pen, fromX, fromY, toX, toY) {
   pen.moveTo(fromX, fromY);
   pen.lineTo(toX, toY);
   pen.stroke();
-}
-
-/** Draws figures as bars, the newest at the right. */
-export function drawBars(canvas, values, colour, colours) {
-  const pen = fresh(canvas);
-  if (!pen) {
-    return;
-  }
-  const width = canvas.clientWidth;
-  const height = canvas.clientHeight;
-  pen.fillStyle = colours.line;
-  pen.fillRect(0, height - 1, width, 1);
-  const most = Math.max(1, ...values);
-  const step = 9;
-  const shown = values.slice(-Math.floor(width / step));
-  pen.fillStyle = colours[colour];
-  shown.forEach((value, i) => {
-    const tall = Math.max(1, value / most * (height - 2));
-    pen.fillRect(i * step, height - 1 - tall, step - 3, tall);
-  });
 }
