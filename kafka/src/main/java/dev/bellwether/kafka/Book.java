@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.ElectionException;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,13 @@ interface Book {
 
     /** Returns the offset up to which it has been read. */
     long nextOffset();
+
+    /**
+     * Asks the brokers whether the log is still the one that was read: a topic that was deleted and created again has another identity,
+     * and may have grown past our place in the old one, so that its records show nothing. If it is another one, all of it is read before
+     * the next answer can be true. False also if there is no answer.
+     */
+    boolean isSameLog(Duration patience);
 
     /** Writes a record, come what may: whoever must know whether it was written reads the book. */
     default void write(Entry entry) {

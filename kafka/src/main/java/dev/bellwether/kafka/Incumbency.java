@@ -184,8 +184,12 @@ final class Incumbency implements Group.Owner {
             waitUntilNanos = now() + (commit == Commit.REBALANCING ? Math.min(5_000_000, retry) : retry);
             return;
         }
+        if (!book.isSameLog(standing.config().renewInterval().dividedBy(2))) {
+            waitUntilNanos = now() + standing.config().retryInterval().toNanos();
+            return;
+        }
         var needed = Math.max(group.highestToken(), page.highest());
-        var rises = page.base() + book.nextOffset() + 1 >= needed;
+        var rises = page.base() + book.nextOffset() + 1 > needed;
         var written = new OwnClaim(standing, ++claims, rises ? page.base() : needed, sent);
         claim = written;
         phase = Phase.CLAIMING;
@@ -234,6 +238,7 @@ final class Incumbency implements Group.Owner {
             return;
         }
         if (now.seat() == null || !isTakenByUs(now)) {
+            book.write(claim.release()); // others may take it for valid, if they know of no higher token
             drop(Duration.ZERO); // void, since its token would not have risen: we know better now
             return;
         }
@@ -353,7 +358,7 @@ final class Incumbency implements Group.Owner {
         } else if (entry.what() == Entry.What.CLAIM && now.seat() != null && now.isTakenUnder(nonce)) {
             // we had given up on it, and it came through all the same
             book.write(OwnClaim.release(standing, now.seat()));
-        } else if (entry.what() == Entry.What.BEAT && isTakenByUs(now)) {
+        } else if (entry.what() == Entry.What.BEAT && nonce.equals(claim.nonce()) && isTakenByUs(now)) {
             claim.read(entry.fields().number("beat")).ifPresent(this::beatRead);
         }
     }

@@ -86,6 +86,16 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         return nextOffset;
     }
 
+    /** Returns how often the log has begun anew, as far as was noticed here. */
+    int timesAnew() {
+        return tail.timesAnew();
+    }
+
+    /** Reads everything once more: the topic is another one of the same name. */
+    void beginAnew() {
+        tail.beginAnew();
+    }
+
     /** Completes when all records before this offset have been read. */
     CompletionStage<Void> reach(long offset) {
         var reached = new CompletableFuture<Void>();

@@ -24,7 +24,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -32,6 +35,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +59,7 @@ final class KafkaArbiter implements Arbiter, Book {
     private final Journal journal;
     private final KafkaRosters rosters;
     private final SharedQuestion<Long> end = new SharedQuestion<>(this::askForTheEnd);
+    private final SharedQuestion<Boolean> sameLog;
     private final Set<GroupSeat> seats = ConcurrentHashMap.newKeySet();
 
     KafkaArbiter(Settings settings) {
@@ -70,12 +75,26 @@ final class KafkaArbiter implements Arbiter, Book {
             admin.close(Duration.ZERO);
             throw e;
         }
+        var first = firstIdentity();
         rosters = new KafkaRosters(settings, admin, limits, writer, id);
         journal = new Journal(
                 partition,
                 () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
                 error -> Failures.translated(error, settings, describe()),
                 Clock.system());
+        var identity = new LogIdentity(first, topic::identity, journal::timesAnew, journal::beginAnew);
+        sameLog = new SharedQuestion<>(identity::isSame);
+    }
+
+    private @Nullable Uuid firstIdentity() {
+        try {
+            return topic.identity().toCompletableFuture().get(START_PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            return null; // the first claim will ask
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
     }
 
     @Override
@@ -140,6 +159,18 @@ final class KafkaArbiter implements Arbiter, Book {
     @Override
     public long nextOffset() {
         return journal.nextOffset();
+    }
+
+    @Override
+    public boolean isSameLog(Duration patience) {
+        try {
+            return sameLog.ask().toCompletableFuture().get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     @Override

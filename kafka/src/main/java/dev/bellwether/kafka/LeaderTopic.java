@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -18,6 +19,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.PolicyViolationException;
@@ -106,6 +108,15 @@ final class LeaderTopic {
                 }
             });
         }
+    }
+
+    /** Returns what tells the topic from another one of the same name. */
+    CompletionStage<Uuid> identity() {
+        return admin.describeTopics(List.of(settings.topic()))
+                .allTopicNames()
+                .toCompletionStage()
+                .thenApply(found ->
+                        Objects.requireNonNull(found.get(settings.topic())).topicId());
     }
 
     private boolean exists(Duration patience) throws TimeoutException, InterruptedException {

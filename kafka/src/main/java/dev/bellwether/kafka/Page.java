@@ -56,6 +56,11 @@ record Page(
             return new Taken(token, nonce, instance, candidate, since, lease, metadata, true, untilNanos);
         }
 
+        /** Returns the same with an earlier end; the later of two concessions does not put it off. */
+        Taken sooner(long nanos) {
+            return nanos - untilNanos < 0 ? until(nanos) : this;
+        }
+
         Taken until(long nanos) {
             return new Taken(token, nonce, instance, candidate, since, lease, metadata, released, nanos);
         }

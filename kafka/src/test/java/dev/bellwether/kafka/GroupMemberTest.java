@@ -135,6 +135,11 @@ class GroupMemberTest implements Group.Owner, Book {
     }
 
     @Override
+    public boolean isSameLog(Duration patience) {
+        return true;
+    }
+
+    @Override
     public long nextOffset() {
         return 7;
     }

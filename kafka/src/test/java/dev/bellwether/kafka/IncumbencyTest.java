@@ -43,6 +43,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     private Commit answer = Commit.ACCEPTED;
     private long commitTakesMillis;
     private int commits;
+    private boolean sameLog = true;
     private final Incumbency incumbency =
             new Incumbency(new Standing(ELECTION, "me", "me-1", CONFIG), this, this, this, this, this);
 
@@ -173,6 +174,37 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         read(own);
         read(own);
         assertThat(told).as("once for each beat").containsExactly("proven 1 since " + millis);
+    }
+
+    @Test
+    void aLateBeatOfAnEarlierClaimOfOursIsNoProofThoughItsNumberIsTheSame() {
+        lead();
+        millis += 300;
+        incumbency.act();
+        var late = written.removeFirst(); // the producer that was to write it has been replaced
+        incumbency.released();
+        incumbency.wanted();
+        readNext();
+        lead();
+        millis += 300;
+        incumbency.act();
+        assertThat(written.getFirst().fields().text("beat"))
+                .isEqualTo(late.fields().text("beat"));
+        read(late);
+        assertThat(told).isEmpty();
+        readNext();
+        assertThat(told).hasSize(1).first().asString().startsWith("proven");
+    }
+
+    @Test
+    void nothingIsClaimedInALogOfWhichItIsNotSureThatItIsTheOneThatWasRead() {
+        sameLog = false;
+        incumbency.act();
+        assertThat(written).isEmpty();
+        sameLog = true;
+        millis += 50;
+        incumbency.act();
+        assertThat(written).hasSize(1);
     }
 
     @Test
@@ -323,6 +355,11 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     @Override
     public long nextOffset() {
         return offset;
+    }
+
+    @Override
+    public boolean isSameLog(Duration patience) {
+        return sameLog;
     }
 
     @Override

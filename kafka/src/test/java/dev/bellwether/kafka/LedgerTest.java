@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.kafka.Entry.What;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The rules of the journal, record by record, on a clock in milliseconds that is wound by hand. */
@@ -175,6 +176,102 @@ class LedgerTest {
         assertThat(page().listed()).isFalse();
         assertThat(page().era()).isEqualTo(1);
         claim("b");
+        assertThat(page().listed()).isTrue();
+    }
+
+    @Test
+    void aHolderFromBeforeAGapIsKnownAgainByItsNextBeat() {
+        var token = claim("a");
+        millis = 5_000;
+        ledger.beginAnew(at(millis)); // retention went past us
+        assertThat(page().holderAt(at(millis))).isEmpty();
+        beat("a", token);
+        assertThat(page().holderAt(at(millis))).map(Page.Taken::candidate).contains("a");
+        claim("b");
+        assertThat(barredNanos("b")).isEqualTo(at(1_000));
+    }
+
+    @Test
+    void aStaleBeatOfAReleasedClaimBarsNobodyBehindAGap() {
+        var token = claim("a");
+        read(What.RELEASE, by("a").and("token", token).build());
+        ledger.beginAnew(at(millis));
+        beat("a", token);
+        claim("b");
+        assertThat(barredNanos("b")).isZero();
+    }
+
+    @Test
+    void oneThatLeadsUnderALowerTokenIsWaitedForSinceItMayKnowOfNoHigherOne() {
+        offset = 1_000;
+        claim("a");
+        millis = 5_000;
+        offset = 0; // another topic of the same name
+        ledger.beginAnew(at(millis));
+        read(What.CLAIM, by("new").build()); // valid for all who never saw the old topic
+        millis = 5_900;
+        beat("new", 1);
+        read(What.CLAIM, by("b").and("base", 1_001).build());
+        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(barredNanos("b")).isEqualTo(at(1_000));
+        millis = 6_000;
+        beat("new", 1);
+        assertThat(barredNanos("b"))
+                .as("its beats behind a higher claim count for nothing")
+                .isEqualTo(at(900));
+    }
+
+    @Test
+    void aConcessionAloneTellsOfAClaimThatIsNoLongerThere() {
+        read(
+                What.CONCEDE,
+                by("a").and("token", 70).and("base", 60).and("lease", at(200)).build());
+        assertThat(page().highest()).isEqualTo(70);
+        assertThat(page().base()).isEqualTo(60);
+        claim("b"); // void: it knew no better
+        read(What.CLAIM, by("c").and("base", 70).build());
+        assertThat(barredNanos("c")).isPositive();
+    }
+
+    @Test
+    void theSameClaimOnceMoreIsNotAnotherOne() {
+        var token = claim("a");
+        read(What.CLAIM, by("a").build());
+        assertThat(page().highest()).isEqualTo(token);
+        millis = 900;
+        beat("a", token);
+        assertThat(page().holderAt(at(1_800))).isPresent();
+    }
+
+    @Test
+    void aRecordThatNoCandidateWouldWriteIsNoClaim() {
+        claim("a");
+        for (var lease : List.of("0", "-5", Long.toString(Long.MAX_VALUE), "x", "")) {
+            read(
+                    What.CLAIM,
+                    by("b").and("nonce", "b" + lease).and("lease", lease).build());
+            read(
+                    What.BEAT,
+                    by("b").and("nonce", "b" + lease)
+                            .and("lease", lease)
+                            .and("token", 99)
+                            .build());
+        }
+        read(What.CLAIM, by("b").and("nonce", "").build());
+        assertThat(page().isTakenUnder("a-1")).isTrue();
+        assertThat(barredNanos("c")).isZero();
+    }
+
+    @Test
+    void anOrderIsForTheEraThatItNames() {
+        read(What.DELETE, Fields.with("era", 1).build());
+        read(What.END, Fields.with("era", 0).build());
+        assertThat(page().ended())
+                .as("it was the election before the deletion that ended")
+                .isFalse();
+        claim("a");
+        read(What.DELETE, Fields.with("era", 1).build());
+        assertThat(page().era()).as("the same order once more").isEqualTo(1);
         assertThat(page().listed()).isTrue();
     }
 

@@ -1,0 +1,69 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.kafka.Entry.What;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** The rules of the journal under faults that are drawn from seeds, and under rules with a fault in them, which must be found. */
+class JournalModelTest {
+    private static final Duration TIME = JournalModel.LEASE.multipliedBy(40);
+    private static final int SEEDS = Integer.getInteger("bellwether.journal.seeds", 400);
+
+    /** Returns the first seed that shows a violation. */
+    private static Optional<String> firstViolation(JournalModel.Reading reading) {
+        for (var seed = 1L; seed <= SEEDS; seed++) {
+            var outcome = new JournalModel(seed, reading).run(TIME);
+            if (outcome.violation().isPresent()) {
+                var last = outcome.trace();
+                return Optional.of("seed " + seed + ": " + outcome.violation().get() + "\n"
+                        + String.join("\n", last.subList(Math.max(0, last.size() - 80), last.size())));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static void assertFound(Optional<String> violation) {
+        assertThat(violation).get().asString().contains("NEVER: ");
+        System.out.println(violation.get().lines().findFirst().orElseThrow());
+    }
+
+    @Test
+    void theJournalAloneKeepsTwoFromLeadingWhateverTheGroupSays() {
+        assertThat(firstViolation((entry, page, own) -> Optional.of(entry))).isEmpty();
+    }
+
+    @Test
+    void somebodyLeadsInEachRun() {
+        var grants = 0;
+        for (var seed = 1L; seed <= 20; seed++) {
+            grants += new JournalModel(seed, (entry, page, own) -> Optional.of(entry))
+                    .run(TIME)
+                    .grants();
+        }
+        assertThat(grants).as("grants in 20 runs of 40 leases").isGreaterThan(20 * 5);
+    }
+
+    /** After a gap, beats of the claim that was known before it are taken for old news. */
+    @Test
+    void aReaderWhoKnowsTheHolderNoMoreAfterAGapIsFound() {
+        var blind = firstViolation((entry, page, own) -> page.seat() == null
+                        && entry.what() == What.BEAT
+                        && entry.fields().number("token") <= page.highest()
+                ? Optional.empty()
+                : Optional.of(entry));
+        assertFound(blind);
+    }
+
+    /** What is below the highest token that a member knows is taken for dead, though others lead under it. */
+    @Test
+    void aReaderWhoLooksAtNothingBelowTheHighestTokenItKnowsIsFound() {
+        var proud = firstViolation((entry, page, own) ->
+                entry.what() == What.BEAT && entry.fields().number("token") < page.highest()
+                        ? Optional.empty()
+                        : Optional.of(entry));
+        assertFound(proud);
+    }
+}
