@@ -13,7 +13,7 @@ class MariaDbTest {
     @Test
     void concurrentWritersAreReadInOrderAndLateRowsKeepTheirPlace() throws Exception {
         try (var stage = new RelayStage(
-                        Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                        Servers.dataSource(MysqlFamilyServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
                 var reader = stage.reader(true);
                 var slow = stage.connect()) {
             slow.setAutoCommit(false);
@@ -54,7 +54,7 @@ class MariaDbTest {
     @Test
     void shardsShareTheKeysAndKeepTheirOrder() throws Exception {
         try (var stage = new RelayStage(
-                        Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                        Servers.dataSource(MysqlFamilyServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
                 var reader = stage.reader(true)) {
             var relay = stage.relay(more -> more.shards(3));
             var written = new Writers(stage.database, stage.table, stage.topic, 20).write(4, 300, 9);
@@ -72,7 +72,7 @@ class MariaDbTest {
     @Test
     void formerLeaderDeletesNothingAndThePresentOneWaitsForNobody() throws Exception {
         try (var stage = new RelayStage(
-                        Servers.dataSource(MariaDbServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                        Servers.dataSource(MysqlFamilyServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
                 var slow = stage.connect();
                 var connection = stage.connect()) {
             stage.stash(Writers.numbered(stage.topic, "k", 0, 2));
