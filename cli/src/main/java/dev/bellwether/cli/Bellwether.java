@@ -30,7 +30,8 @@ import picocli.CommandLine.Spec;
             "BELLWETHER_HOME (default: ~/.local/state/bellwether) for processes of one machine.",
             "",
             "Exit codes: 0 all right; 1 failed; 2 the command line is wrong; 3 nobody leads;",
-            "4 the backend does not answer. 'run' has its own: see bellwether run --help"
+            "4 the backend does not answer; 5 a relay can publish no more. 'run' has its own:",
+            "see bellwether run --help"
         })
 @SuppressWarnings("UnusedVariable") // picocli acts on these options; that they are declared is all
 final class Bellwether implements Runnable {

@@ -7,6 +7,7 @@ final class ExitCode {
     static final int USAGE = 2;
     static final int NOBODY_LEADS = 3;
     static final int UNAVAILABLE = 4;
+    static final int RELAY_ENDED = 5;
 
     // run passes on what its command exits with, so its own codes lie where timeout(1) and nohup(1) have theirs
     static final int RUN_OVER = 122;

@@ -1,7 +1,11 @@
 package dev.bellwether.cli;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.clients.producer.ProducerConfig;
 
@@ -21,6 +25,9 @@ final class LibrdkafkaProperties {
     private static final List<String> SETTLED =
             List.of("acks", "request.required.acks", "enable.idempotence", "retries");
 
+    /** What is understood together with others, or by the file. */
+    private static final Set<String> ELSEWHERE = Set.of("sasl.username", "sasl.password", "partitioner");
+
     private LibrdkafkaProperties() {}
 
     static Map<String, Object> translated(Map<String, Object> properties, List<String> warnings) {
@@ -32,9 +39,23 @@ final class LibrdkafkaProperties {
             } else if (name.equals("ssl.ca.location")) {
                 translated.put("ssl.truststore.type", "PEM");
                 translated.put("ssl.truststore.location", value);
+            } else if (name.equals("ssl.ca.pem")) {
+                translated.put("ssl.truststore.type", "PEM");
+                translated.put("ssl.truststore.certificates", value);
+            } else if (name.equals("ssl.certificate.location") || name.equals("ssl.certificate.pem")) {
+                translated.put("ssl.keystore.type", "PEM");
+                translated.put("ssl.keystore.certificate.chain", pem(name, value));
+            } else if (name.equals("ssl.key.location") || name.equals("ssl.key.pem")) {
+                translated.put("ssl.keystore.type", "PEM");
+                translated.put("ssl.keystore.key", key(name, pem(name, value)));
+            } else if (name.equals("ssl.keystore.location")) {
+                translated.put("ssl.keystore.type", "PKCS12");
+                translated.put(name, value);
+            } else if (name.equals("ssl.endpoint.identification.algorithm")) {
+                translated.put(name, "none".equals(value) ? "" : value);
             } else if (ProducerConfig.configNames().contains(ours)) {
                 translated.put(ours, value);
-            } else if (!name.equals("sasl.username") && !name.equals("sasl.password")) {
+            } else if (!ELSEWHERE.contains(name)) {
                 warnings.add(name + " has lost its meaning: Kafka's client for Java does not know it");
             }
         });
@@ -46,6 +67,27 @@ final class LibrdkafkaProperties {
                             + "\" password=\"" + escaped(properties.getOrDefault("sasl.password", "")) + "\";");
         }
         return translated;
+    }
+
+    /** Returns what is in the file that is named, or what stands there itself. */
+    private static String pem(String name, Object value) {
+        if (name.endsWith(".pem")) {
+            return String.valueOf(value);
+        }
+        try {
+            return Files.readString(Path.of(String.valueOf(value)));
+        } catch (IOException e) {
+            throw new UsageException(name + ": " + value + " cannot be read", e);
+        }
+    }
+
+    private static String key(String name, String pem) {
+        if (!pem.contains("BEGIN PRIVATE KEY") && !pem.contains("BEGIN ENCRYPTED PRIVATE KEY")) {
+            throw new UsageException(name
+                    + ": the key is not in PKCS #8, which is all that Kafka's client for Java reads. Convert it:"
+                    + " openssl pkcs8 -topk8 -in KEY -out KEY.pk8, with -nocrypt if it has no password");
+        }
+        return pem;
     }
 
     private static String module(String mechanism) {

@@ -155,8 +155,23 @@ final class OutboxCommand implements Runnable {
             name = "requeue",
             description =
                     "Put parked records at the end of the table: they come after those of their keys published since.")
-    int requeue(@picocli.CommandLine.Mixin At at, @Parameters(paramLabel = "ID", arity = "1..*") List<Long> ids) {
+    int requeue(
+            @picocli.CommandLine.Mixin At at,
+            @Parameters(paramLabel = "ID", arity = "0..*") @Nullable List<Long> given,
+            @Option(names = "--topic", paramLabel = "TOPIC", description = "All of this topic, the oldest first.")
+                    @Nullable
+                    String topic) {
         var database = at.database(around);
+        var ids = given == null ? List.<Long>of() : given;
+        if (ids.isEmpty() == (topic == null)) {
+            throw new UsageException("which records? Name them by their ids, or all of a topic with --topic TOPIC");
+        }
+        if (topic != null) {
+            var count = asked(
+                    database, () -> OutboxAdmin.of(database, at.table(database)).requeueTopic(topic));
+            around.out().println(count + " requeued");
+            return count > 0 ? ExitCode.OK : ExitCode.FAILED;
+        }
         var missing = 0;
         for (var id : ids) {
             if (!asked(

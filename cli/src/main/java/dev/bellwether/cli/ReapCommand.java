@@ -34,7 +34,7 @@ final class ReapCommand implements Callable<Integer> {
     private final Surroundings around;
 
     @Option(
-            names = {"-f", "--file"},
+            names = {"-f", "--file", "-file"},
             paramLabel = "FILE",
             required = true,
             description = "The file.")
@@ -42,6 +42,9 @@ final class ReapCommand implements Callable<Integer> {
 
     @Option(names = "--for", paramLabel = "TIME", description = "End after so long. Default: never.")
     private Optional<Duration> time = Optional.empty();
+
+    private final CountDownLatch told = new CountDownLatch(1);
+    private volatile boolean ended;
 
     ReapCommand(Surroundings around) {
         this.around = around;
@@ -59,7 +62,6 @@ final class ReapCommand implements Callable<Integer> {
                 .listener(this::tell)
                 .build();
         reaper.warnings().forEach(warning -> around.err().println("bellwether: warning: " + warning));
-        var told = new CountDownLatch(1);
         var handedOver = new CountDownLatch(1);
         var hook = new Thread(() -> {
             told.countDown();
@@ -70,10 +72,10 @@ final class ReapCommand implements Callable<Integer> {
                 var relay = OutboxRelay.start(database, config, elections)) {
             await(told, time.orElse(Duration.ofDays(36_500)));
             relay.poke();
+            return ended ? ExitCode.RELAY_ENDED : ExitCode.OK;
         } finally {
             handedOver.countDown();
         }
-        return ExitCode.OK;
     }
 
     /** Before the first logger is made. What Kafka's clients say of themselves is left out below a warning. */
@@ -104,5 +106,9 @@ final class ReapCommand implements Callable<Integer> {
     private void tell(RelayEvent event) {
         around.out().println(event);
         around.out().flush();
+        if (event instanceof RelayEvent.CandidacyFailed || event instanceof RelayEvent.ElectionEnded) {
+            ended = true;
+            told.countDown();
+        }
     }
 }

@@ -1,5 +1,6 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.outbox.Partitioning;
 import dev.bellwether.outbox.Poison;
 import dev.bellwether.outbox.RelayConfig;
 import java.io.IOException;
@@ -44,6 +45,7 @@ final class ReaperFile {
                     "haltRetry",
                     "sweepInterval",
                     "databaseTimeout",
+                    "standDownAfter",
                     "createTables",
                     "eventIdHeader"),
             "harvest",
@@ -235,9 +237,28 @@ final class ReaperFile {
         duration(relay, "relay", "haltRetry").ifPresent(builder::haltRetry);
         duration(relay, "relay", "sweepInterval").ifPresent(builder::sweepInterval);
         duration(relay, "relay", "databaseTimeout").ifPresent(builder::databaseTimeout);
+        duration(relay, "relay", "standDownAfter").ifPresent(builder::standDownAfter);
+        builder.partitioning(partitioning());
         Optional.ofNullable(relay.get("createTables")).map(ReaperFile::truth).ifPresent(builder::createTables);
         Optional.ofNullable(relay.get("eventIdHeader")).map(String::valueOf).ifPresent(builder::eventIdHeader);
         return builder;
+    }
+
+    /** Keys stay where the original put them: in the partition that its client, librdkafka, has for them. */
+    private Partitioning partitioning() {
+        var theirs = Optional.ofNullable(section(harvest, "producerKafkaConfig").get("partitioner"))
+                .or(() ->
+                        Optional.ofNullable(section(harvest, "baseKafkaConfig").get("partitioner")))
+                .map(String::valueOf)
+                .orElse("consistent_random");
+        return switch (theirs) {
+            case "consistent_random" -> Partitioning.CRC32;
+            case "murmur2_random" -> Partitioning.MURMUR2;
+            default ->
+                throw new UsageException("partitioner is " + theirs
+                        + ": it must be consistent_random, librdkafka's default, or murmur2_random, which is that of Java;"
+                        + " with any other, keys would move to other partitions, and their order would end there");
+        };
     }
 
     private static Duration shorter(Duration poll) {

@@ -62,6 +62,80 @@ class ReaperFileTest {
     }
 
     @Test
+    void eachLimitOfTheOriginalIsTheSettingThatTakesItsPlace() throws IOException {
+        var settings = file("""
+                harvest:
+                  name: shepherd
+                  limits:
+                    ioErrorBackoff: 700ms
+                    heartbeatTimeout: 4s
+                    markBackoff: 30ms
+                    maxInFlightRecords: 1234
+                    markQueryRecords: 77
+                    minMetricsInterval: 9s
+                """).config().build().toString();
+        assertThat(settings)
+                .contains("backoff=PT0.7S, maxBackoff=PT10S")
+                .contains("lease=PT12S")
+                .contains("minPoll=PT0.002S, maxPoll=PT0.03S")
+                .contains("maxInFlightRecords=1234")
+                .contains("maxTransactionRecords=77")
+                .contains("meterInterval=PT9S")
+                .contains("candidate=shepherd")
+                .contains("partitioning=CRC32");
+    }
+
+    @Test
+    void keysStayInThePartitionsOfTheOriginalUnlessTheFileSaysOtherwise() throws IOException {
+        assertThat(partitioner("")).contains("partitioning=CRC32");
+        assertThat(partitioner("partitioner: consistent_random")).contains("partitioning=CRC32");
+        assertThat(partitioner("partitioner: murmur2_random")).contains("partitioning=MURMUR2");
+        assertThatThrownBy(() -> partitioner("partitioner: fnv1a_random")).hasMessageContaining("fnv1a_random");
+        assertThatThrownBy(() -> partitioner("partitioner.class: x")).hasMessageContaining("partitioner.class");
+    }
+
+    private String partitioner(String line) throws IOException {
+        return file("harvest:\n  producerKafkaConfig:\n    linger.ms: 1\n    " + line + "\n")
+                .config()
+                .build()
+                .toString();
+    }
+
+    @Test
+    void certificateOfAClientIsTakenOver() throws IOException {
+        var certificate = Files.writeString(folder.resolve("client.crt"), "the certificate");
+        var key = Files.writeString(folder.resolve("client.key"), "-----BEGIN PRIVATE KEY-----");
+        var text = """
+                harvest:
+                  baseKafkaConfig:
+                    security.protocol: ssl
+                    ssl.ca.location: /etc/ca.pem
+                    ssl.certificate.location: %s
+                    ssl.key.location: %s
+                    ssl.key.password: secret
+                    ssl.endpoint.identification.algorithm: none
+                """;
+        var file = file(text.formatted(certificate, key));
+        assertThat(file.kafka())
+                .containsEntry("ssl.truststore.type", "PEM")
+                .containsEntry("ssl.truststore.location", "/etc/ca.pem")
+                .containsEntry("ssl.keystore.type", "PEM")
+                .containsEntry("ssl.keystore.certificate.chain", "the certificate")
+                .containsEntry("ssl.keystore.key", "-----BEGIN PRIVATE KEY-----")
+                .containsEntry("ssl.key.password", "secret")
+                .containsEntry("ssl.endpoint.identification.algorithm", "");
+        assertThat(file.warnings()).isEmpty();
+        var old = Files.writeString(folder.resolve("old.key"), "-----BEGIN RSA PRIVATE KEY-----");
+        assertThatThrownBy(() -> file(text.formatted(certificate, old)).kafka())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("openssl pkcs8");
+        assertThatThrownBy(
+                        () -> file(text.formatted(folder.resolve("none"), key)).kafka())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("cannot be read");
+    }
+
+    @Test
     void unknownKeysAndBadValuesAreRefused() {
         assertThatThrownBy(() -> file("harvest:\n  limits:\n    maxInflight: 3\n"))
                 .isInstanceOf(UsageException.class)
