@@ -66,6 +66,9 @@ final class Disposal implements Runnable {
             Thread.currentThread().interrupt();
         } catch (SQLException | DeposedException | RuntimeException e) {
             session.fail(e);
+        } catch (Throwable e) { // without it the table fills, and nobody would know
+            session.fail(new IllegalStateException("the disposal died of " + e, e));
+            throw e;
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -11,14 +12,21 @@ import org.jspecify.annotations.Nullable;
  * The ids at or below the cursor that were never seen: each belongs to a transaction that has not committed, or never will. Confined
  * to the reader.
  *
- * <p>A gap is closed by proof, not by age. Whoever drew its id had drawn it when we noticed the gap, and holds a lock on the sequence
- * until its transaction ends. So the holders of that lock are noted after the gap was noticed; when none of them is left, the
- * gap's row is visible or will never be, and the next read is the last that has to look for it.
+ * <p>A gap is closed by proof, not by age. Whoever drew its id had drawn it when we noticed the gap, and holds a lock until its
+ * transaction ends. So the holders of that lock are noted after the gap was noticed; when none of them is left, the gap's row is
+ * visible or will never be, and the next read is the last that has to look for it.
  */
 final class Gaps {
-    private static final int MOST = 2_000;
+    /*
+     * Where nobody tells who holds locks, gaps are never closed, only made coarser: they save work, no more, and order hangs on late and
+     * new rows being of one snapshot. A coarser gap holds ids that were seen and are gone; never one that was seen and may still be
+     * there, which the reads would find again and again.
+     */
+    private final int most;
+    private final int fewer;
+    private int kept;
 
-    /** Gaps that were noticed between two looks at the holders. */
+    /** Gaps that were noticed between two looks at the holders, or are as good as if they had been. */
     private static final class Generation {
         private @Nullable Set<String> holders; // null until the first look after the gaps were noticed
         private boolean over;
@@ -29,6 +37,17 @@ final class Gaps {
     private final TreeMap<Long, Gap> gaps = new TreeMap<>();
     private List<Generation> generations = new ArrayList<>();
     private Generation open = new Generation();
+
+    /**
+     * Holds about so many at a time.
+     *
+     * @param most how many there may be before they are made coarser
+     * @param fewer how many are left then, if nothing that was seen lies between them
+     */
+    Gaps(int most, int fewer) {
+        this.most = most;
+        this.fewer = fewer;
+    }
 
     boolean isEmpty() {
         return gaps.isEmpty();
@@ -55,12 +74,8 @@ final class Gaps {
 
     /** These ids, and those between them, were not there. */
     void noticed(long from, long to) {
-        if (from > to) {
-            return;
-        }
-        gaps.put(from, new Gap(to, open));
-        if (gaps.size() > MOST) {
-            mergeNearest();
+        if (from <= to) {
+            gaps.put(from, new Gap(to, open));
         }
     }
 
@@ -85,21 +100,17 @@ final class Gaps {
         }
     }
 
-    /**
-     * Tells who holds the lock of the sequence now, asked after all that was noticed so far.
-     *
-     * @param prepared whether a prepared transaction is among them: it has lost the name under which it held the lock
-     */
-    void holders(Set<String> now, boolean prepared) {
+    /** Tells who holds the lock now, asked after all that was noticed so far. */
+    void holders(OpenWriters.Holders now) {
         generations.add(open);
         open = new Generation();
         for (var generation : generations) {
             if (generation.holders == null) {
-                generation.holders = new HashSet<>(now);
+                generation.holders = new HashSet<>(now.names());
             } else {
-                generation.holders.retainAll(now);
+                generation.holders.retainAll(now.names());
             }
-            generation.over = generation.holders.isEmpty() && !prepared;
+            generation.over = generation.holders.isEmpty() && !now.prepared();
         }
     }
 
@@ -113,27 +124,82 @@ final class Gaps {
         if (over.isEmpty()) {
             return;
         }
+        var ended = new HashSet<>(over);
+        gaps.values().removeIf(gap -> ended.contains(gap.noticed()));
         generations = new ArrayList<>(
-                generations.stream().filter(g -> !over.contains(g)).toList());
-        gaps.values().removeIf(gap -> over.contains(gap.noticed()));
+                generations.stream().filter(g -> !ended.contains(g)).toList());
     }
 
-    /** Coarser gaps hold ids that were seen; the reader knows those that are left of them. */
-    private void mergeNearest() {
-        var merged = new TreeMap<Long, Gap>();
-        var iterator = gaps.entrySet().iterator();
-        while (iterator.hasNext()) {
-            var first = iterator.next();
-            if (!iterator.hasNext()) {
-                merged.put(first.getKey(), first.getValue());
-                break;
+    /**
+     * Makes them fewer if they are many: those nearest to each other become one.
+     *
+     * @param known the ids that were seen and may still be there
+     */
+    void coarsen(LongSet known) {
+        if (gaps.size() <= Math.max(most, 2 * kept)) {
+            return;
+        }
+        var seen = known.sorted();
+        var distances = new ArrayList<Long>();
+        Long before = null;
+        for (var entry : gaps.entrySet()) {
+            if (before != null && isFree(seen, before, entry.getKey())) {
+                distances.add(entry.getKey() - before);
             }
-            // the younger of the two is over later
-            merged.put(first.getKey(), iterator.next().getValue());
+            before = entry.getValue().to();
+        }
+        var surplus = Math.min(gaps.size() - fewer, distances.size());
+        if (surplus > 0) {
+            distances.sort(null);
+            merge(seen, distances.get(surplus - 1), surplus);
+        }
+        kept = gaps.size();
+    }
+
+    private void merge(long[] seen, long farthest, int surplus) {
+        var left = surplus;
+        var merged = new ArrayList<java.util.Map.Entry<Long, Gap>>();
+        for (var entry : gaps.entrySet()) {
+            var last = merged.isEmpty() ? null : merged.get(merged.size() - 1);
+            if (last != null
+                    && left > 0
+                    && entry.getKey() - last.getValue().to() <= farthest
+                    && isFree(seen, last.getValue().to(), entry.getKey())) {
+                var both = new Gap(
+                        entry.getValue().to(),
+                        both(last.getValue().noticed(), entry.getValue().noticed()));
+                merged.set(merged.size() - 1, java.util.Map.entry(last.getKey(), both));
+                left--;
+            } else {
+                merged.add(java.util.Map.entry(entry.getKey(), entry.getValue()));
+            }
         }
         gaps.clear();
-        gaps.putAll(merged);
-        // ids fall in and out of order of age: what was merged is as young as the youngest
-        gaps.replaceAll((from, gap) -> new Gap(gap.to(), open));
+        merged.forEach(entry -> gaps.put(entry.getKey(), entry.getValue()));
+        var used = new HashSet<Generation>();
+        gaps.values().forEach(gap -> used.add(gap.noticed()));
+        generations.removeIf(generation -> !used.contains(generation));
+    }
+
+    /** Returns a generation that is over when both are: those whom one of them waits for are waited for. */
+    private Generation both(Generation one, Generation other) {
+        if (one == other) {
+            return one;
+        }
+        if (one.holders == null || other.holders == null) {
+            return open;
+        }
+        var both = new Generation();
+        both.holders = new HashSet<>(one.holders);
+        both.holders.addAll(other.holders);
+        both.over = one.over && other.over;
+        generations.add(both);
+        return both;
+    }
+
+    private static boolean isFree(long[] seen, long after, long before) {
+        var at = Arrays.binarySearch(seen, after);
+        var next = at < 0 ? -at - 1 : at + 1;
+        return next >= seen.length || seen[next] >= before;
     }
 }

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -22,6 +23,8 @@ final class Intake {
      */
     private static final long HOLDERS_NANOS = 50_000_000;
     private static final int PAGE = 20_000;
+    private static final long SWEEP_NANOS = 5_000_000;
+    private static final int SWEEP_IDS = 16_384;
     private static final int SMALLEST_INLINE = 256;
 
     private final Store store;
@@ -32,12 +35,14 @@ final class Intake {
     private final Meter meter;
     private final LongSupplier nanoTime;
     private final LongSet known = new LongSet();
-    private final Gaps gaps = new Gaps();
+    private final Gaps gaps;
+    private final OpenWriters writers;
     private final ConcurrentLinkedQueue<long[]> disposed = new ConcurrentLinkedQueue<>();
     private long cursor;
     private long averageBytes = 256;
     private long holdersDue;
     private long sweepDue;
+    private long swept = Long.MIN_VALUE;
 
     /** Rows to send, and whether there may be more at once. */
     record Batch(List<Row> rows, long weight, boolean more) {}
@@ -52,6 +57,7 @@ final class Intake {
             RelayConfig config,
             int shard,
             Connection connection,
+            OpenWriters writers,
             long low,
             Predicate<Row> held,
             Meter meter,
@@ -60,6 +66,8 @@ final class Intake {
         this.config = config;
         this.shard = shard;
         this.connection = connection;
+        this.writers = writers;
+        this.gaps = store.gaps();
         this.cursor = low;
         this.held = held;
         this.meter = meter;
@@ -78,13 +86,18 @@ final class Intake {
         return Math.min(gaps.least(cursor + 1), known.least(cursor + 1)) - 1;
     }
 
+    /** Returns the first id that was read and may still be there. */
+    OptionalLong oldest() {
+        var oldest = known.least(Long.MAX_VALUE);
+        return oldest == Long.MAX_VALUE ? OptionalLong.empty() : OptionalLong.of(oldest);
+    }
+
     /** Returns what is there now, at most so much. */
     Batch next(int room, long byteRoom) throws SQLException {
         forgetDisposed();
         var now = nanoTime.getAsLong();
         if (!gaps.isEmpty() && now - holdersDue >= 0) {
-            var holders = store.holders(connection);
-            gaps.holders(holders.names(), holders.prepared());
+            writers.look().ifPresent(gaps::holders);
             holdersDue = now + Math.max(HOLDERS_NANOS, 20 * (nanoTime.getAsLong() - now));
         }
         if (now - sweepDue >= 0) {
@@ -103,6 +116,7 @@ final class Intake {
         if (lateDone) {
             gaps.closed(closing);
             takeHot(found.hot(), taken);
+            gaps.coarsen(known);
         }
         var rows = taken.withDeferred();
         var seen = found.late().size() + found.hot().size();
@@ -122,10 +136,7 @@ final class Intake {
                 throw new IllegalStateException("the database returned id " + row.id() + " after " + last);
             }
             last = row.id();
-            if (known.contains(row.id())) {
-                continue;
-            }
-            if (!take(row, taken)) {
+            if (!known.contains(row.id()) && !take(row, taken)) {
                 return false;
             }
             gaps.filled(row.id());
@@ -170,11 +181,31 @@ final class Intake {
         }
     }
 
-    /** Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand. */
+    /**
+     * Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand. Just behind the cursor each
+     * time; elsewhere a few milliseconds' worth, and the next time from there on: what is dead and not yet removed has to be
+     * walked over, and may be millions.
+     */
     private void sweep() throws SQLException {
-        var from = Long.MIN_VALUE;
+        var began = nanoTime.getAsLong();
+        sweep(Math.max(Long.MIN_VALUE + SWEEP_IDS, cursor) - SWEEP_IDS, cursor);
+        do {
+            // ids below 1 are given by hand, if at all
+            var to = swept < 0 ? 0 : swept + SWEEP_IDS;
+            if (to >= cursor) {
+                sweep(swept, cursor);
+                swept = Long.MIN_VALUE;
+                return;
+            }
+            sweep(swept, to);
+            swept = to;
+        } while (nanoTime.getAsLong() - began < SWEEP_NANOS);
+    }
+
+    private void sweep(long after, long to) throws SQLException {
+        var from = after;
         while (true) {
-            var ids = store.ids(connection, from, cursor, PAGE, shard, config.shards());
+            var ids = store.ids(connection, from, to, PAGE, shard, config.shards());
             for (var id : ids) {
                 if (!known.contains(id) && !gaps.contains(id)) {
                     gaps.noticed(id, id); // the next read takes it

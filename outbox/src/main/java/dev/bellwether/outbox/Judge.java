@@ -8,6 +8,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate. {@link #holds} may be
@@ -21,11 +23,18 @@ final class Judge {
      */
     private static final int UNLIMITED = Integer.MAX_VALUE;
     private static final long NOBODY = Long.MIN_VALUE;
+    private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     private final Topics topics;
     private final Map<Long, String> condemned = new HashMap<>();
-    private final Map<String, String> badTopics = new HashMap<>();
+    private final Map<String, BadTopic> badTopics = new HashMap<>();
     private final Set<Object> blocked = ConcurrentHashMap.newKeySet();
+    private final Set<String> blockedTopics = ConcurrentHashMap.newKeySet();
+    /** For how long a forbidden topic was left alone last: to find out costs a session. */
+    private final Map<String, Long> pauses = new HashMap<>();
+
+    private final long retryNanos;
+    private final LongSupplier nanoTime;
     private long suspect = NOBODY;
     private int suspicious;
     private int limit = UNLIMITED;
@@ -36,21 +45,36 @@ final class Judge {
         Optional<String> fault(String topic, int partition);
     }
 
-    Judge(Topics topics) {
+    /** A topic that takes no record now. It is asked about again, since it may be made, or a right be given. */
+    private record BadTopic(String reason, boolean forbidden, long retryAt) {}
+
+    /**
+     * Begins without verdicts.
+     *
+     * @param retryNanos how long a verdict on a whole topic holds
+     */
+    Judge(Topics topics, long retryNanos, LongSupplier nanoTime) {
         this.topics = topics;
+        this.retryNanos = retryNanos;
+        this.nanoTime = nanoTime;
     }
 
     /** Returns whether the row must wait for one before it. */
     boolean holds(Row row) {
-        return !blocked.isEmpty() && blocked.contains(row.lane());
+        return holdsAny() && (blockedTopics.contains(row.topic()) || blocked.contains(row.lane()));
     }
 
     boolean holdsAny() {
-        return !blocked.isEmpty();
+        return !blocked.isEmpty() || !blockedTopics.isEmpty();
     }
 
-    void block(Row row) {
+    /** Lets those behind this row wait: of its key, or of its whole topic if that is at fault. Returns whether it is the topic. */
+    boolean block(Row row) {
+        if (badTopics.containsKey(row.topic())) {
+            return blockedTopics.add(row.topic());
+        }
         blocked.add(row.lane());
+        return false;
     }
 
     /** Forgets all verdicts, so that everything is tried again. */
@@ -58,6 +82,7 @@ final class Judge {
         condemned.clear();
         badTopics.clear();
         blocked.clear();
+        blockedTopics.clear();
     }
 
     /** Returns why the row can never be published. */
@@ -65,7 +90,31 @@ final class Judge {
         if (condemned.isEmpty() && badTopics.isEmpty()) {
             return Optional.empty();
         }
-        return Optional.ofNullable(condemned.get(row.id())).or(() -> Optional.ofNullable(badTopics.get(row.topic())));
+        return Optional.ofNullable(condemned.get(row.id())).or(() -> faultOf(row.topic()));
+    }
+
+    private Optional<String> faultOf(String topic) {
+        var bad = badTopics.get(topic);
+        if (bad == null) {
+            return Optional.empty();
+        }
+        if (nanoTime.getAsLong() - bad.retryAt() < 0) {
+            return Optional.of(bad.reason());
+        }
+        // whether we may write, only writing tells; whether there is such a topic can be asked
+        var fault = bad.forbidden() ? Optional.<String>empty() : topics.fault(topic, -1);
+        if (fault.isEmpty()) {
+            badTopics.remove(topic);
+        } else {
+            badTopics.put(topic, new BadTopic(fault.get(), false, nanoTime.getAsLong() + retryNanos));
+        }
+        return fault;
+    }
+
+    private void forbidden(String topic, String reason) {
+        var pause = Math.min(LONGEST_NANOS, Math.max(retryNanos, 2 * pauses.getOrDefault(topic, 0L)));
+        pauses.put(topic, pause);
+        badTopics.put(topic, new BadTopic(reason, true, nanoTime.getAsLong() + pause));
     }
 
     /** Takes the rows for the next transaction off those that wait. */
@@ -111,13 +160,13 @@ final class Judge {
             case RECORD -> condemn(row, reason);
             case BATCH -> e.records() == 1 ? condemn(row, reason) : suspect(e);
             case FORBIDDEN -> {
-                badTopics.put(row.topic(), reason);
+                forbidden(row.topic(), reason);
                 yield true;
             }
             case TOPIC -> {
                 var fault = topics.fault(row.topic(), -1);
                 if (fault.isPresent()) {
-                    badTopics.put(row.topic(), fault.get());
+                    badTopics.put(row.topic(), new BadTopic(fault.get(), false, nanoTime.getAsLong() + retryNanos));
                     yield true;
                 }
                 if (row.partition() < 0) {

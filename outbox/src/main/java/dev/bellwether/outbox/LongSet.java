@@ -64,6 +64,14 @@ final class LongSet {
         return size == 0 ? otherwise : least;
     }
 
+    /** Returns them all, the least first. */
+    long[] sorted() {
+        var sorted =
+                java.util.Arrays.stream(slots).filter(value -> value != FREE).toArray();
+        java.util.Arrays.sort(sorted);
+        return sorted;
+    }
+
     private int find(long value) {
         var mask = slots.length - 1;
         var at = home(value);

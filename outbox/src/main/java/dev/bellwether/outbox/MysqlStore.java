@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -13,10 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An outbox in MariaDB or MySQL. */
 final class MysqlStore extends Store {
-    /*
-     * There is no lock on the counter that lasts until the end of the transaction. What lasts is the transaction, and the database lists those
-     * that run; whoever may not see the list of all (it takes the right PROCESS) gets an error that says so.
-     */
+    private static final int UNKNOWN_VARIABLE = 1193;
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
     private static final String SIZE = "COALESCE(OCTET_LENGTH(record_value), 0) + COALESCE(OCTET_LENGTH(headers), 0)";
@@ -79,6 +75,7 @@ final class MysqlStore extends Store {
     @Override
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
+        setRanges(connection, "0");
         // so that the delete locks the row with the epoch, which it would only read otherwise
         connection.setTransactionIsolation(
                 deletes ? Connection.TRANSACTION_REPEATABLE_READ : Connection.TRANSACTION_READ_COMMITTED);
@@ -87,6 +84,20 @@ final class MysqlStore extends Store {
     @Override
     void restore(Connection connection, boolean deletes) throws SQLException {
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        setRanges(connection, "DEFAULT");
+    }
+
+    /** Lets the optimizer go through any number of ranges, beyond which it would scan the table. */
+    private static void setRanges(Connection connection, String limit) throws SQLException {
+        var variable =
+                MetadataLocks.isMariaDb(connection) ? "optimizer_max_sel_arg_weight" : "range_optimizer_max_mem_size";
+        try (var statement = connection.createStatement()) {
+            statement.execute("SET SESSION " + variable + " = " + limit);
+        } catch (SQLException e) {
+            if (e.getErrorCode() != UNKNOWN_VARIABLE) {
+                throw e;
+            }
+        }
     }
 
     private String select(Wanted wanted) {
@@ -179,31 +190,20 @@ final class MysqlStore extends Store {
     }
 
     @Override
-    Holders holders(Connection connection) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        "SELECT concat(trx_mysql_thread_id, '@', trx_started), trx_mysql_thread_id FROM information_schema.innodb_trx")) {
-            var names = new HashSet<String>();
-            var prepared = false;
-            while (result.next()) {
-                // ids change when a reader begins to write; thread and beginning do not
-                prepared |= result.getLong(2) == 0;
-                names.add(result.getString(1));
-            }
-            return new Holders(names, prepared);
-        }
+    Gaps gaps() {
+        return new Gaps(256, 32); // a read that has to look for more ranges costs milliseconds
+    }
+
+    @Override
+    OpenWriters openWriters(Connection reading, Connection deleting) throws SQLException {
+        return MetadataLocks.of(reading, deleting, table.name());
     }
 
     @Override
     Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
+        requireShards(connection, shards);
         connection.setAutoCommit(false);
         try (var statement = connection.createStatement()) {
-            try (var others = statement.executeQuery(
-                    "SELECT shards FROM " + table.relay() + " WHERE shards <> " + shards + " LIMIT 1")) {
-                if (others.next()) {
-                    throw new IllegalStateException(Refusals.shards(table.name(), others.getInt(1), shards));
-                }
-            }
             try (var upsert = connection.prepareStatement(
                     "INSERT INTO " + table.relay()
                             + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE"
@@ -220,6 +220,11 @@ final class MysqlStore extends Store {
                 result.next();
                 tenancy = new Tenancy(result.getLong(1), result.getLong(2));
             }
+            /*
+             * It may have been divided while we waited for the row. Nothing was read in this transaction before we had it, so
+             * this sees what is committed now.
+             */
+            requireShards(connection, shards);
             connection.commit();
             return tenancy;
         } catch (SQLException | RuntimeException e) {
@@ -227,6 +232,16 @@ final class MysqlStore extends Store {
             throw e;
         } finally {
             connection.setAutoCommit(true);
+        }
+    }
+
+    private void requireShards(Connection connection, int shards) throws SQLException {
+        try (var statement = connection.createStatement();
+                var others = statement.executeQuery(
+                        "SELECT shards FROM " + table.relay() + " WHERE shards <> " + shards + " LIMIT 1")) {
+            if (others.next()) {
+                throw new IllegalStateException(Refusals.shards(table.name(), others.getInt(1), shards));
+            }
         }
     }
 
@@ -272,29 +287,6 @@ final class MysqlStore extends Store {
 
     @Override
     List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException {
-        var findings = new ArrayList<OutboxAdmin.Finding>();
-        try {
-            holders(connection);
-            findings.add(OutboxAdmin.Finding.well("running transactions can be seen"));
-        } catch (SQLException e) {
-            findings.add(
-                    new OutboxAdmin.Finding(
-                            OutboxAdmin.Severity.ERROR,
-                            "running transactions cannot be seen: " + e.getMessage(),
-                            "grant PROCESS to the relay's user: without it, it cannot tell a row that comes late from one that never will"));
-        }
-        try (var statement = connection.createStatement();
-                var result =
-                        statement.executeQuery("SELECT @@auto_increment_increment, @@innodb_flush_log_at_trx_commit")) {
-            result.next();
-            findings.add(
-                    result.getInt(2) == 1
-                            ? OutboxAdmin.Finding.well("commits are durable")
-                            : new OutboxAdmin.Finding(
-                                    OutboxAdmin.Severity.WARNING,
-                                    "innodb_flush_log_at_trx_commit is " + result.getInt(2),
-                                    "set it to 1: else a crash of the database forgets messages that were committed"));
-        }
-        return findings;
+        return new MysqlDoctor(connection, table).examine();
     }
 }

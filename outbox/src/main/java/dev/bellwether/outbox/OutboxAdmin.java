@@ -153,9 +153,12 @@ public final class OutboxAdmin {
     public void divide(String name, int shards, Map<String, Object> kafka) throws SQLException {
         var config = RelayConfig.named(name).shards(shards).build();
         try (var connection = database.getConnection()) {
+            var isolation = connection.getTransactionIsolation();
+            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             connection.setAutoCommit(false);
-            try (var update = connection.prepareStatement(
-                    "UPDATE " + table.relay() + " SET epoch = epoch + 1, shards = ?, low = ?")) {
+            try (var lock = connection.prepareStatement("UPDATE " + table.relay() + " SET epoch = epoch + 1");
+                    var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
+                lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
                 // rows change their shard, so what was decided for one says nothing of another
                 var low = number(connection, "SELECT coalesce(min(low), 0) FROM " + table.relay());
                 var before = (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + table.relay());
@@ -173,6 +176,7 @@ public final class OutboxAdmin {
                 throw e;
             } finally {
                 connection.setAutoCommit(true);
+                connection.setTransactionIsolation(isolation);
             }
         }
     }
@@ -181,8 +185,10 @@ public final class OutboxAdmin {
     private static void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
         var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)));
         try {
-            admin.fenceProducers(
-                            IntStream.range(0, shards).mapToObj(config::seat).toList())
+            admin.fenceProducers(IntStream.range(0, shards)
+                            .boxed()
+                            .flatMap(shard -> config.transactionalIds(shard).stream())
+                            .toList())
                     .all()
                     .get();
         } catch (ExecutionException e) {
@@ -192,6 +198,38 @@ public final class OutboxAdmin {
             throw new IllegalStateException("interrupted while fencing", e);
         } finally {
             admin.close(Duration.ZERO); // which would wait for brokers that do not answer
+        }
+    }
+
+    /**
+     * {@linkplain #requeue Requeues} all parked records of a topic, the oldest first; returns how many. For when the reason why they were
+     * parked has gone, such as a topic that was missing.
+     */
+    public int requeueTopic(String topic) throws SQLException {
+        var count = 0;
+        while (true) {
+            var ids = parkedOf(topic);
+            if (ids.isEmpty()) {
+                return count;
+            }
+            for (var id : ids) {
+                count += requeue(id) ? 1 : 0;
+            }
+        }
+    }
+
+    private List<Long> parkedOf(String topic) throws SQLException {
+        try (var connection = database.getConnection();
+                var query = connection.prepareStatement(
+                        "SELECT id FROM " + table.parked() + " WHERE topic = ? ORDER BY id LIMIT 1000")) {
+            query.setString(1, topic);
+            try (var result = query.executeQuery()) {
+                var ids = new ArrayList<Long>();
+                while (result.next()) {
+                    ids.add(result.getLong(1));
+                }
+                return ids;
+            }
         }
     }
 

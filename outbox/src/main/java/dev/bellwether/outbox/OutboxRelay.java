@@ -81,8 +81,10 @@ public final class OutboxRelay implements AutoCloseable {
             RelayConfig config,
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
-        var judge = new Judge(new KafkaTopics(config.producer()));
-        var shard = new Shard(number, config, database, producers, judge, candidate);
+        var judge =
+                new Judge(new KafkaTopics(config.producer()), config.haltRetry().toNanos(), System::nanoTime);
+        var seat = elections.election(config.seat(number));
+        var shard = new Shard(number, config, database, producers, judge, candidate, seat);
         var settings = CandidacyConfig.builder()
                 .lease(config.lease())
                 .candidate(candidate)

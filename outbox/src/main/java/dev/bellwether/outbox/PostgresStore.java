@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** An outbox in PostgreSQL, of our layout or of goharvest's. */
@@ -264,7 +265,16 @@ final class PostgresStore extends Store {
     }
 
     @Override
-    Holders holders(Connection connection) throws SQLException {
+    Gaps gaps() {
+        return new Gaps(50_000, 25_000); // each is a probe of the index
+    }
+
+    @Override
+    OpenWriters openWriters(Connection reading, Connection deleting) {
+        return () -> Optional.of(holders(reading));
+    }
+
+    private OpenWriters.Holders holders(Connection connection) throws SQLException {
         // nextval keeps this lock until the end of the transaction, be it called by a default or beforehand
         var sql = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND mode = 'RowExclusiveLock'"
                 + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -280,7 +290,7 @@ final class PostgresStore extends Store {
                     prepared |= name.startsWith("-1/");
                     names.add(name);
                 }
-                return new Holders(names, prepared);
+                return new OpenWriters.Holders(names, prepared);
             }
         }
     }

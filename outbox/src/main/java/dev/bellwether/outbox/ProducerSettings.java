@@ -14,7 +14,8 @@ final class ProducerSettings {
             "retries",
             "key.serializer",
             "value.serializer",
-            "partitioner.class");
+            "partitioner.class",
+            "partitioner.ignore.keys");
 
     private ProducerSettings() {}
 
@@ -29,8 +30,11 @@ final class ProducerSettings {
     }
 
     /** Returns them all, for the producer of a shard. */
-    static Map<String, Object> of(Map<String, Object> properties, String transactionalId) {
-        var all = new TreeMap<>(properties);
+    static Map<String, Object> of(RelayConfig config, String transactionalId) {
+        var all = new TreeMap<>(config.producer());
+        if (config.partitioning() == Partitioning.CRC32) {
+            all.put("partitioner.class", Crc32Partitioner.class);
+        }
         all.put("transactional.id", transactionalId);
         all.put("enable.idempotence", true);
         all.put("acks", "all");

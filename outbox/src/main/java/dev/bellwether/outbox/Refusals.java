@@ -4,6 +4,13 @@ package dev.bellwether.outbox;
 final class Refusals {
     private Refusals() {}
 
+    static String nodes(String table, String nodes) {
+        return "outbox " + table + " is in " + nodes
+                + ": ids are drawn and transactions are open on other nodes, where this relay"
+                + " cannot see them, so that the order of a key would break. Nothing is published. Let one node write (Galera: keep the"
+                + " outbox in a database of its own; group replication: group_replication_single_primary_mode=ON)";
+    }
+
     static String shards(String table, int there, int here) {
         return "outbox " + table + " is divided into " + there + " shards, and this relay is set to " + here
                 + ": two relays that divide it differently would publish rows twice, and out of order. Set shards to "

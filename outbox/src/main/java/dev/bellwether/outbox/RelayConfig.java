@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.Names;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -13,6 +14,7 @@ public final class RelayConfig {
     private final Map<String, Object> producer;
     private final int shards;
     private final Poison poison;
+    private final Partitioning partitioning;
     private final int maxTransactionRecords;
     private final int maxInFlightRecords;
     private final long maxInFlightBytes;
@@ -24,6 +26,7 @@ public final class RelayConfig {
     private final Duration maxBackoff;
     private final Duration haltRetry;
     private final Duration databaseTimeout;
+    private final Duration standDownAfter;
     private final Duration meterInterval;
     private final Duration sweepInterval;
     private final boolean createTables;
@@ -38,6 +41,7 @@ public final class RelayConfig {
         producer = builder.producer;
         shards = builder.shards;
         poison = builder.poison;
+        partitioning = builder.partitioning;
         maxTransactionRecords = builder.maxTransactionRecords;
         maxInFlightRecords = builder.maxInFlightRecords;
         maxInFlightBytes = builder.maxInFlightBytes;
@@ -49,6 +53,7 @@ public final class RelayConfig {
         maxBackoff = builder.maxBackoff;
         haltRetry = builder.haltRetry;
         databaseTimeout = builder.databaseTimeout;
+        standDownAfter = builder.standDownAfter;
         meterInterval = builder.meterInterval;
         sweepInterval = builder.sweepInterval;
         createTables = builder.createTables;
@@ -88,6 +93,11 @@ public final class RelayConfig {
         return "outbox." + name + '.' + shard;
     }
 
+    /** The two transactional ids of a shard, whose producers take turns. */
+    List<String> transactionalIds(int shard) {
+        return List.of(seat(shard) + ".a", seat(shard) + ".b");
+    }
+
     Map<String, Object> producer() {
         return producer;
     }
@@ -98,6 +108,10 @@ public final class RelayConfig {
 
     Poison poison() {
         return poison;
+    }
+
+    Partitioning partitioning() {
+        return partitioning;
     }
 
     int maxTransactionRecords() {
@@ -145,6 +159,10 @@ public final class RelayConfig {
         return databaseTimeout;
     }
 
+    Duration standDownAfter() {
+        return standDownAfter;
+    }
+
     Duration meterInterval() {
         return meterInterval;
     }
@@ -173,6 +191,20 @@ public final class RelayConfig {
         return listener;
     }
 
+    /** Returns the settings for people, without those of the producer, among which there may be passwords. */
+    @Override
+    public String toString() {
+        return "RelayConfig[name=" + name + ", table=" + table + ", shards=" + shards + ", poison=" + poison
+                + ", partitioning=" + partitioning + ", maxTransactionRecords=" + maxTransactionRecords
+                + ", maxInFlightRecords=" + maxInFlightRecords + ", maxInFlightBytes=" + maxInFlightBytes
+                + ", readAhead=" + readAhead + ", transactionInterval=" + transactionInterval + ", minPoll=" + minPoll
+                + ", maxPoll=" + maxPoll + ", backoff=" + backoff + ", maxBackoff=" + maxBackoff + ", haltRetry="
+                + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
+                + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", createTables="
+                + createTables + ", eventIdHeader=" + eventIdHeader + ", lease=" + lease + ", candidate="
+                + candidate.orElse("") + ']';
+    }
+
     /** Collects settings; each setter refuses bad values, {@link #build} bad combinations. */
     public static final class Builder {
         private final String name;
@@ -180,6 +212,7 @@ public final class RelayConfig {
         private Map<String, Object> producer = Map.of();
         private int shards = 1;
         private Poison poison = Poison.BLOCK_KEY;
+        private Partitioning partitioning = Partitioning.MURMUR2;
         private int maxTransactionRecords = 5_000;
         private int maxInFlightRecords = 50_000;
         private long maxInFlightBytes = 64L << 20;
@@ -191,6 +224,7 @@ public final class RelayConfig {
         private Duration maxBackoff = Duration.ofSeconds(10);
         private Duration haltRetry = Duration.ofSeconds(30);
         private Duration databaseTimeout = Duration.ofSeconds(30);
+        private Duration standDownAfter = Duration.ofSeconds(30);
         private Duration meterInterval = Duration.ofSeconds(5);
         private Duration sweepInterval = Duration.ofSeconds(1);
         private boolean createTables = true;
@@ -233,6 +267,15 @@ public final class RelayConfig {
         /** Decides what becomes of records that can never be published. Default: {@link Poison#BLOCK_KEY}. */
         public Builder poison(Poison poison) {
             this.poison = poison;
+            return this;
+        }
+
+        /**
+         * Finds a partition for records that name none. Default: {@link Partitioning#MURMUR2}; what goharvest wrote is where
+         * {@link Partitioning#CRC32} puts it.
+         */
+        public Builder partitioning(Partitioning partitioning) {
+            this.partitioning = partitioning;
             return this;
         }
 
@@ -312,6 +355,15 @@ public final class RelayConfig {
         /** Takes the database for dead when a statement has no answer for so long. Default: 30 s. */
         public Builder databaseTimeout(Duration databaseTimeout) {
             this.databaseTimeout = positive("databaseTimeout", databaseTimeout);
+            return this;
+        }
+
+        /**
+         * Gives the leadership of a shard to another candidate, if there is one, after it could not begin for so long: because the
+         * database, or the brokers, cannot be reached from here. Default: 30 s.
+         */
+        public Builder standDownAfter(Duration standDownAfter) {
+            this.standDownAfter = positive("standDownAfter", standDownAfter);
             return this;
         }
 

@@ -1,5 +1,7 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.ElectionException;
+
 /**
  * A turn in the life of a relay's shard. Told on the shard's threads, one at a time for each shard, except that {@link MeterRead} may
  * come beside others.
@@ -29,11 +31,23 @@ public sealed interface RelayEvent {
     /** A record was moved to the parking table. */
     record Parked(int shard, long id, String reason) implements RelayEvent {}
 
-    /** A record stays, and all later ones of its key with it. */
+    /** A record stays, and all later ones of its key with it; or of its topic, if it is the topic that takes none. */
     record KeyBlocked(int shard, long id, String reason) implements RelayEvent {}
 
     /** A record stopped the shard. */
     record Halted(int shard, long id, String reason) implements RelayEvent {}
+
+    /**
+     * We could not begin for {@linkplain RelayConfig.Builder#standDownAfter long}, and give the leadership to another candidate: this
+     * relay does not reach the database, or the brokers.
+     */
+    record StoodDown(int shard, Exception cause) implements RelayEvent {}
+
+    /** An operator has ended the election. This relay publishes nothing of the shard any more. */
+    record ElectionEnded(int shard) implements RelayEvent {}
+
+    /** Our candidacy failed for good. This relay publishes nothing of the shard any more: start it again when the cause is mended. */
+    record CandidacyFailed(int shard, ElectionException cause) implements RelayEvent {}
 
     /** Something failed; we try again after a while. */
     record Faulted(int shard, Exception cause) implements RelayEvent {}

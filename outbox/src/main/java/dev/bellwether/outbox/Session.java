@@ -51,7 +51,13 @@ final class Session {
     private List<Row> committing = List.of();
 
     /** Takes over what is open; the fence in Kafka stands already. */
-    Session(Shard shard, Tandem lines, Connection reading, Connection deleting, Store.Tenancy tenancy) {
+    Session(
+            Shard shard,
+            Tandem lines,
+            Connection reading,
+            Connection deleting,
+            OpenWriters writers,
+            Store.Tenancy tenancy) {
         this.shard = shard;
         this.lines = lines;
         this.reading = reading;
@@ -64,6 +70,7 @@ final class Session {
                 config,
                 shard.number(),
                 reading,
+                writers,
                 tenancy.low(),
                 shard.judge()::holds,
                 shard.meter(),
@@ -222,9 +229,14 @@ final class Session {
             disposal.park(row, reason);
             return;
         }
-        shard.judge().block(row);
+        var topic = shard.judge().block(row);
         hold(row);
-        LOG.warn("outbox {}: blocked the key of {}: {}", shard.config().name(), row.describe(), reason);
+        LOG.warn(
+                "outbox {}: blocked {} of {}: {}",
+                shard.config().name(),
+                topic ? "the topic" : "the key",
+                row.describe(),
+                reason);
         shard.emit(new RelayEvent.KeyBlocked(shard.number(), row.id(), reason));
     }
 
@@ -250,6 +262,7 @@ final class Session {
                     continue;
                 }
                 var batch = intake.next(room, inFlight.byteRoom());
+                shard.reached();
                 if (!batch.rows().isEmpty()) {
                     inFlight.add(batch.rows().size(), batch.weight());
                     ahead.addAndGet(batch.rows().size());
@@ -265,13 +278,18 @@ final class Session {
             Thread.currentThread().interrupt();
         } catch (SQLException | DeposedException | RuntimeException e) {
             fail(e);
+        } catch (Throwable e) { // without a reader nothing is published, and nobody would know
+            fail(new IllegalStateException("the reader died of " + e, e));
+            throw e;
         }
     }
 
     private long report(long reported) throws SQLException, DeposedException {
         var low = intake.low();
         var published = shard.meter().published.get();
-        shard.meter().lagMillis.set(shard.store().ageMillis(reading, low));
+        // of a row that we know: to look for the first that is there would be to walk over all that are dead
+        var oldest = intake.oldest();
+        shard.meter().lagMillis.set(oldest.isPresent() ? shard.store().ageMillis(reading, oldest.getAsLong() - 1) : 0);
         if (!shard.store()
                 .report(
                         reading,

@@ -1,12 +1,19 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.Candidate;
+import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -29,12 +36,14 @@ final class Shard {
     private final Meter meter = new Meter();
     private final Judge judge;
     private final String relay;
+    private final Election seat;
     private final AtomicReference<@Nullable Session> session = new AtomicReference<>();
     private volatile @Nullable Store store;
     private volatile boolean stopping;
     private volatile boolean leading;
     private long backoffNanos;
     private long retryNanos;
+    private volatile long reachedNanos;
 
     Shard(
             int number,
@@ -42,13 +51,15 @@ final class Shard {
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers,
             Judge judge,
-            String relay) {
+            String relay,
+            Election seat) {
         this.number = number;
         this.config = config;
         this.database = database;
         this.producers = producers;
         this.judge = judge;
         this.relay = relay;
+        this.seat = seat;
     }
 
     int number() {
@@ -109,6 +120,20 @@ final class Shard {
             emit(new RelayEvent.LeaderRevoked(number));
         } else if (event instanceof LeadershipEvent.Fenced) {
             emit(new RelayEvent.LeaderFenced(number));
+        } else if (event instanceof LeadershipEvent.Ended) {
+            LOG.error(
+                    "outbox {}: the election of shard {} was ended by an operator. This relay publishes nothing of it any more.",
+                    config.name(),
+                    number);
+            emit(new RelayEvent.ElectionEnded(number));
+        } else if (event instanceof LeadershipEvent.Failed failed) {
+            LOG.error(
+                    "outbox {}: the candidacy for shard {} failed. This relay publishes nothing of it any more. Start it again"
+                            + " when the cause is mended.",
+                    config.name(),
+                    number,
+                    failed.error());
+            emit(new RelayEvent.CandidacyFailed(number, failed.error()));
         }
     }
 
@@ -120,6 +145,7 @@ final class Shard {
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
             judge.pardon();
             backoffNanos = 0;
+            reachedNanos = System.nanoTime();
             retryNanos = config.haltRetry().toNanos();
             while (goesOn(mandate)) {
                 session(mandate);
@@ -137,6 +163,7 @@ final class Shard {
     private void session(Mandate mandate) {
         try {
             var opened = open(mandate);
+            reached();
             meter.blocked.set(0);
             session.set(opened);
             meter.leading = true;
@@ -199,7 +226,36 @@ final class Shard {
         emit(new RelayEvent.Faulted(number, e));
         backoffNanos = Math.min(
                 config.maxBackoff().toNanos(), Math.max(config.backoff().toNanos(), 2 * backoffNanos));
+        if (System.nanoTime() - reachedNanos > config.standDownAfter().toNanos()) {
+            standDown(e);
+        }
         pause(backoffNanos, mandate);
+    }
+
+    /** The database has answered. From any thread. */
+    void reached() {
+        reachedNanos = System.nanoTime();
+    }
+
+    /** Lets somebody else try, who may reach what we do not. */
+    private void standDown(Exception cause) {
+        reached(); // not again at once, if the order is lost
+        try {
+            if (seat.candidates().stream().map(Candidate::id).allMatch(relay::equals)) {
+                return;
+            }
+            LOG.warn(
+                    "outbox {}: shard {} could not begin for {} s, the last time because of {}. This relay stands down, so that"
+                            + " another may try.",
+                    config.name(),
+                    number,
+                    config.standDownAfter().toSeconds(),
+                    cause.toString());
+            emit(new RelayEvent.StoodDown(number, cause));
+            seat.standDown();
+        } catch (ElectionException e) {
+            LOG.debug("outbox {}: shard {} could not stand down", config.name(), number, e);
+        }
     }
 
     /** A transaction went through. */
@@ -228,8 +284,9 @@ final class Shard {
             mandate.ensure(); // one who comes late has fenced his successor, who will begin anew
             reading = connect(false);
             deleting = connect(true);
+            var writers = store().openWriters(reading, deleting);
             var tenancy = store().acquire(deleting, number, config.shards(), relay);
-            return new Session(this, lines, reading, deleting, tenancy);
+            return new Session(this, lines, reading, deleting, writers, tenancy);
         } catch (SQLException | RuntimeException e) {
             lines.close(false, 0);
             release(reading, false, true);
@@ -239,23 +296,22 @@ final class Shard {
     }
 
     private Tandem lines() {
-        var one = line("a");
+        var ids = config.transactionalIds(number);
+        var one = line(ids.get(0));
         try {
-            return new Tandem(config.seat(number), one, line("b"));
+            return new Tandem(config.seat(number), one, line(ids.get(1)));
         } catch (RuntimeException e) {
             one.close(false);
             throw e;
         }
     }
 
-    private Line line(String letter) {
-        return new Line(
-                producers.apply(ProducerSettings.of(config.producer(), config.seat(number) + '.' + letter)),
-                config.eventIdHeader());
+    private Line line(String transactionalId) {
+        return new Line(producers.apply(ProducerSettings.of(config, transactionalId)), config.eventIdHeader());
     }
 
     private Connection connect(boolean deletes) throws SQLException {
-        var connection = database.getConnection();
+        var connection = borrow();
         try {
             connection.setNetworkTimeout(
                     Runnable::run, (int) config.databaseTimeout().toMillis());
@@ -272,6 +328,46 @@ final class Shard {
         } catch (SQLException | RuntimeException e) {
             release(connection, deletes, false);
             throw e;
+        }
+    }
+
+    /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */
+    private Connection borrow() throws SQLException {
+        var borrowed = new CompletableFuture<Connection>();
+        var thread = new Thread(
+                () -> {
+                    try {
+                        var connection = database.getConnection();
+                        if (!borrowed.complete(connection)) {
+                            connection.close(); // nobody waits for it any more
+                        }
+                    } catch (SQLException | RuntimeException | Error e) {
+                        borrowed.completeExceptionally(e);
+                    }
+                },
+                config.seat(number) + "-connect");
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return borrowed.get(config.databaseTimeout().toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            var late = new SQLTransientConnectionException("no connection to the database within "
+                    + config.databaseTimeout().toMillis() + " ms");
+            if (borrowed.completeExceptionally(late)) {
+                throw late;
+            }
+            return borrowed.join();
+        } catch (InterruptedException e) {
+            if (!borrowed.cancel(false) && !borrowed.isCompletedExceptionally()) {
+                borrowed.join().close();
+            }
+            Thread.currentThread().interrupt();
+            throw new SQLTransientConnectionException("interrupted while waiting for a connection", e);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException cause) {
+                throw cause;
+            }
+            throw new SQLTransientConnectionException("no connection to the database", e.getCause());
         }
     }
 

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What we say to one kind of database about one outbox. Immutable; the connection is the caller's, who may be one thread at a time. */
@@ -19,9 +18,6 @@ abstract class Store {
     Store(OutboxTable table) {
         this.table = table;
     }
-
-    /** Who holds the lock of the sequence. */
-    record Holders(Set<String> names, boolean prepared) {}
 
     /** A shard's row, when a leader has made it his own. */
     record Tenancy(long epoch, long low) {}
@@ -69,8 +65,15 @@ abstract class Store {
     abstract long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards)
             throws SQLException;
 
-    /** Returns who may still commit a row whose id was drawn before now. */
-    abstract Holders holders(Connection connection) throws SQLException;
+    /**
+     * Returns what sees who may still commit a row whose id was drawn before now.
+     *
+     * @param deleting the connection that only deletes
+     */
+    abstract OpenWriters openWriters(Connection reading, Connection deleting) throws SQLException;
+
+    /** Returns what remembers gaps, as many as this database can be asked for at once. */
+    abstract Gaps gaps();
 
     /** Makes the shard ours: whoever had it before deletes nothing any more. */
     abstract Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException;

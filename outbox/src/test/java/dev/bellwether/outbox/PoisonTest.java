@@ -86,6 +86,40 @@ class PoisonTest {
     }
 
     @Test
+    void topicThatWasMissingOnceTakesLaterRecordsAndWhatWasParkedIsRequeuedByTopic() throws Exception {
+        try (var stage = new RelayStage()) {
+            var later = Servers.fresh("later");
+            stage.stash(Writers.numbered(later, "k", 0, 5));
+            stage.relay(more -> more.poison(Poison.PARK)
+                    .haltRetry(Duration.ofSeconds(1))
+                    .producer(Map.of("bootstrap.servers", stage.bootstrap, "max.block.ms", 1_000)));
+            stage.awaitEmpty();
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            assertThat(admin.parked(10)).hasSize(5);
+            Servers.topic(stage.bootstrap, later, 1, Map.of());
+            try (var reader = new Reader(stage.bootstrap, true, later)) {
+                Eventually.eventually("later records are published", RelayStage.PATIENCE, () -> {
+                    try {
+                        stage.stash(Message.of(later, "other", "0"));
+                    } catch (java.sql.SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                    return reader.poll().ledger().records() > 0;
+                });
+                var parked = admin.parked(100_000).stream()
+                        .filter(one -> one.topic().equals(later))
+                        .count();
+                assertThat(admin.requeueTopic(later)).isEqualTo((int) parked);
+                Eventually.eventually(
+                        "those that were parked are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(Map.of("k", 5)));
+                assertThat(admin.parked(10)).isEmpty();
+            }
+        }
+    }
+
+    @Test
     void recordThatFailsItsWholeRequestIsFoundAmongInnocentOnes() throws Exception {
         try (var stage = new RelayStage()) {
             var compacted = Servers.fresh("compacted");

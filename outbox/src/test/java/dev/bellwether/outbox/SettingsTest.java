@@ -200,6 +200,23 @@ class SettingsTest {
     }
 
     @Test
+    void keysAreWhereLibrdkafkaPutsThem() throws Exception {
+        // CRC-32 as zlib has it; 0xCBF43926 is that of "123456789", as every table of such sums says
+        assertThat(Crc32Partitioner.partition("123456789".getBytes(java.nio.charset.StandardCharsets.US_ASCII), 7))
+                .isEqualTo((int) (0xCBF43926L % 7));
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true)) {
+            stage.stash(Writers.numbered(stage.topic, "123456789", 0, 3));
+            stage.relay(more -> more.partitioning(Partitioning.CRC32));
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().records().size() == 3);
+            assertThat(reader.records()).allMatch(record -> record.partition() == (int) (0xCBF43926L % 3));
+        }
+    }
+
+    @Test
     void contradictionsAndBadValuesAreRefused() {
         var builder = RelayConfig.named("x");
         assertThatThrownBy(() -> builder.producer(Map.of("acks", "1"))).hasMessageContaining("acks");

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.TreeMap;
@@ -209,7 +210,16 @@ final class World extends Store {
     }
 
     @Override
-    Holders holders(Connection connection) {
+    Gaps gaps() {
+        return new Gaps(8 + random.nextInt(100), 4);
+    }
+
+    @Override
+    OpenWriters openWriters(Connection reading, Connection deleting) {
+        return () -> Optional.of(holders());
+    }
+
+    OpenWriters.Holders holders() {
         thingsHappen();
         var names = new HashSet<String>();
         for (var transaction : open) {
@@ -217,7 +227,7 @@ final class World extends Store {
                 names.add(transaction.name);
             }
         }
-        return new Holders(names, false);
+        return new OpenWriters.Holders(names, false);
     }
 
     @Override

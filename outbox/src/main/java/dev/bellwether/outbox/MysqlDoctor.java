@@ -1,0 +1,166 @@
+package dev.bellwether.outbox;
+
+import dev.bellwether.outbox.OutboxAdmin.Finding;
+import dev.bellwether.outbox.OutboxAdmin.Severity;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Looks at an outbox in MariaDB or MySQL for what breaks the order, or costs speed. Confined to one thread. */
+final class MysqlDoctor {
+    private static final String COARSE = "until then order is kept, but ids that are never used cost each read more";
+
+    private final Connection connection;
+    private final OutboxTable table;
+    private final List<Finding> findings = new ArrayList<>();
+
+    MysqlDoctor(Connection connection, OutboxTable table) {
+        this.connection = connection;
+        this.table = table;
+    }
+
+    List<Finding> examine() throws SQLException {
+        var mariaDb = MetadataLocks.isMariaDb(connection);
+        var nodes = MetadataLocks.severalNodes(connection, mariaDb);
+        nodes.ifPresent(several -> findings.add(
+                new Finding(Severity.ERROR, Refusals.nodes(table.name(), several), "let one node write all messages")));
+        writers(mariaDb);
+        prepared();
+        counters();
+        durability();
+        return findings;
+    }
+
+    private void writers(boolean mariaDb) throws SQLException {
+        var source = MetadataLocks.source(connection, mariaDb);
+        if (source.isEmpty()) {
+            warn(
+                    "it cannot be seen which transactions write: this server lists no metadata locks",
+                    mariaDb
+                            ? "INSTALL SONAME 'metadata_lock_info' (no restart, no right for the relay); " + COARSE
+                            : "start it with performance_schema=ON; " + COARSE);
+            return;
+        }
+        if (source.get() == MetadataLocks.Source.PLUGIN) {
+            well("writing transactions are seen by the plugin metadata_lock_info");
+            return;
+        }
+        try {
+            number("SELECT count(*) FROM performance_schema.metadata_locks WHERE FALSE");
+        } catch (SQLException e) {
+            if (!MetadataLocks.isRefusal(e)) {
+                throw e;
+            }
+            warn(
+                    "it cannot be seen which transactions write: " + e.getMessage(),
+                    "GRANT SELECT ON performance_schema.metadata_locks to the relay's user; " + COARSE);
+            return;
+        }
+        instruments(mariaDb);
+    }
+
+    private void instruments(boolean mariaDb) throws SQLException {
+        try {
+            var off = number("SELECT count(*) FROM performance_schema.setup_instruments WHERE name ="
+                            + " 'wait/lock/metadata/sql/mdl' AND enabled <> 'YES'")
+                    + number("SELECT count(*) FROM performance_schema.setup_consumers WHERE name ="
+                            + " 'global_instrumentation' AND enabled <> 'YES'");
+            if (off > 0) {
+                warn(
+                        "it cannot be seen which transactions write: the performance schema does not watch metadata locks",
+                        "start the server with performance-schema-instrument='wait/lock/metadata/sql/mdl=ON'"
+                                + (mariaDb ? ", or INSTALL SONAME 'metadata_lock_info'" : "")
+                                + "; if you switch it on while it runs, end all transactions that write first: they stay unseen");
+            } else {
+                well("writing transactions are seen by performance_schema.metadata_locks");
+            }
+        } catch (SQLException e) {
+            if (!MetadataLocks.isRefusal(e)) {
+                throw e;
+            }
+            warn(
+                    "nobody can tell this user whether metadata locks are watched: " + e.getMessage(),
+                    "GRANT SELECT ON performance_schema.setup_instruments and setup_consumers to it");
+        }
+        var lost = number("SHOW GLOBAL STATUS LIKE 'Performance_schema_metadata_lock_lost'", 2)
+                + number("SHOW GLOBAL STATUS LIKE 'Performance_schema_thread_instances_lost'", 2);
+        if (lost > 0) {
+            warn(
+                    "the performance schema had no room for " + lost + " locks or threads",
+                    "raise performance_schema_max_metadata_locks and performance_schema_max_thread_instances, and restart; "
+                            + COARSE);
+        }
+    }
+
+    private void prepared() throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("XA RECOVER")) {
+            if (result.next()) {
+                warn(
+                        "there are prepared transactions (XA RECOVER): until they end, ids that are never used cost each read more",
+                        "commit them or roll them back");
+            }
+        } catch (SQLException e) {
+            if (!MetadataLocks.isRefusal(e)) {
+                throw e;
+            }
+            warn(
+                    "prepared transactions cannot be seen: " + e.getMessage(),
+                    "GRANT XA_RECOVER_ADMIN to the relay's user; " + COARSE);
+        }
+    }
+
+    private void counters() throws SQLException {
+        var increment = number("SELECT @@auto_increment_increment");
+        if (increment != 1) {
+            warn(
+                    "auto_increment_increment is " + increment + ": each message leaves " + (increment - 1)
+                            + " ids unused, and ids of several nodes have no common order",
+                    "set it to 1 where one node writes; where several do, do not keep an outbox");
+        }
+        var low = number("SELECT coalesce(max(low), 0) FROM " + table.relay());
+        var highest = number("SELECT coalesce(max(id), 0) FROM " + table.name());
+        var next = number(
+                "SHOW TABLE STATUS LIKE '" + table.name().substring(table.name().indexOf('.') + 1) + "'", 11);
+        if (next > 0 && low >= next && highest < next) {
+            error(
+                    "rows up to id " + low + " were published, and the next id is " + next + ": it was set back",
+                    "ALTER TABLE " + table.name() + " AUTO_INCREMENT = " + (low + 1));
+        }
+    }
+
+    private void durability() throws SQLException {
+        var flush = number("SELECT @@innodb_flush_log_at_trx_commit");
+        if (flush == 1) {
+            well("commits are durable");
+        } else {
+            warn(
+                    "innodb_flush_log_at_trx_commit is " + flush,
+                    "set it to 1: else a crash of the database forgets messages that were committed");
+        }
+    }
+
+    private void well(String what) {
+        findings.add(Finding.well(what));
+    }
+
+    private void warn(String what, String remedy) {
+        findings.add(new Finding(Severity.WARNING, what, remedy));
+    }
+
+    private void error(String what, String remedy) {
+        findings.add(new Finding(Severity.ERROR, what, remedy));
+    }
+
+    private long number(String sql) throws SQLException {
+        return number(sql, 1);
+    }
+
+    private long number(String sql, int column) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.next() ? result.getLong(column) : 0;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.outbox.MysqlFamilyServer.Kind;
+import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class DivideTest {
+
+    @Test
+    void openTransactionOfTheOldDivisionIsNeverCommitted() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect()) {
+            var config = stage.config(more -> more);
+            Store.of(connection, stage.table).acquire(connection, 0, 1, "old");
+            for (var id : config.transactionalIds(0)) {
+                assertThat(id).startsWith(config.seat(0));
+                try (var producer = new KafkaProducer<byte[], byte[]>(ProducerSettings.of(config, id))) {
+                    producer.initTransactions();
+                    producer.beginTransaction();
+                    producer.send(new ProducerRecord<>(stage.topic, new byte[] {1}))
+                            .get();
+                    OutboxAdmin.of(stage.database, stage.table)
+                            .divide(stage.name, 2, Map.of("bootstrap.servers", stage.bootstrap));
+                    assertThatThrownBy(producer::commitTransaction)
+                            .as("NEVER: a transaction of the old division is committed")
+                            .isInstanceOf(KafkaException.class);
+                }
+            }
+        }
+    }
+
+    @Test
+    void recordsKeepTheirOrderWhenTheOutboxIsDividedUnderTraffic() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true);
+                var uncommitted = stage.reader(false)) {
+            var relay = stage.relay();
+            var writers = new Writers(stage.database, stage.table, stage.topic, 20).pausing(3);
+            var writing = writers.begin(3, Integer.MAX_VALUE, 5);
+            for (var shards : new int[] {3, 1, 2}) {
+                var soFar = reader.poll().ledger().records();
+                Eventually.eventually(
+                        "some are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().records() > soFar + 100);
+                OutboxAdmin.of(stage.database, stage.table)
+                        .divide(stage.name, shards, Map.of("bootstrap.servers", stage.bootstrap));
+                relay.close();
+                relay = stage.relay(more -> more.shards(shards));
+            }
+            writers.stop();
+            var written = writing.join();
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(written)
+                            && uncommitted.poll().ledger().isComplete(written));
+            assertThat(reader.ledger().faults(written))
+                    .as("NEVER: out of order or lost, for readers of committed records")
+                    .isEmpty();
+            assertThat(uncommitted.ledger().faults(written))
+                    .as("NEVER: out of order or lost, for readers of uncommitted records")
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void relayThatWaitedForTheRowWhileItWasDividedIsRefusedOnPostgres() throws Exception {
+        isRefused(Servers.dataSource(PostgresServer.shared().uri()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void relayThatWaitedForTheRowWhileItWasDividedIsRefused(Kind kind) throws Exception {
+        isRefused(Servers.dataSource(MysqlFamilyServer.shared(kind).uri()));
+    }
+
+    private static void isRefused(DataSource database) throws Exception {
+        var table = OutboxTable.named(Servers.fresh("divided"));
+        try (var dividing = database.getConnection();
+                var late = database.getConnection()) {
+            var store = Store.of(dividing, table);
+            OutboxSchema.create(dividing, store);
+            store.acquire(dividing, 0, 1, "first");
+            store.prepare(late, true);
+            dividing.setAutoCommit(false);
+            execute(dividing, "UPDATE " + table.relay() + " SET epoch = epoch + 1");
+            var acquiring = CompletableFuture.supplyAsync(
+                    () -> {
+                        try {
+                            return store.acquire(late, 0, 1, "late");
+                        } catch (SQLException e) {
+                            throw new IllegalArgumentException(e);
+                        }
+                    },
+                    task -> new Thread(task, "late").start());
+            Eventually.eventually("it waits for the row", RelayStage.PATIENCE, () -> waits(database));
+            execute(dividing, "UPDATE " + table.relay() + " SET shards = 2");
+            dividing.commit();
+            assertThatThrownBy(acquiring::join)
+                    .as("NEVER: a relay of the old division is admitted")
+                    .isInstanceOf(CompletionException.class)
+                    .hasCauseInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("divided into 2 shards");
+        }
+    }
+
+    private static boolean waits(DataSource database) {
+        try (var connection = database.getConnection();
+                var statement = connection.createStatement()) {
+            var postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
+            try (var result = statement.executeQuery(
+                    postgres
+                            ? "SELECT 1 FROM pg_locks WHERE NOT granted"
+                            : "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")) {
+                return result.next();
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

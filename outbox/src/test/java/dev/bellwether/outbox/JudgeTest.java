@@ -1,0 +1,77 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.junit.jupiter.api.Test;
+
+class JudgeTest {
+    private static final long RETRY = 30;
+
+    private final Set<String> missing = new HashSet<>();
+    private int asked;
+    private long now;
+    private final Judge judge = new Judge(
+            (topic, partition) -> {
+                asked++;
+                return missing.contains(topic) ? Optional.of("topic " + topic + " does not exist") : Optional.empty();
+            },
+            RETRY,
+            () -> now);
+
+    private static Row row(long id, String topic) {
+        return new Row(id, "e" + id, topic, new byte[] {(byte) id}, null, null, -1, -1, 0, false);
+    }
+
+    private static LineStoppedException failed(Row row, Exception cause) {
+        return new LineStoppedException(row, 0, 1, cause);
+    }
+
+    @Test
+    void topicThatWasMissingOnceIsAskedAboutAgain() {
+        missing.add("t");
+        assertThat(judge.failed(failed(row(1, "t"), new TimeoutException("no metadata"))))
+                .isTrue();
+        assertThat(judge.condemns(row(1, "t"))).isPresent();
+        assertThat(judge.condemns(row(2, "t"))).isPresent();
+        assertThat(asked).as("questions while the verdict holds").isEqualTo(1);
+        now = RETRY;
+        assertThat(judge.condemns(row(3, "t"))).isPresent();
+        assertThat(judge.condemns(row(4, "t"))).isPresent();
+        assertThat(asked).isEqualTo(2);
+        missing.clear();
+        now = 2 * RETRY;
+        assertThat(judge.condemns(row(5, "t"))).isEmpty();
+        assertThat(judge.condemns(row(6, "t"))).isEmpty();
+    }
+
+    @Test
+    void rightThatWasWithdrawnIsTriedAgainAfterPausesThatDouble() {
+        var pause = RETRY;
+        for (var round = 0; round < 3; round++) {
+            judge.failed(failed(row(1, "t"), new TopicAuthorizationException("t")));
+            now += pause - 1;
+            assertThat(judge.condemns(row(2, "t"))).as("round %s", round).isPresent();
+            now++;
+            assertThat(judge.condemns(row(2, "t"))).as("round %s", round).isEmpty();
+            pause *= 2;
+        }
+    }
+
+    @Test
+    void missingTopicIsBlockedAsAWholeAndToldOnce() {
+        missing.add("t");
+        judge.failed(failed(row(1, "t"), new TimeoutException("no metadata")));
+        assertThat(judge.block(row(1, "t"))).isTrue();
+        for (var id = 2; id < 100; id++) {
+            assertThat(judge.holds(row(id, "t"))).isTrue();
+        }
+        assertThat(judge.holds(row(100, "other"))).isFalse();
+        judge.pardon();
+        assertThat(judge.holdsAny()).isFalse();
+    }
+}

@@ -1,0 +1,71 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.outbox.MysqlFamilyServer.Kind;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ManyGapsTest {
+    private static final int BLOCKED = 24_000;
+
+    @Test
+    void thousandsOfIdsThatAreNeverUsedBetweenBlockedRowsStopNothingOnPostgres() throws Exception {
+        stopNothing(Servers.dataSource(PostgresServer.shared().uri()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MARIADB_PLAIN", "MYSQL"})
+    void thousandsOfIdsThatAreNeverUsedBetweenBlockedRowsStopNothing(Kind kind) throws Exception {
+        stopNothing(Servers.dataSource(MysqlFamilyServer.shared(kind).uri()));
+    }
+
+    private static void stopNothing(DataSource database) throws Exception {
+        try (var stage = new RelayStage(database, OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(true);
+                var slow = stage.connect();
+                var burning = stage.connect()) {
+            slow.setAutoCommit(false);
+            Outbox.of(stage.table).stash(slow, Message.of(stage.topic, "slow", "0"));
+            stage.stash(Message.to(stage.topic).key("blocked").partition(99).build());
+            burning.setAutoCommit(false);
+            try (var statement = burning.createStatement()) {
+                var key = burning.getMetaData().getDatabaseProductName().equals("PostgreSQL")
+                        ? "convert_to('blocked', 'UTF8')"
+                        : "'blocked'";
+                var row = "('" + stage.topic + "', " + key + ", NULL)";
+                for (var rows = 0; rows < BLOCKED; rows += 1_000) {
+                    statement.execute("INSERT INTO " + stage.table.name() + " (topic, record_key, record_value) VALUES "
+                            + String.join(", ", java.util.Collections.nCopies(1_000, row)));
+                }
+                statement.execute("DELETE FROM " + stage.table.name() + " WHERE id % 4 = 0 AND id > 4");
+            }
+            burning.commit();
+            stage.stash(Writers.numbered(stage.topic, "free", 0, 100));
+            stage.relay(more -> more.producer(Map.of("bootstrap.servers", stage.bootstrap, "max.block.ms", 1_000))
+                    .haltRetry(Duration.ofHours(1)));
+            Eventually.eventually(
+                    "the free rows are read while a transaction is open",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("free", 100)));
+            slow.commit();
+            stage.stash(List.of(Message.of(stage.topic, "slow", "1")));
+            var written = Map.of("free", 100, "slow", 2);
+            Eventually.eventually(
+                    "the late row is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(written));
+            assertThat(reader.ledger().faults(written))
+                    .as("NEVER: out of order or lost")
+                    .isEmpty();
+        }
+    }
+}

@@ -1,0 +1,115 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Link.Way;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class StandDownTest {
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void leaderThatCannotReachItsDatabaseStandsDownAndAHealthyStandbyTakesOver(boolean silently) throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
+                var stage = new RelayStage();
+                var reader = stage.reader(false)) {
+            var cut = Servers.dataSource(PostgresServer.uri(link.port()));
+            var first = stage.relay(
+                    more -> more.candidate("cut-off")
+                            .lease(Duration.ofSeconds(5))
+                            .databaseTimeout(Duration.ofMillis(500))
+                            .standDownAfter(Duration.ofSeconds(2)),
+                    cut,
+                    KafkaProducer::new);
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
+            stage.awaitEmpty();
+            var second = stage.relay(more -> more.candidate("healthy").lease(Duration.ofSeconds(5)));
+            if (silently) {
+                link.cut(Way.BOTH);
+            } else {
+                link.refuse();
+                link.reset();
+            }
+            stage.stash(Writers.numbered(stage.topic, "k", 10, 20));
+            stage.awaitEmpty();
+            assertThat(stage.await(RelayEvent.StoodDown.class).shard()).isZero();
+            Eventually.eventually("the healthy one leads", RelayStage.PATIENCE, second::isLeader);
+            assertThat(first.isLeader()).isFalse();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 20)));
+            assertThat(reader.ledger().faults(Map.of("k", 20)))
+                    .as("NEVER: out of order or lost")
+                    .isEmpty();
+            link.heal();
+        }
+    }
+
+    @Test
+    void leaderWithoutAStandbyKeepsTryingAndGoesOn() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
+                var stage = new RelayStage()) {
+            stage.relay(
+                    more -> more.standDownAfter(Duration.ofMillis(200)).maxBackoff(Duration.ofMillis(100)),
+                    Servers.dataSource(PostgresServer.uri(link.port())),
+                    KafkaProducer::new);
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            link.refuse();
+            link.reset();
+            Eventually.eventually(
+                    "it has failed a while",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream()
+                                    .filter(RelayEvent.Faulted.class::isInstance)
+                                    .count()
+                            > 10);
+            link.heal();
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            assertThat(stage.events)
+                    .noneMatch(RelayEvent.StoodDown.class::isInstance)
+                    .noneMatch(RelayEvent.LeaderRevoked.class::isInstance);
+        }
+    }
+
+    @Test
+    void endOfTheElectionIsTold() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.relay();
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            stage.elections().election(stage.config(more -> more).seat(0)).end();
+            assertThat(stage.await(RelayEvent.ElectionEnded.class).shard()).isZero();
+        }
+    }
+
+    @Test
+    void failureOfTheCandidacyIsToldWithItsCause() throws Exception {
+        var told = new ArrayList<RelayEvent>();
+        var config = RelayConfig.named("x").listener(told::add).build();
+        var cause = new ElectionException("access was withdrawn");
+        try (var elections = dev.bellwether.Elections.connect("memory:" + Servers.fresh("failing"))) {
+            var shard = new Shard(
+                    3,
+                    config,
+                    Servers.dataSource("jdbc:none"),
+                    KafkaProducer::new,
+                    new Judge((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                    "relay",
+                    elections.election("x"));
+            shard.heard(new LeadershipEvent.Failed("x", cause));
+        }
+        assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));
+    }
+}
