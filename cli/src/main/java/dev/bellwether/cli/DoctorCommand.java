@@ -74,6 +74,7 @@ final class DoctorCommand implements Callable<Integer> {
             var backend = uri.connect();
             try (var elections = target.connect(backend)) {
                 findings.addAll(examined(backend, name.orElse("bellwether-doctor"), config));
+                findings.add(margin(config, backend.renewal(config)));
                 findings.addAll(answers(elections, name, config));
             }
         } catch (UnavailableException e) {
@@ -125,21 +126,31 @@ final class DoctorCommand implements Callable<Integer> {
         var lease = config.lease();
         var drift = Duration.ofNanos((long) (lease.toNanos() * config.driftBound()));
         var usable = lease.minus(drift).minus(config.standDownBudget());
-        var spare = usable.minus(config.renewInterval());
         var all = new ArrayList<Finding>();
         all.add(Finding.ok(
                 "mandate",
                 "each renewal gives " + millis(usable) + ": lease " + millis(lease) + " - drift " + millis(drift)
                         + " - stand-down budget " + millis(config.standDownBudget())));
         all.add(Finding.ok(
-                "margin",
-                "an outage of " + millis(spare) + " changes nothing: mandate " + millis(usable) + " - renewal every "
-                        + millis(config.renewInterval())));
-        all.add(Finding.ok(
                 "safety",
                 "between the end of a mandate and the next there are drift " + millis(drift) + " + stand-down budget "
                         + millis(config.standDownBudget()) + ", by the slower clock"));
         return all;
+    }
+
+    /** What is left of a mandate when the next proof comes, and all was well. */
+    private static Finding margin(CandidacyConfig config, Duration renewal) {
+        var lease = config.lease();
+        var drift = Duration.ofNanos((long) (lease.toNanos() * config.driftBound()));
+        var usable = lease.minus(drift).minus(config.standDownBudget());
+        var spare = usable.minus(renewal);
+        var sum = "mandate " + millis(usable) + " - "
+                + (renewal.equals(config.renewInterval())
+                        ? "renewal every " + millis(renewal)
+                        : "age of a proof when the next one comes " + millis(renewal));
+        return spare.isNegative() || spare.isZero()
+                ? Finding.error("margin", "a mandate ends before the next proof comes: " + sum, "make the lease longer")
+                : Finding.ok("margin", "an outage of " + millis(spare) + " changes nothing: " + sum);
     }
 
     private List<Finding> answers(Elections elections, Optional<String> name, CandidacyConfig config) {

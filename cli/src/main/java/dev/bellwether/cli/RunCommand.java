@@ -188,8 +188,13 @@ final class RunCommand implements Callable<Integer> {
                     return exited.code();
                 }
                 tell("the command ended with code " + exited.code() + ": standing again");
-            } else if (!restart) {
-                return ExitCode.RUN_LOST;
+            } else {
+                if (outcome instanceof Stand.Lost loss && !loss.standsAgain()) {
+                    tell("the command was ended: " + loss.why() + (restart ? ": standing again" : ""));
+                }
+                if (!restart) {
+                    return ExitCode.RUN_LOST;
+                }
             }
             // A command that fails at once must not keep the seat turning.
             TimeUnit.NANOSECONDS.sleep(begun + RESTART_PAUSE.toNanos() - System.nanoTime());

@@ -2,6 +2,7 @@ package dev.bellwether.spi;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -29,6 +30,15 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
      */
     default List<Finding> findings(CandidacyConfig config) {
         return List.of();
+    }
+
+    /**
+     * Returns how old, at most, the proof is by which a leader with these settings leads when the next proof arrives, as long as all goes
+     * well. What is left of its mandate then is how long an outage may last that changes nothing. May wait for an answer of the
+     * infrastructure. By default it is the renew interval: a proof arrives as soon as it is asked for.
+     */
+    default Duration renewal(CandidacyConfig config) {
+        return config.renewInterval();
     }
 
     /** Returns what carries rosters here; by default nothing does. */
