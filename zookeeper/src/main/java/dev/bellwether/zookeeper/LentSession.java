@@ -16,8 +16,13 @@ final class LentSession implements Sessions {
     }
 
     @Override
-    public Session holding(Duration lease) {
+    public Session take(Duration lease) {
         return session;
+    }
+
+    @Override
+    public void giveBack(Duration lease) {
+        // it is not ours to close
     }
 
     @Override

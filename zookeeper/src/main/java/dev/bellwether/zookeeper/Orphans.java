@@ -24,7 +24,9 @@ final class Orphans {
                     var paths = Paths.queue(children.names()).stream()
                             .map(name -> election + '/' + name)
                             .toList();
-                    return session.requests().read(paths).thenApply(nodes -> first(owner, data, paths, nodes));
+                    return new NodeReader(session.requests())
+                            .read(paths, stat -> stat.getEphemeralOwner() == owner)
+                            .thenApply(nodes -> first(owner, data, paths, nodes));
                 })
                 .thenApply(found -> {
                     if (found.isEmpty() && session.breaks() != breaks) {
@@ -38,10 +40,8 @@ final class Orphans {
             long owner, NodeData data, List<String> paths, List<Optional<Requests.Node>> nodes) {
         var text = data.text();
         return IntStream.range(0, paths.size())
-                .filter(i -> nodes.get(i)
-                        .filter(node -> node.stat().getEphemeralOwner() == owner
-                                && node.text().equals(text))
-                        .isPresent())
+                .filter(i ->
+                        nodes.get(i).filter(node -> node.text().equals(text)).isPresent())
                 .mapToObj(paths::get)
                 .filter(path -> OwnNode.take(owner, path))
                 .findFirst();

@@ -1,5 +1,7 @@
 package dev.bellwether.zookeeper;
 
+import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -14,23 +16,38 @@ record OwnNode(String name, String path, long owner, long token, long generation
      * The nodes that candidacies of this process know to be theirs. Of two that look for the node of a creation whose answer was lost,
      * in one session and with the same data, each takes one: it does not matter which.
      */
-    private static final Set<String> TAKEN = ConcurrentHashMap.newKeySet();
+    private static final Map<Long, Set<String>> TAKEN = new ConcurrentHashMap<>();
 
     /** Takes a node for ours; returns false if another candidacy has. */
     static boolean take(long session, String path) {
-        return TAKEN.add(key(session, path));
+        var taken = new boolean[1];
+        TAKEN.compute(session, (id, present) -> {
+            var paths = present == null ? new HashSet<String>() : present;
+            taken[0] = paths.add(path);
+            return paths;
+        });
+        return taken[0];
     }
 
     /** It is no more. */
     static void forget(long session, String path) {
-        TAKEN.remove(key(session, path));
+        TAKEN.computeIfPresent(session, (id, paths) -> {
+            paths.remove(path);
+            return paths.isEmpty() ? null : paths;
+        });
+    }
+
+    /** The session is no more, and none of its nodes. */
+    static void forget(long session) {
+        TAKEN.remove(session);
     }
 
     void forget() {
         forget(owner, path);
     }
 
-    private static String key(long session, String path) {
-        return Long.toHexString(session) + path;
+    /** Returns how many nodes of a session are taken. */
+    static int taken(long session) {
+        return TAKEN.getOrDefault(session, Set.of()).size();
     }
 }

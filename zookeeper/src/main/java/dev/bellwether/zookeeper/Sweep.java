@@ -38,6 +38,9 @@ final class Sweep implements Runnable {
     public void run() {
         if (session.generation() != generation) {
             session.offConnect(this);
+            if (node != null) {
+                node.forget();
+            }
             return;
         }
         var found = node == null

@@ -28,14 +28,19 @@ final class Hands implements AutoCloseable {
 
     /** Starts a client as applications have theirs. */
     static CuratorFramework client(String addresses, int sessionMillis) {
-        var client = CuratorFrameworkFactory.builder()
+        var client = unstarted(addresses, sessionMillis);
+        client.start();
+        return client;
+    }
+
+    /** Returns one that is not started. */
+    static CuratorFramework unstarted(String addresses, int sessionMillis) {
+        return CuratorFrameworkFactory.builder()
                 .connectString(addresses)
                 .sessionTimeoutMs(sessionMillis)
                 .connectionTimeoutMs(sessionMillis)
                 .retryPolicy(new RetryNTimes(20, 100))
                 .build();
-        client.start();
-        return client;
     }
 
     /** Ends the session of a client at the server, which the client learns when it next hears from it. */

@@ -1,0 +1,114 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.Mandate;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
+import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.time.Duration;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Sessions of our own: how they end, and what becomes of nodes in those that were lost. */
+@Timeout(300)
+class SessionsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private static OwnSessions sessions(ZooKeeperServers servers) {
+        return new OwnSessions(
+                lease -> Hands.unstarted(servers.addresses(), (int) lease.toMillis()),
+                Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
+                "the test's server");
+    }
+
+    /** It took two seconds for each. */
+    @Test
+    void closingOnAFrozenServerTakesNoLongerForSixSessionsThanForTwo() {
+        try (var servers = ZooKeeperServers.start(1, 0)) {
+            var two = open(servers, 2);
+            var six = open(servers, 6);
+            servers.servers().get(0).pause();
+            var ofTwo = time(two);
+            var ofSix = time(six);
+            servers.servers().get(0).resume();
+            assertThat(ofSix).as("for six; for two it took " + ofTwo).isLessThan(ofTwo.multipliedBy(2));
+        }
+    }
+
+    private static OwnSessions open(ZooKeeperServers servers, int count) {
+        var sessions = sessions(servers);
+        IntStream.range(0, count)
+                .forEach(i -> assertThat(
+                                sessions.take(Duration.ofSeconds(20 + i)).awaitConnected(PATIENCE))
+                        .isTrue());
+        return sessions;
+    }
+
+    private static Duration time(OwnSessions sessions) {
+        var begun = System.nanoTime();
+        sessions.close();
+        return Duration.ofNanos(System.nanoTime() - begun);
+    }
+
+    @Test
+    void whoClosesWhileInterruptedLeavesNoSession() {
+        try (var servers = ZooKeeperServers.start(1, 0)) {
+            var sessions = open(servers, 3);
+            Thread.currentThread().interrupt();
+            sessions.close();
+            assertThat(Thread.interrupted()).as("still interrupted").isTrue();
+            assertThat(servers.servers().get(0).figure("zk_global_sessions")).isZero();
+        }
+    }
+
+    @Test
+    void aSessionForALeaseThatIsRefusedOrThatNobodyHoldsAnyMoreIsClosed() {
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()))) {
+            for (var i = 0; i < 5; i++) {
+                var lease = CandidacyConfig.ofLease(Duration.ofSeconds(100 + i));
+                assertThatThrownBy(() -> elections.stand("refused", lease)).isInstanceOf(ElectionException.class);
+            }
+            try (var candidacy = elections.stand("held", CandidacyConfig.ofLease(Duration.ofSeconds(5)))) {
+                Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
+            }
+            var server = servers.servers().get(0);
+            Eventually.eventually(
+                    "one session is left, that of observers", PATIENCE, () -> server.figure("zk_global_sessions") == 1);
+        }
+    }
+
+    /** They queued behind their own dead nodes, until the servers had expired those. */
+    @Test
+    void afterAnOutageLongerThanTheSessionNobodyWaitsForItsOwnDeadNode() {
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(6));
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var one = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()));
+                var other = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()))) {
+            var leader = one.stand("outage", lease);
+            var before = Eventually.eventually("it leads", PATIENCE, leader::mandate);
+            var follower = other.stand("outage", lease);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            var server = servers.servers().get(0);
+            server.kill();
+            Eventually.eventually("it leads no more", PATIENCE, () -> !leader.isLeader());
+            Eventually.throughout("longer than the session", Duration.ofSeconds(9), () -> true);
+            server.start();
+            Mandate after = Eventually.eventually(
+                    "one leads", PATIENCE, () -> leader.mandate().or(follower::mandate));
+            assertThat(server.figure("zk_stale_sessions_expired"))
+                    .as("sessions that the server has expired by then")
+                    .isZero();
+            assertThat(after.token()).as(Never.MARK + "a token falls").isGreaterThan(before.token());
+        }
+    }
+}
