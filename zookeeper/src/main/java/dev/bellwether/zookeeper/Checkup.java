@@ -7,6 +7,7 @@ import dev.bellwether.spi.Finding.Term;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -44,6 +45,8 @@ final class Checkup {
             throw new UnavailableException("no answer from " + session.where() + " within " + PATIENCE);
         }
         checkup.session();
+        checkup.proof();
+        checkup.servers();
         checkup.ensemble();
         checkup.rights(root);
         return checkup.findings;
@@ -64,7 +67,7 @@ final class Checkup {
                             + " ms at least, so that a crash costs that and not the lease of "
                             + config.lease().toMillis() + " ms",
                     session.isOurs()
-                            ? "lower minSessionTimeout (and tickTime) on the servers"
+                            ? "lower minSessionTimeout on the servers, or tickTime on all of them and here"
                             : "give the CuratorFramework a shorter session timeout"));
         } else {
             findings.add(Finding.ok("session", "its timeout is the lease, " + timeout.toMillis() + " ms"));
@@ -77,14 +80,67 @@ final class Checkup {
         findings.add(Finding.ok("clock", "sessions go by the clock of the ensemble's leader: nobody's date matters"));
     }
 
+    /** Whether proofs come round in time, if the tick is what we are told. */
+    private void proof() {
+        try {
+            session.hops(Ensemble.hops(await(session.requests().ensemble())));
+        } catch (ExecutionException e) {
+            session.hops(Ensemble.MOST_HOPS); // the finding on replication tells
+        }
+        var tooShort = session.tooShort(config);
+        if (tooShort.isPresent()) {
+            findings.add(Finding.error(
+                    "proof",
+                    String.valueOf(tooShort.get().getMessage()),
+                    "make the lease longer, or set tickTime to the longest of any server"));
+        } else {
+            findings.add(Finding.ok(
+                    "proof",
+                    "a proof of leadership is up to " + session.renewal(config).toMillis()
+                            + " ms old when the next one comes, if no server has a tickTime above " + tick.toMillis()
+                            + " ms" + (session.hops() > 1 ? "; there are observers, so that it takes two hops" : "")));
+        }
+    }
+
+    /**
+     * Asks each server by itself for a session as long as the lease: one that grants less ends a session sooner that moves there, and if
+     * its answer does not reach us, sooner than we know.
+     */
+    private void servers() {
+        var lease = config.lease();
+        var granted = new TreeMap<String, Duration>();
+        var silent = new ArrayList<String>();
+        for (var address : session.client().addresses()) {
+            session.client()
+                    .granted(address, lease, PATIENCE)
+                    .ifPresentOrElse(length -> granted.put(address, length), () -> silent.add(address));
+        }
+        var less = granted.entrySet().stream()
+                .filter(one -> one.getValue().compareTo(lease) < 0)
+                .map(one -> one.getKey() + " (" + one.getValue().toMillis() + " ms)")
+                .toList();
+        if (!less.isEmpty()) {
+            findings.add(Finding.error(
+                    "servers",
+                    "not all servers grant sessions of " + lease.toMillis() + " ms: " + String.join(", ", less)
+                            + "; where a session moves there and the answer is lost, two may lead",
+                    "make maxSessionTimeout the same on all servers, and no shorter than the lease"));
+        } else if (!silent.isEmpty()) {
+            findings.add(Finding.warning(
+                    "servers",
+                    "no answer from " + String.join(", ", silent) + " within " + PATIENCE.toSeconds()
+                            + " s, so that it is not known whether sessions of " + lease.toMillis()
+                            + " ms are granted there",
+                    "see that its maxSessionTimeout is that of the others"));
+        } else {
+            findings.add(Finding.ok("servers", "each server grants sessions of " + lease.toMillis() + " ms"));
+        }
+    }
+
     /** What the ensemble says of itself; one that stands alone says nothing. */
     private void ensemble() {
         try {
-            var voters = await(session.requests().data(ENSEMBLE, null))
-                    .text()
-                    .lines()
-                    .filter(line -> line.startsWith("server.") && !line.contains(":observer"))
-                    .count();
+            var voters = Ensemble.voters(await(session.requests().ensemble()));
             if (voters <= 1) {
                 findings.add(Finding.warning(
                         "replication",

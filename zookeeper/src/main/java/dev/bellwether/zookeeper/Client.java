@@ -3,9 +3,15 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.ElectionException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Op;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
@@ -55,6 +61,51 @@ final class Client {
             return zooKeeper().getState() == ZooKeeper.States.CONNECTEDREADONLY;
         } catch (Exception e) {
             return false;
+        }
+    }
+
+    /** Returns whether a server has refused our credentials, and the client given up. */
+    boolean wasRefused() {
+        try {
+            return zooKeeper().getState() == ZooKeeper.States.AUTH_FAILED;
+        } catch (Exception e) {
+            return false;
+        }
+    }
+
+    /** Returns the servers, one by one. */
+    List<String> addresses() {
+        var all = framework.getZookeeperClient().getCurrentConnectionString();
+        var slash = all.indexOf('/');
+        return List.of((slash < 0 ? all : all.substring(0, slash)).split(",", -1));
+    }
+
+    /** Asks one server for a session of this length, which is closed at once; returns what was granted, or empty if there is no answer. */
+    Optional<Duration> granted(String address, Duration length, Duration patience) {
+        var connected = new CountDownLatch(1);
+        Watcher onConnect = event -> {
+            if (event.getState() == KeeperState.SyncConnected) {
+                connected.countDown();
+            }
+        };
+        try {
+            var asking = new ZooKeeper(
+                    address,
+                    (int) Math.min(length.toMillis(), Integer.MAX_VALUE),
+                    onConnect,
+                    zooKeeper().getClientConfig());
+            try {
+                return connected.await(patience.toMillis(), TimeUnit.MILLISECONDS)
+                        ? Optional.of(Duration.ofMillis(asking.getSessionTimeout()))
+                        : Optional.empty();
+            } finally {
+                asking.close((int) patience.toMillis());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.empty();
+        } catch (Exception e) {
+            return Optional.empty();
         }
     }
 

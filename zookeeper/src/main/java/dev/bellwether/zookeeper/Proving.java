@@ -3,13 +3,14 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.spi.Loop;
-import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -19,58 +20,30 @@ import org.apache.zookeeper.OpResult;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Proves, again and again, for how long the ensemble will keep a session: for all seats in it at one time, however many.
+ * Proves, again and again, for how long the ensemble will keep a session: for all seats in it at one time, however many. Sends what a
+ * {@link ProofRound} asks for; a round begins while others are under way, if they take long.
  *
  * <p>Confined to the loop.
  */
 final class Proving {
-    /*
-     * A session is expired by the leader of the ensemble (or the lone server), by its clock, when the timeout has passed since it last
-     * heard of the session; rounded up to its next tick, never down. Which of our requests tell it of the session?
-     *
-     *   - Any, if our server is the leader: it notes the session before it answers.
-     *   - None directly, if our server is a follower or an observer. That one notes which sessions it has heard of, and hands its list
-     *     over with its reply to the leader's next ping, which comes every half tick. A write that goes through the follower is
-     *     checked against the session at the leader, but does not extend it.
-     *
-     * So a round is a sequence of requests on one connection, each sent when the one before was answered:
-     *
-     *   1. touch: any read. Our server notes the session. From before this one the time counts.
-     *   2. sync: goes to the leader and back. The leader is alive, after our server has noted the session.
-     *      Then half a tick passes, and some more, with another sync in between: meanwhile the leader has sent our server a ping.
-     *   3. sync: what comes back has queued behind that ping. So our server has replied to it, with the list.
-     *   4. a transaction, which changes nothing: it has queued behind that reply on its way to the leader. When it is carried out, the
-     *      leader has read the list, and keeps the session from then on for the timeout. It is a transaction, not a read, since only a
-     *      leader that has not been deposed gets one through; a later leader begins all sessions anew. It also checks that the nodes
-     *      of those who lead are still there.
-     *
-     * The one thing that is taken on trust: a leader that answers does not keep its pings back for longer than the slack. Without the
-     * syncs before and within the half tick, a leader that was paused, and answers ours before it sends the ping that is overdue, would
-     * make a proof of nothing.
-     *
-     * Both ways between the servers keep their order, since each is one TCP connection. If ours broke meanwhile, the round is void:
-     * the two halves may have gone through different servers.
-     */
-
-    private static final long SLACK_NANOS = 100_000_000;
-    /** How many syncs see to it that the leader is alive while we wait for its ping. */
-    private static final int LOOKS = 2;
-
     private static final String ROOT = "/";
-    /** Checks in one transaction: some hundred bytes each, of the megabyte that a request may have. */
-    private static final int BATCH = 1_000;
+    /** Bytes of paths in one transaction of checks, of the megabyte that a request may have. */
+    private static final int BATCH_BYTES = 200_000;
+    /** Of what a check takes besides its path. */
+    private static final int CHECK_BYTES = 32;
 
     private final Session session;
-    private final Duration tick;
+    private final ProofTiming timing;
+    private final Set<Flight> flights = new LinkedHashSet<>();
     private @Nullable Loop loop;
     private Loop.@Nullable Timer timer;
-    private @Nullable Round current;
+    private @Nullable Flight newest;
     private @Nullable Proof last;
     private long lastGeneration;
 
-    Proving(Session session, Duration tick) {
+    Proving(Session session, ProofTiming timing) {
         this.session = session;
-        this.tick = tick;
+        this.timing = timing;
     }
 
     /** A seat has come: if it is the first for a while, begin. */
@@ -106,7 +79,11 @@ final class Proving {
             return Optional.empty();
         }
         var age = loop().clock().now().nanosSince(proof.since());
-        return age < youngerThan.toNanos() ? Optional.of(proof) : Optional.empty();
+        var negotiated = session.client().timeout(); // perhaps less by now, with another server
+        return age < youngerThan.toNanos()
+                ? Optional.of(
+                        negotiated.compareTo(proof.guarantee()) < 0 ? new Proof(proof.since(), negotiated) : proof)
+                : Optional.empty();
     }
 
     /** Begins a round, and sets the time of the next. */
@@ -115,24 +92,22 @@ final class Proving {
             timer.cancel();
             timer = null;
         }
-        var interval = shortest(CandidacyConfig::renewInterval);
+        var interval = shortest(config -> timing.interval(config, session.hops()));
         if (interval.isEmpty()) {
             return; // until somebody enters
         }
         timer = loop().at(loop().clock().nanos() + interval.get().toNanos(), this::now);
-        var unfinished = current;
-        if (unfinished != null) {
-            unfinished.missed();
-        }
-        current = new Round();
-        current.begin();
+        var overdue = timing.round(session.hops()).plus(interval.get());
+        flights.forEach(flight -> flight.missedAfter(overdue));
+        newest = new Flight();
+        flights.add(newest);
+        newest.proceed();
     }
 
-    private void retry(Round failed) {
-        if (current != failed) {
+    private void retry(Flight failed) {
+        if (newest != failed) {
             return; // there is a newer one
         }
-        current = null;
         var pause = shortest(CandidacyConfig::retryInterval);
         if (timer != null && pause.isPresent()) {
             timer.cancel();
@@ -153,68 +128,77 @@ final class Proving {
         return loop;
     }
 
-    private <T> void then(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
-        var present = loop();
-        Requests.whenDone(answer, (value, error) -> present.execute(() -> turn.accept(value, error)));
-    }
-
-    /** One sequence of the three requests. */
-    private final class Round {
-        private final long breaks = session.breaks();
+    /** A round that is under way. */
+    private final class Flight {
         private final long generation = session.generation();
-        private final Moment since = loop().clock().now();
-        private final Duration timeout = session.client().timeout();
+        private final ProofRound round =
+                new ProofRound(timing, loop().clock().now(), session.client().timeout(), session.breaks());
+        private List<QueueSeat> holders = List.of();
         private boolean missed;
 
-        private void begin() {
-            then(session.requests().exists(ROOT, null), (stat, error) -> {
-                if (error != null) {
-                    failed();
-                } else {
-                    sync(LOOKS);
-                }
-            });
+        /** Does what the round asks for. */
+        private void proceed() {
+            switch (round.step()) {
+                case TOUCH ->
+                    then(session.requests().ensemble(), (ensemble, error) -> {
+                        if (ensemble != null) {
+                            session.hops(Ensemble.hops(ensemble));
+                            round.touched(session.hops(), session.breaks());
+                        } else if (error != null && Failures.code(error) == Code.NOAUTH) {
+                            session.hops(Ensemble.MOST_HOPS); // we may not know: our server may be an observer
+                            round.touched(session.hops(), session.breaks());
+                        } else {
+                            round.fail();
+                        }
+                    });
+                case SYNC ->
+                    then(session.requests().sync(ROOT), (done, error) -> {
+                        if (error == null) {
+                            round.synced(loop().clock().nanos(), session.breaks());
+                        } else {
+                            round.fail();
+                        }
+                    });
+                case AWAIT_PING, AWAIT_SLACK ->
+                    loop().at(round.wakeAtNanos(), () -> {
+                        round.tick(loop().clock().nanos(), session.breaks());
+                        proceed();
+                    });
+                case CHECK -> check();
+                case PROVEN -> proven();
+                case VOID -> failed();
+            }
         }
 
-        /** How long it takes at most until the leader has pinged our server: half a tick, and its clock and threads may be slow. */
-        private long flushNanos() {
-            var half = Math.min(tick.toNanos() / 2, timeout.toNanos() / 4); // a session has two ticks at least
-            return half + half / 10 + Math.min(SLACK_NANOS, timeout.toNanos() / 8);
-        }
-
-        private void sync(int looks) {
-            then(session.requests().sync(ROOT), (done, error) -> {
-                if (error != null || session.breaks() != breaks) {
-                    failed();
-                } else if (looks == 0) {
-                    check();
-                } else {
-                    loop().at(loop().clock().nanos() + flushNanos() / LOOKS, () -> sync(looks - 1));
-                }
-            });
+        private <T> void then(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
+            var present = loop();
+            Requests.whenDone(
+                    answer,
+                    (value, error) -> present.execute(() -> {
+                        turn.accept(value, error);
+                        proceed();
+                    }));
         }
 
         private void check() {
-            var holders = session.seats().stream().filter(QueueSeat::provable).toList();
-            var checks = new ArrayList<CompletableFuture<List<OpResult>>>();
-            for (var from = 0; from == 0 || from < holders.size(); from += BATCH) {
-                var batch = holders.subList(from, Math.min(holders.size(), from + BATCH));
-                checks.add(session.requests().all(checks(batch)).whenComplete((results, error) -> {
-                    if (error instanceof Requests.Refused refused
-                            && refused.code() == Code.NONODE
-                            && refused.failed() >= 0
-                            && refused.failed() < batch.size()) {
-                        loop().execute(batch.get(refused.failed())::vanished);
-                    }
-                }));
-            }
-            then(CompletableFuture.allOf(checks.toArray(CompletableFuture[]::new)), (done, error) -> {
+            holders = session.seats().stream().filter(QueueSeat::provable).toList();
+            var checks = batches(holders).stream().map(this::check).toArray(CompletableFuture[]::new);
+            then(CompletableFuture.allOf(checks), (done, error) -> {
                 if (error == null || (holders.isEmpty() && isAnswer(Failures.code(error)))) {
-                    proven(holders);
-                } else if (Failures.code(error) == Code.NONODE && session.breaks() == breaks) {
-                    check(); // without the one that is no more
-                } else {
-                    failed();
+                    round.checked(session.breaks());
+                } else if (Failures.code(error) != Code.NONODE || session.breaks() != round.connection()) {
+                    round.fail();
+                } // else again, without the one that is no more
+            });
+        }
+
+        private CompletableFuture<List<OpResult>> check(List<QueueSeat> batch) {
+            return session.requests().all(checks(batch)).whenComplete((results, error) -> {
+                if (error instanceof Requests.Refused refused
+                        && refused.code() == Code.NONODE
+                        && refused.failed() >= 0
+                        && refused.failed() < batch.size()) {
+                    loop().execute(batch.get(refused.failed())::vanished);
                 }
             });
         }
@@ -224,45 +208,74 @@ final class Proving {
             return code == Code.NONODE || code == Code.NOAUTH;
         }
 
-        private List<Op> checks(List<QueueSeat> holders) {
-            return holders.isEmpty()
+        private List<Op> checks(List<QueueSeat> batch) {
+            return batch.isEmpty()
                     ? List.of(Op.check(ROOT, -1))
-                    : holders.stream().map(seat -> Op.check(seat.path(), -1)).toList();
+                    : batch.stream().map(seat -> Op.check(seat.path(), -1)).toList();
         }
 
-        private void proven(List<QueueSeat> holders) {
-            var negotiated = session.client().timeout();
-            if (session.breaks() != breaks || session.generation() != generation) {
+        private void proven() {
+            if (session.generation() != generation) {
                 failed();
                 return;
             }
-            var proof = new Proof(since, timeout.compareTo(negotiated) < 0 ? timeout : negotiated);
+            flights.remove(this);
+            var proof = round.proof(session.client().timeout());
             var present = last;
-            if (present == null || lastGeneration != generation || since.nanosSince(present.since()) > 0) {
+            if (present == null || lastGeneration != generation || proof.since().nanosSince(present.since()) > 0) {
                 last = proof;
                 lastGeneration = generation;
             }
-            if (current == this) {
-                current = null;
-            }
-            var latency = Duration.ofNanos(loop().clock().now().nanosSince(since));
-            holders.forEach(seat -> seat.proven(proof, latency));
-            session.seats().forEach(seat -> seat.refreshed());
+            var latency = age();
+            session.each(holders, seat -> seat.proven(proof, latency));
+            session.each(session.seats(), QueueSeat::refreshed);
         }
 
         private void failed() {
+            flights.remove(this);
             missed();
             retry(this);
+        }
+
+        private void missedAfter(Duration time) {
+            if (age().compareTo(time) > 0) {
+                missed();
+            }
         }
 
         private void missed() {
             if (!missed) {
                 missed = true;
-                var latency = Duration.ofNanos(loop().clock().now().nanosSince(since));
-                session.seats().stream()
-                        .filter(QueueSeat::provable)
-                        .forEach(seat -> seat.attempted(Attempt.MISSED, latency));
+                var latency = age();
+                session.each(session.seats(), seat -> {
+                    if (seat.provable()) {
+                        seat.attempted(Attempt.MISSED, latency);
+                    }
+                });
             }
         }
+
+        private Duration age() {
+            return Duration.ofNanos(loop().clock().now().nanosSince(round.since()));
+        }
+    }
+
+    /** Splits them so that the paths of each part fit into a request. */
+    private static List<List<QueueSeat>> batches(List<QueueSeat> seats) {
+        var batches = new ArrayList<List<QueueSeat>>();
+        var batch = new ArrayList<QueueSeat>();
+        var bytes = 0;
+        for (var seat : seats) {
+            var size = CHECK_BYTES + 3 * seat.path().length();
+            if (bytes + size > BATCH_BYTES && !batch.isEmpty()) {
+                batches.add(List.copyOf(batch));
+                batch.clear();
+                bytes = 0;
+            }
+            batch.add(seat);
+            bytes += size;
+        }
+        batches.add(List.copyOf(batch));
+        return batches;
     }
 }

@@ -11,6 +11,7 @@ import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.WatcherType;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
@@ -68,6 +69,18 @@ final class Requests {
                 path,
                 watcher,
                 (rc, p, context, data, stat) -> settle(answer, rc, path, rc == 0 ? Node.of(data, stat) : null),
+                null));
+    }
+
+    /** Returns what the server says of its ensemble: outside of any chroot. */
+    CompletableFuture<String> ensemble() {
+        return send((zooKeeper, answer) -> zooKeeper.getConfig(
+                (Watcher) null,
+                (rc, p, context, data, stat) -> settle(
+                        answer,
+                        rc,
+                        ZooDefs.CONFIG_NODE,
+                        rc == 0 ? Node.of(data, stat).text() : null),
                 null));
     }
 

@@ -11,10 +11,13 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.CuratorEventType;
@@ -33,11 +36,16 @@ import org.slf4j.LoggerFactory;
 final class Session implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
 
+    private static final Duration REVIVAL = Duration.ofSeconds(1);
+    private static final Executor SOON =
+            CompletableFuture.delayedExecutor(REVIVAL.toMillis(), TimeUnit.MILLISECONDS, Runnable::run);
+
     private final Client client;
     private final boolean ours;
     private final @Nullable Moment opened;
     private final Requests requests;
     private final Watches watches;
+    private final ProofTiming timing;
     private final Proving proving;
     private final String where;
     private final CuratorListener listener = (framework, event) -> happened(event);
@@ -53,6 +61,8 @@ final class Session implements AutoCloseable {
     private final Set<Runnable> onConnect = ConcurrentHashMap.newKeySet();
     private volatile @Nullable Loop loop;
     private volatile boolean closed;
+    /** In how many hops our server hands on which sessions it has heard of; 0 as long as we have not asked. */
+    private volatile int hops;
     /** The longest that any mandate in this session can last without a proof. */
     private volatile Duration longest = Duration.ofSeconds(1);
 
@@ -63,7 +73,8 @@ final class Session implements AutoCloseable {
         this.where = where;
         requests = new Requests(client::zooKeeper);
         watches = new Watches(requests);
-        proving = new Proving(this, tick);
+        timing = new ProofTiming(tick);
+        proving = new Proving(this, timing);
         client.framework().getCuratorListenable().addListener(listener);
     }
 
@@ -154,6 +165,42 @@ final class Session implements AutoCloseable {
                                                 + " maxSessionTimeout")));
     }
 
+    /** Returns why a lease is too short to be proven here in time, as far as is known. */
+    Optional<ElectionException> tooShort(CandidacyConfig config) {
+        if (timing.fits(config, hops())) {
+            return Optional.empty();
+        }
+        return Optional.of(new ElectionException(
+                "the lease is %d ms, but with %s a proof of leadership takes %d ms, since its servers have a tickTime of %d ms as far as we are told%s: make the lease %d ms or longer, or set tickTime to the longest of any server"
+                        .formatted(
+                                config.lease().toMillis(),
+                                where,
+                                timing.round(hops()).toMillis(),
+                                timing.tick().toMillis(),
+                                hops() > 1 ? ", and some are observers" : "",
+                                timing.shortestLease(config, hops()).toMillis())));
+    }
+
+    /** Returns how long after a proof the next arrives, at most, as long as all goes well. */
+    Duration renewal(CandidacyConfig config) {
+        return timing.renewal(config, hops());
+    }
+
+    /** Returns in how many hops, at most, our server hands on which sessions it has heard of. */
+    int hops() {
+        return Math.max(1, hops);
+    }
+
+    /** Returns whether that was asked. */
+    boolean knowsHops() {
+        return hops > 0;
+    }
+
+    /** It takes so many. */
+    void hops(int known) {
+        hops = known;
+    }
+
     /** Does this whenever a connection has been made, until it is taken back. */
     void onConnect(Runnable action) {
         onConnect.add(action);
@@ -183,6 +230,19 @@ final class Session implements AutoCloseable {
         return List.copyOf(seats);
     }
 
+    /** Does this for each of them: one at which it throws fails, and harms no other. */
+    // whatever it is: the others must hear
+    @SuppressWarnings("CatchingUnchecked")
+    void each(List<QueueSeat> some, Consumer<QueueSeat> action) {
+        for (var seat : some) {
+            try {
+                action.accept(seat);
+            } catch (Throwable e) {
+                seat.broken(e);
+            }
+        }
+    }
+
     /** Returns the last proof that this session lives, if it is recent. */
     Optional<Proof> proof(Duration youngerThan) {
         return proving.last(youngerThan);
@@ -203,8 +263,7 @@ final class Session implements AutoCloseable {
     /** Called on the client's event thread, in order with the answers to our requests. */
     private void happened(CuratorEvent event) {
         if (event.getType() == CuratorEventType.CLOSING) {
-            known.set(0);
-            ended();
+            ended(known.getAndSet(0));
             return;
         }
         var watched = event.getWatchedEvent();
@@ -217,13 +276,13 @@ final class Session implements AutoCloseable {
                 var id = client.sessionId();
                 var before = known.getAndSet(id);
                 if (before != 0 && before != id) {
-                    ended(); // Curator has made a new client without a word
+                    ended(before); // Curator has made a new client without a word
                 }
                 longest = client.timeout();
                 connectedOnce.countDown();
                 onLoop(() -> {
                     proving.connected();
-                    seats().forEach(QueueSeat::connected);
+                    each(seats(), QueueSeat::connected);
                 });
                 List.copyOf(onConnect).forEach(Runnable::run);
             }
@@ -231,16 +290,39 @@ final class Session implements AutoCloseable {
                 connectedOnce.countDown();
                 breaks.incrementAndGet();
             }
-            case Expired -> {
-                known.set(0);
-                ended();
-            }
+            case Expired -> ended(known.getAndSet(0));
             case AuthFailed -> {
-                var error = new ElectionException(
-                        "refused by " + where + ": authentication failed; correct the credentials");
-                onLoop(() -> seats().forEach(seat -> seat.failed(error)));
+                // Also told, at each attempt to connect, where a JAAS file is in force that has no section for us: then
+                // the client
+                // goes on without SASL, and so do we. Only a client that was refused has given up.
+                if (client.wasRefused()) {
+                    var error = Failures.authenticationFailed(where);
+                    onLoop(() -> each(seats(), seat -> seat.refused(error)));
+                    SOON.execute(this::revive);
+                }
             }
             default -> {}
+        }
+    }
+
+    /**
+     * Has Curator make a new client, in place of one that gave up when its credentials were refused, and would never ask again: they may
+     * be taken by now. Nothing is lost by it: the session of the old one is out of reach, and its mandates run out.
+     */
+    private void revive() {
+        if (closed || !client.wasRefused()) {
+            return;
+        }
+        try {
+            client.framework().getZookeeperClient().reset();
+        } catch (Exception e) {
+            log.warn(
+                    "Cannot make a new client for {} after it refused our credentials: {}. Nobody here can be elected until"
+                            + " there is one. Trying again in {} s",
+                    where,
+                    e,
+                    REVIVAL.toSeconds());
+            SOON.execute(this::revive);
         }
     }
 
@@ -250,12 +332,13 @@ final class Session implements AutoCloseable {
      * no mandate can be left. When Curator itself believes in an expiry, it has been without a connection for as long as the session
      * lives, and every mandate has run out.
      */
-    private void ended() {
+    private void ended(long session) {
         breaks.incrementAndGet();
         generation.incrementAndGet();
+        OwnNode.forget(session);
         var told = new CountDownLatch(1);
         onLoop(() -> {
-            seats().forEach(QueueSeat::expired);
+            each(seats(), QueueSeat::expired);
             onLoop(told::countDown); // behind what the seats have reported
         });
         try {
@@ -282,7 +365,9 @@ final class Session implements AutoCloseable {
             client.framework().getCuratorListenable().removeListener(listener);
         }
         if (ours) {
+            var session = known.get();
             client.framework().close();
+            OwnNode.forget(session);
         }
     }
 }

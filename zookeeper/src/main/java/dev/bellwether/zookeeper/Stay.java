@@ -1,6 +1,5 @@
 package dev.bellwether.zookeeper;
 
-import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Loop;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +31,9 @@ final class Stay {
     private boolean wanted;
     private @Nullable Joining joining;
     private @Nullable OwnNode node;
+    /** Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it. */
+    private @Nullable OwnNode former;
+
     private Loop.@Nullable Timer timer;
 
     Stay(QueueSeat seat, Nodes nodes, ZooKeeperArbiter arbiter, Notices notices) {
@@ -66,8 +68,40 @@ final class Stay {
 
     /** Our node is no more, by no doing of ours. */
     void lost() {
+        var mine = node;
+        if (mine != null && mine.generation() != nodes.session().generation()) {
+            former = mine;
+        }
         forget();
         settled();
+    }
+
+    /**
+     * Takes the node away that we had in the session before, if it is still there. We stand again, so that nothing rests on it: the
+     * mandate under it has ended, and the work as well. And it is ours beyond doubt: while our new node is there, the election cannot be
+     * deleted and made anew, so that its name is given to nobody else.
+     */
+    private void removeFormer() {
+        var before = former;
+        var present = node;
+        if (before == null || present == null) {
+            return;
+        }
+        nodes.then(nodes.requests().exists(before.path(), null), (stat, error) -> {
+            if (!before.equals(former) || !present.equals(node) || stat == null) {
+                return; // asked again when there is a connection
+            }
+            if (stat.filter(found -> found.getCzxid() == before.token() && found.getEphemeralOwner() == before.owner())
+                    .isEmpty()) {
+                former = null;
+                return;
+            }
+            nodes.then(nodes.requests().delete(before.path(), -1), (deleted, failure) -> {
+                if (before.equals(former) && failure == null) {
+                    former = null;
+                }
+            });
+        });
     }
 
     /** There is a connection again. */
@@ -75,6 +109,7 @@ final class Stay {
         if (phase == Phase.LEAVING) {
             takeBack();
         }
+        removeFormer();
     }
 
     /** Nobody will drive us any more: what is there, or may be, is taken away behind us if the session goes on. */
@@ -108,6 +143,7 @@ final class Stay {
             takeBack();
         } else {
             phase = Phase.THERE;
+            removeFormer();
             seat.arrived(made);
         }
     }
@@ -163,15 +199,12 @@ final class Stay {
             seat.departed(mine);
             settled();
         } else {
-            Failures.fatal(error, nodes.session().where())
-                    .ifPresentOrElse(this::leftBehind, () -> soon(this::takeBack));
+            if (seat.refused(error)) {
+                lost(); // we may not delete it: it goes with the session
+            } else {
+                soon(this::takeBack);
+            }
         }
-    }
-
-    /** We may not delete it, or not even authenticate any more: it goes with the session. */
-    private void leftBehind(ElectionException error) {
-        seat.failed(error);
-        lost();
     }
 
     private void forget() {

@@ -14,6 +14,7 @@ import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -42,8 +43,6 @@ final class ZooKeeperArbiter implements Arbiter {
 
     /** Not in the common pool, which an application may keep busy: what is done there does not wait. */
     private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS, Runnable::run);
-
-    private static final int BATCH = 500;
 
     private static final Logger log = LoggerFactory.getLogger(ZooKeeperArbiter.class);
 
@@ -74,36 +73,79 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public void check(String election, CandidacyConfig settings) {
-        var session = sessions.holding(settings.lease());
-        if (session.awaitConnected(STAND_PATIENCE)) { // else we learn it later, and fail then
-            session.refusal(settings).ifPresent(error -> {
-                throw error;
-            });
-            if (session.client().timeout().compareTo(settings.lease()) > 0
-                    && warned.add(session.client().timeout())) {
-                log.warn(
-                        "sessions with {} live for {} at least: a crash will cost that, not the lease of {}",
-                        session.where(),
-                        session.client().timeout(),
-                        settings.lease());
+        var session = sessions.take(settings.lease());
+        try {
+            if (session.awaitConnected(STAND_PATIENCE)) { // else we learn it later, and fail then
+                check(session, settings);
             }
+        } finally {
+            sessions.giveBack(settings.lease());
+        }
+    }
+
+    private void check(Session session, CandidacyConfig settings) {
+        session.refusal(settings).or(() -> tooShort(session, settings)).ifPresent(error -> {
+            throw error;
+        });
+        if (session.client().timeout().compareTo(settings.lease()) > 0
+                && warned.add(session.client().timeout())) {
+            log.warn(
+                    "sessions with {} live for {} at least: a crash will cost that, not the lease of {}",
+                    session.where(),
+                    session.client().timeout(),
+                    settings.lease());
+        }
+    }
+
+    private static Optional<ElectionException> tooShort(Session session, CandidacyConfig settings) {
+        learnHops(session);
+        return session.tooShort(settings);
+    }
+
+    private static void learnHops(Session session) {
+        if (!session.knowsHops()) {
+            session.requests()
+                    .ensemble()
+                    .handle((ensemble, error) -> {
+                        if (ensemble != null) {
+                            session.hops(Ensemble.hops(ensemble));
+                        }
+                        return true; // else a proof will ask again
+                    })
+                    .completeOnTimeout(false, STAND_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
+                    .join();
+        }
+    }
+
+    /** A proof takes half a tick and more, so that it is old when it arrives. */
+    @Override
+    public Duration renewal(CandidacyConfig settings) {
+        var session = sessions.take(settings.lease());
+        try {
+            if (session.awaitConnected(STAND_PATIENCE)) {
+                learnHops(session);
+            }
+            return session.renewal(settings);
+        } finally {
+            sessions.giveBack(settings.lease());
         }
     }
 
     @Override
     public List<Finding> findings(CandidacyConfig settings) {
-        return Checkup.of(sessions.holding(settings.lease()), settings, paths.parent(), config.tickTime());
+        var session = sessions.take(settings.lease());
+        try {
+            return Checkup.of(session, settings, paths.parent(), config.tickTime());
+        } finally {
+            sessions.giveBack(settings.lease());
+        }
     }
 
     @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
         this.loop = loop;
         var seat = new QueueSeat(
-                standing,
-                claimant,
-                loop,
-                this,
-                sessions.holding(standing.config().lease()));
+                standing, claimant, loop, this, sessions.take(standing.config().lease()));
         seats.add(seat);
         return seat;
     }
@@ -120,7 +162,9 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     void left(QueueSeat seat) {
-        seats.remove(seat);
+        if (seats.remove(seat)) {
+            sessions.giveBack(seat.config().lease());
+        }
     }
 
     /** A candidate has taken its node back: clears away what was there for its sake. */
@@ -174,20 +218,25 @@ final class ZooKeeperArbiter implements Arbiter {
         var queue =
                 Paths.queue(children).stream().map(node -> path + '/' + node).toList();
         return readAll(queue)
-                .thenApply(nodes -> Views.of(
-                        election,
-                        children.contains(Paths.DONE),
-                        children.contains(Paths.STAND_DOWN),
-                        Views.present(nodes)));
+                .thenCompose(nodes -> ordered(path, children)
+                        .thenApply(ordered ->
+                                Views.of(election, children.contains(Paths.DONE), ordered, Views.present(nodes))));
     }
 
-    private CompletableFuture<List<java.util.Optional<Requests.Node>>> readAll(List<String> nodes) {
-        var batches = IntStream.iterate(0, from -> from < nodes.size(), from -> from + BATCH)
-                .mapToObj(from -> main.requests().read(nodes.subList(from, Math.min(nodes.size(), from + BATCH))))
-                .toList();
-        return CompletableFuture.allOf(batches.toArray(CompletableFuture[]::new))
-                .thenApply(done ->
-                        batches.stream().flatMap(batch -> batch.join().stream()).toList());
+    /** Whether the leader is to stand down: an order may have outlived whom it named. */
+    private CompletableFuture<Boolean> ordered(String path, List<String> children) {
+        var queue = Paths.queue(children);
+        if (queue.isEmpty() || !children.contains(Paths.STAND_DOWN)) {
+            return CompletableFuture.completedFuture(false);
+        }
+        return readAll(List.of(path + '/' + Paths.STAND_DOWN))
+                .thenApply(order -> order.get(0)
+                        .filter(node -> node.text().equals(queue.get(0)))
+                        .isPresent());
+    }
+
+    private CompletableFuture<List<Optional<Requests.Node>>> readAll(List<String> nodes) {
+        return new NodeReader(main.requests()).read(nodes, stat -> true);
     }
 
     @Override

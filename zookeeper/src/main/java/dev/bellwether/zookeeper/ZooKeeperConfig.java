@@ -73,9 +73,9 @@ public final class ZooKeeperConfig {
         }
 
         /**
-         * Assumes that no server's {@code tickTime} is longer. A proof of leadership takes half a tick, since only then a server
-         * has surely told the leader of its ensemble which sessions it has heard of; but never more than a quarter of the session
-         * timeout, as servers by default grant no session of less than two ticks. Default: 3 s, which is ZooKeeper's own default.
+         * Assumes that no server's {@code tickTime} is longer: if one is, two may lead. A proof of leadership takes half a tick and more,
+         * since only then a server has surely told the leader of its ensemble which sessions it has heard of; a lease that is too short
+         * for that is refused. Default: 3 s, which is ZooKeeper's own default.
          */
         public Builder tickTime(Duration tickTime) {
             if (tickTime.compareTo(Duration.ofMillis(1)) < 0 || tickTime.compareTo(Duration.ofMinutes(1)) > 0) {

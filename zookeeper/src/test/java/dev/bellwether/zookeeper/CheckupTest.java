@@ -83,6 +83,31 @@ class CheckupTest {
         }
     }
 
+    @Test
+    void aServerThatGrantsLessThanTheOthersIsAnError() {
+        try (var short1 = ZooKeeperServers.start(1, 0, Map.of("maxSessionTimeout", "4000"), List.of())) {
+            var both = SharedServer.get().addresses() + ',' + short1.addresses();
+            var found = find("zk://" + both + "?tickTime=PT0.1S", Duration.ofSeconds(3));
+            assertThat(only(found, "servers").level()).isEqualTo(Finding.Level.OK);
+            var longer = only(find("zk://" + both + "?tickTime=PT0.1S", Duration.ofSeconds(8)), "servers");
+            assertThat(longer.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(longer.says())
+                    .contains(short1.addresses() + " (4000 ms)")
+                    .contains("two may lead");
+        }
+    }
+
+    @Test
+    void aLeaseThatIsTooShortForAProofIsAnError() {
+        var address = SharedServer.get().addresses();
+        var found =
+                only(find("zk://" + address, Duration.ofSeconds(2)), "proof"); // a tick of three seconds, if not told
+        assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(found.says()).contains("takes 1750 ms").contains("tickTime of 3000 ms");
+        var told = only(find("zk://" + address + "?tickTime=PT0.1S", Duration.ofSeconds(2)), "proof");
+        assertThat(told.level()).isEqualTo(Finding.Level.OK);
+    }
+
     private static List<Finding> find(String uri, Duration lease) {
         var backend = ConnectUri.parse(uri).connect();
         try {

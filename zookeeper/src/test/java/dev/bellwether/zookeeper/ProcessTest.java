@@ -58,7 +58,7 @@ class ProcessTest {
         var killed = System.nanoTime();
         var mandate = awaitLeads(heir);
         var took = Duration.ofNanos(System.nanoTime() - killed);
-        assertThat(mandate.token()).isGreaterThan(token);
+        assertThat(mandate.token()).as(Never.MARK + "a token falls").isGreaterThan(token);
         System.out.printf("killed; another led after %d ms, with sessions of %s%n", took.toMillis(), LEASE);
         assertThat(took).as("the timeout, and what a busy machine takes").isLessThan(LEASE.plusSeconds(30));
     }
@@ -76,12 +76,12 @@ class ProcessTest {
                 .as(Never.mark("two led at once: from when the heir led to when the child last did"))
                 .isNegative();
         Eventually.throughout("the heir leads on", LEASE, mandate::isValid);
-        assertThat(mandate.token()).isGreaterThan(token);
+        assertThat(mandate.token()).as(Never.MARK + "a token falls").isGreaterThan(token);
 
         var closing = System.nanoTime();
         heir.close();
         var again = child.awaitLeads(2);
-        assertThat(again).isGreaterThan(mandate.token());
+        assertThat(again).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
         assertThat(child.leave()).as("its exit code").isZero();
         assertThat(child.awaitReign(2).firstNanos() - closing)
                 .as(Never.mark("two led at once: from when the heir began to leave to when the child led again"))
