@@ -1,5 +1,6 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import java.util.Optional;
@@ -20,25 +21,44 @@ final class Failures {
         return cause instanceof Requests.Refused refused ? refused.code() : Code.CONNECTIONLOSS;
     }
 
-    /** Returns what to tell if this error is here to stay; empty if it may pass. */
-    static Optional<ElectionException> fatal(Throwable error, String where) {
+    /**
+     * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for want of rights or
+     * credentials; empty if they have not answered, or may answer otherwise when asked again.
+     */
+    static Optional<ElectionException> refusal(Throwable error, String where) {
         var code = code(error);
-        return Optional.ofNullable(
-                        switch (code) {
-                            case NOAUTH ->
-                                "grant CREATE, DELETE, READ and WRITE on the election's node and its parent, or"
-                                        + " authenticate";
-                            case AUTHFAILED, SESSIONCLOSEDREQUIRESASLAUTH -> "correct the credentials";
-                            case INVALIDACL ->
-                                "correct the ACL; the scheme \"auth\" needs a client that has authenticated";
-                            case QUOTAEXCEEDED -> "raise the quota of the parent node";
-                            case UNIMPLEMENTED -> "servers must be of version 3.6 or newer";
-                            case NOCHILDRENFOREPHEMERALS ->
-                                "the node of the election is ephemeral; name a persistent one";
-                            default -> null;
-                        })
-                .map(advice -> new ElectionException(
-                        "refused by " + where + ": " + describe(error, code) + "; " + advice, error));
+        return switch (code) {
+            case NOAUTH ->
+                access(
+                        error,
+                        where,
+                        "grant CREATE, DELETE, READ and WRITE on the election's node and its parent, or authenticate");
+            case AUTHFAILED, SESSIONCLOSEDREQUIRESASLAUTH -> access(error, where, "correct the credentials");
+            case INVALIDACL ->
+                access(error, where, "correct the ACL; the scheme \"auth\" needs a client that has authenticated");
+            case QUOTAEXCEEDED -> fatal(error, where, "raise the quota of the parent node");
+            case UNIMPLEMENTED -> fatal(error, where, "servers must be of version 3.6 or newer");
+            case NOCHILDRENFOREPHEMERALS ->
+                fatal(error, where, "the node of the election is ephemeral; name a persistent one");
+            default -> Optional.empty();
+        };
+    }
+
+    /** Returns what to tell when a server takes our credentials no more, and the client has given up. */
+    static ElectionException authenticationFailed(String where) {
+        return new AccessRefusedException("refused by " + where + ": authentication failed; correct the credentials");
+    }
+
+    private static Optional<ElectionException> access(Throwable error, String where, String advice) {
+        return Optional.of(new AccessRefusedException(says(error, where, advice), error));
+    }
+
+    private static Optional<ElectionException> fatal(Throwable error, String where, String advice) {
+        return Optional.of(new ElectionException(says(error, where, advice), error));
+    }
+
+    private static String says(Throwable error, String where, String advice) {
+        return "refused by " + where + ": " + describe(error, code(error)) + "; " + advice;
     }
 
     /** Returns the error as our callers know it. */
@@ -50,7 +70,7 @@ final class Failures {
         if (code(error) == Code.NOTREADONLY) {
             return new UnavailableException(where + " is read-only: the server has lost its ensemble", error);
         }
-        return fatal(error, where)
+        return refusal(error, where)
                 .orElseGet(() -> new UnavailableException(
                         "no answer from " + where + ": " + describe(error, code(error)), error));
     }

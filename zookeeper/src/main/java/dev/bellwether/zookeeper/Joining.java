@@ -167,7 +167,7 @@ final class Joining {
     /** Nothing was created. */
     private void failed(@Nullable Throwable error) {
         if (error != null) {
-            Failures.fatal(error, session.where()).ifPresent(seat::failed);
+            seat.refused(error);
         }
         stay.notJoined();
     }

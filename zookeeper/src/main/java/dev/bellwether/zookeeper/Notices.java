@@ -61,8 +61,8 @@ final class Notices {
         }
     }
 
-    /** There is a connection again. */
-    void connected() {
+    /** Asks again for what was not answered. */
+    void readUnread() {
         if (endUnread) {
             readEnd();
         }
@@ -141,6 +141,9 @@ final class Notices {
                 seat.troubled(error);
             } else if (read.text().equals(mine.name())) {
                 seat.orderedToStandDown();
+            } else if (seat.leads()) { // it named one who is gone
+                nodes.then(
+                        nodes.requests().delete(nodes.standDown(), read.stat().getVersion()), (deleted, failure) -> {});
             }
         });
     }

@@ -4,6 +4,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
+import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
@@ -48,6 +49,7 @@ final class QueueSeat implements Seat {
     private final Notices notices;
     private final Place place;
     private final Stay stay;
+    private final AccessPatience patience;
 
     private Phase phase = Phase.AWAY;
     private boolean entered;
@@ -55,6 +57,7 @@ final class QueueSeat implements Seat {
     private boolean left;
     private boolean endTold;
     private boolean ordered;
+    private boolean gaveUp;
     private @Nullable Proof proof;
     private Loop.@Nullable Timer timer;
 
@@ -64,10 +67,11 @@ final class QueueSeat implements Seat {
         this.loop = loop;
         this.arbiter = arbiter;
         this.session = session;
-        nodes = new Nodes(session, loop, arbiter.path(session, standing.election()));
+        nodes = new Nodes(session, loop, arbiter.path(session, standing.election()), this::broken);
         notices = new Notices(this, nodes);
         place = new Place(this, nodes);
         stay = new Stay(this, nodes, arbiter, notices);
+        patience = new AccessPatience(standing.config().accessPatience());
         data = new NodeData(
                 standing.candidate(),
                 standing.config().priority(),
@@ -124,6 +128,7 @@ final class QueueSeat implements Seat {
     /** We have a node in the queue. */
     void arrived(OwnNode made) {
         phase = Phase.WAITING;
+        patience.answered();
         notices.attend(made);
         place.seek(made);
     }
@@ -148,6 +153,7 @@ final class QueueSeat implements Seat {
 
     /** Somebody is before us. */
     void follows(String candidate) {
+        patience.answered();
         claimant.attempted(Attempt.REFUSED, Duration.ZERO);
         claimant.following(Optional.of(candidate));
     }
@@ -199,6 +205,7 @@ final class QueueSeat implements Seat {
     void proven(Proof sessionProof, Duration latency) {
         var mine = stay.node();
         if (phase == Phase.HOLDING && mine != null) {
+            patience.answered();
             proof = ours(sessionProof);
             attempted(Attempt.RENEWED, latency);
             claimant.proven(mine.token(), proof);
@@ -208,6 +215,7 @@ final class QueueSeat implements Seat {
     /** There is a new proof of the session. */
     void refreshed() {
         session.refusal(standing.config()).ifPresent(this::failed);
+        notices.readUnread();
         if (phase == Phase.FIRST) {
             place.look(); // is it still ours to take?
         }
@@ -220,7 +228,7 @@ final class QueueSeat implements Seat {
     /** There is a connection again: what waits for an answer need not wait for a timer. */
     void connected() {
         session.refusal(standing.config()).ifPresent(this::failed);
-        notices.connected();
+        notices.readUnread();
         place.look();
         stay.connected();
     }
@@ -282,6 +290,11 @@ final class QueueSeat implements Seat {
         claimant.ended();
     }
 
+    /** Whether the seat is ours. */
+    boolean leads() {
+        return phase == Phase.HOLDING;
+    }
+
     /** An operator wants another to lead. */
     void orderedToStandDown() {
         if (phase == Phase.HOLDING) {
@@ -306,6 +319,32 @@ final class QueueSeat implements Seat {
         }
     }
 
+    /**
+     * The servers did not do what we asked. Returns whether that is here to stay: then the candidacy ends. One that wants to leave does
+     * not wait for rights to come back.
+     */
+    boolean refused(Throwable error) {
+        var refusal = Failures.refusal(error, session.where());
+        refusal.ifPresent(this::refused);
+        return refusal.isPresent() && (over || gaveUp);
+    }
+
+    /** The same, in our words. */
+    void refused(ElectionException refusal) {
+        if (patience.ends(refusal, loop.clock().nanos())) {
+            gaveUp = true;
+            failed(refusal);
+        }
+    }
+
+    /** A turn of ours threw, whatever it is: nobody knows any more where we stand. */
+    void broken(Throwable fault) {
+        failed(new ElectionException(
+                "candidate " + standing.candidate() + " of election " + standing.election()
+                        + " stands no more: a turn of its seat threw " + fault,
+                fault));
+    }
+
     /** A request failed: that may mean something for our node, or is worth another look. */
     void troubled(@Nullable Throwable error) {
         if (error != null && Failures.code(error) == Code.NONODE) {
@@ -313,7 +352,7 @@ final class QueueSeat implements Seat {
             return;
         }
         if (error != null) {
-            Failures.fatal(error, session.where()).ifPresent(this::failed);
+            refused(error);
         }
         if (phase == Phase.WAITING || phase == Phase.FIRST) {
             at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), place::look);
@@ -343,7 +382,7 @@ final class QueueSeat implements Seat {
 
     private void at(long nanos, Runnable turn) {
         cancelTimer();
-        timer = loop.at(nanos, turn);
+        timer = loop.at(nanos, nodes.guarded(turn));
     }
 
     private void cancelTimer() {

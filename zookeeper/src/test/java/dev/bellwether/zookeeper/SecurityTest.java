@@ -3,13 +3,17 @@ package dev.bellwether.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +23,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import javax.security.auth.login.Configuration;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.ACLProvider;
@@ -96,6 +101,90 @@ class SecurityTest {
         assertThatThrownBy(act).isInstanceOf(KeeperException.NoAuthException.class);
     }
 
+    // ---------------------------------------------------------------- rights that go and come back
+
+    @Test
+    void rightsThatGoAndComeBackEndNoCandidacy() throws Exception {
+        try (var one = Elections.connect(SharedServer.uri());
+                var other = Elections.connect(SharedServer.uri());
+                var administrator = Hands.client(SharedServer.get().addresses(), 60_000)) {
+            administrator
+                    .getZookeeperClient()
+                    .getZooKeeper()
+                    .addAuthInfo("digest", "admin:secret".getBytes(StandardCharsets.UTF_8));
+            var lease = CandidacyConfig.ofLease(Duration.ofSeconds(2));
+            var leader = one.stand(election, lease);
+            var mandate = Eventually.eventually("it leads", PATIENCE, leader::mandate);
+            var follower = other.stand(election, lease);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            var path = Hands.ROOT + '/' + election;
+            var nodes = Paths.queue(administrator.getChildren().forPath(path)).stream()
+                    .map(node -> path + '/' + node)
+                    .toList();
+            setAcl(administrator, path, ZooDefs.Ids.CREATOR_ALL_ACL);
+            for (var node : nodes) {
+                setAcl(administrator, node, ZooDefs.Ids.CREATOR_ALL_ACL);
+            }
+            Eventually.eventually("nobody leads", PATIENCE, () -> !leader.isLeader() && !follower.isLeader());
+            Eventually.throughout(
+                    "both stand",
+                    Duration.ofSeconds(4),
+                    () -> leader.status().phase() != Phase.CLOSED
+                            && follower.status().phase() != Phase.CLOSED);
+            for (var node : nodes) {
+                if (administrator.checkExists().forPath(node) != null) {
+                    setAcl(administrator, node, ZooDefs.Ids.OPEN_ACL_UNSAFE);
+                }
+            }
+            setAcl(administrator, path, ZooDefs.Ids.OPEN_ACL_UNSAFE);
+            var again = Eventually.eventually(
+                    "one leads", PATIENCE, () -> leader.mandate().or(follower::mandate));
+            assertThat(again.token()).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
+        }
+    }
+
+    private static void setAcl(CuratorFramework client, String path, List<ACL> acl) throws Exception {
+        client.setACL().withACL(acl).forPath(path);
+    }
+
+    /** Usual beside clients of Kafka: ZooKeeper's client tells of failed authentication at each attempt to connect, and goes on. */
+    @Test
+    void aJaasFileOfOthersHurtsNobodyWhenAConnectionBreaks(@TempDir Path directory) throws Exception {
+        var file = Files.writeString(directory.resolve("jaas.conf"), """
+                KafkaClient {
+                  org.apache.zookeeper.server.auth.DigestLoginModule required username="a" password="b";
+                };
+                """);
+        System.setProperty("java.security.auth.login.config", file.toString());
+        Configuration.setConfiguration(null);
+        try (var link = FaultProxy.to(
+                        "127.0.0.1",
+                        Integer.parseInt(SharedServer.get().addresses().replaceAll(".*:", "")));
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri("127.0.0.1:" + link.port()))) {
+            var leader = elections.stand(election, LEASE);
+            Eventually.eventually("it leads", PATIENCE, leader::isLeader);
+            var follower = elections.stand(election, LEASE);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            link.reset();
+            Eventually.eventually("it is connected again", PATIENCE, () -> link.connections() > 0);
+            Eventually.throughout(
+                    "both stand",
+                    Duration.ofSeconds(3),
+                    () -> leader.isLeader() && follower.status().phase() == Phase.STANDING_BY);
+            leader.close();
+            Eventually.eventually("the other leads", PATIENCE, follower::isLeader);
+        } finally {
+            System.clearProperty("java.security.auth.login.config");
+            Configuration.setConfiguration(null);
+        }
+    }
+
     // ---------------------------------------------------------------- SASL
 
     @Test
@@ -163,16 +252,43 @@ class SecurityTest {
             var log = new EventLog();
             var leader = elections.stand(
                     election,
-                    CandidacyConfig.builder().lease(LEASE.lease()).listener(log).build());
+                    CandidacyConfig.builder()
+                            .lease(LEASE.lease())
+                            .accessPatience(Duration.ofSeconds(2))
+                            .listener(log)
+                            .build());
             Eventually.eventually("it leads", PATIENCE, leader::isLeader);
-            var server = servers.servers().get(0);
-            server.kill();
-            writeJaas(directory, "changed");
-            server.start();
+            restart(servers, directory, "changed");
             assertThatThrownBy(leader::awaitClose).isInstanceOf(ElectionException.class);
+            assertThat(leader.failure().orElseThrow()).isInstanceOf(AccessRefusedException.class);
             assertThat(failure(log)).contains("authentication failed").contains("credentials");
             assertThat(jaas).isNotNull();
         }
+    }
+
+    @Test
+    void aPasswordThatIsTakenAgainIsForgiven(@TempDir Path directory) throws Exception {
+        try (var servers = saslServer(directory, Map.of());
+                var jaas = new Jaas().section("Flock", "bell", "wether");
+                var client = client(servers, "Flock");
+                var elections =
+                        ZooKeeperElections.using(client, LentSessionTest.config(), ElectionsConfig.defaults())) {
+            var leader = elections.stand(election, LEASE);
+            var mandate = Eventually.eventually("it leads", PATIENCE, leader::mandate);
+            restart(servers, directory, "changed");
+            Eventually.eventually("it leads no more", PATIENCE, () -> !leader.isLeader());
+            restart(servers, directory, "wether");
+            var again = Eventually.eventually("it leads again", PATIENCE, leader::mandate);
+            assertThat(again.token()).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
+            assertThat(jaas).isNotNull();
+        }
+    }
+
+    private static void restart(ZooKeeperServers servers, Path directory, String password) throws IOException {
+        var server = servers.servers().get(0);
+        server.kill();
+        writeJaas(directory, password);
+        server.start();
     }
 
     @Test
