@@ -1,8 +1,10 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import java.util.Optional;
+import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
@@ -12,6 +14,11 @@ import org.apache.kafka.common.errors.GroupMaxSizeReachedException;
 import org.apache.kafka.common.errors.InconsistentGroupProtocolException;
 import org.apache.kafka.common.errors.InvalidGroupIdException;
 import org.apache.kafka.common.errors.InvalidSessionTimeoutException;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordBatchTooLargeException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
@@ -32,8 +39,28 @@ final class Failures {
         return right(error)
                 .map(right -> "it takes " + right + ", which an administrator grants by\n  " + command(right, settings))
                 .or(() -> advice(error))
-                .map(advice -> new ElectionException(
-                        "refused by " + where + ": " + error.getMessage() + "; " + advice, error));
+                .map(advice -> refused("refused by " + where + ": " + error.getMessage() + "; " + advice, error));
+    }
+
+    /** Rights and identities may come back; all else that is refused will be refused again. */
+    private static ElectionException refused(String message, Throwable error) {
+        return error instanceof AuthorizationException || error instanceof AuthenticationException
+                ? new AccessRefusedException(message, error)
+                : new ElectionException(message, error);
+    }
+
+    /**
+     * Returns whether a producer can go on after this error. Those that are of one record leave it as it was; most of the others do not,
+     * and it does not tell.
+     */
+    static boolean isOfOneRecord(Throwable error) {
+        return error instanceof RetriableException
+                || error instanceof RecordTooLargeException
+                || error instanceof RecordBatchTooLargeException
+                || error instanceof InvalidRecordException
+                || error instanceof InvalidTopicException
+                || error instanceof SerializationException
+                || error instanceof TopicAuthorizationException;
     }
 
     /** Returns the right that is missing. */
@@ -102,6 +129,10 @@ final class Failures {
         }
         if (error instanceof GroupMaxSizeReachedException) {
             return Optional.of("raise the broker's group.max.size, or let fewer candidates stand");
+        }
+        if (error instanceof RecordTooLargeException || error instanceof RecordBatchTooLargeException) {
+            return Optional.of("shorten the candidate's metadata, or raise max.message.bytes of the topic and"
+                    + " max.request.size of the client");
         }
         if (error instanceof UnsupportedVersionException) {
             return Optional.of("brokers must be of version 2.5 or newer");

@@ -2,6 +2,8 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.AccessPatience;
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Seat;
@@ -39,12 +41,19 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     private final LinkedBlockingQueue<Runnable> inbox = new LinkedBlockingQueue<>();
     private final Thread thread;
 
+    /** Confined to our thread: how long we bear that we may not read the journal, or not be in the group. */
+    private final AccessPatience reading;
+
+    private final AccessPatience joining;
+    private long refusedNanos;
+
     /** Confined to the loop: what was asked in this turn. Carried over as one, so that «release, claim» never lets go in between. */
     private final List<Runnable> asked = new ArrayList<>();
 
     private boolean started;
     private boolean over;
     private volatile boolean abandoned;
+    private volatile boolean dead;
 
     GroupSeat(Standing standing, Claimant claimant, Loop loop, KafkaArbiter arbiter) {
         this.standing = standing;
@@ -53,8 +62,11 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
         this.arbiter = arbiter;
         member = new GroupMember(standing, arbiter.partition(), arbiter, this::consumer, this::owner);
         incumbency = new Incumbency(standing, claimant, loop.clock(), arbiter, member, this);
-        thread = new Thread(this::run, "bellwether-kafka-" + standing.election());
-        thread.setDaemon(true);
+        var patience = standing.config().accessPatience();
+        reading = new AccessPatience(patience);
+        joining = new AccessPatience(patience);
+        refusedNanos = loop.clock().nanos() - standing.config().lease().toNanos();
+        thread = BackendThread.of("bellwether-kafka-" + standing.election(), this::run, this::died);
     }
 
     private Group.Owner owner() {
@@ -99,6 +111,9 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
             incumbency.released();
             over = true;
         });
+        if (dead) {
+            claimant.left(); // nobody carries that out any more
+        }
     }
 
     private void ask(Runnable wish) {
@@ -124,12 +139,20 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
 
     @Override
     public void read(@Nullable Entry entry, Page now) {
-        post(() -> incumbency.noticed(entry, now));
+        post(() -> {
+            reading.answered();
+            incumbency.noticed(entry, now);
+        });
     }
 
     @Override
     public void failed(ElectionException error) {
-        post(() -> claimant.failed(error));
+        post(() -> {
+            if (reading.ends(error, loop.clock().nanos())) {
+                incumbency.resigned(Cause.FAILED);
+                claimant.failed(error);
+            }
+        });
     }
 
     /** Ends the thread, whatever it is about: the connection is being closed. */
@@ -145,6 +168,9 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
 
     @Override
     public void post(Runnable message) {
+        if (dead) {
+            return;
+        }
         inbox.add(message);
         member.wake();
     }
@@ -167,11 +193,25 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
                 }
             }
         } finally {
-            arbiter.journal().leave(standing.election(), this);
-            member.leave();
-            arbiter.closed(this);
-            claimant.left();
+            if (over || abandoned) {
+                arbiter.journal().leave(standing.election(), this);
+                member.leave();
+                arbiter.closed(this);
+                claimant.left();
+            }
         }
+    }
+
+    /** Our thread has died of something that is no error of the client: what this candidacy believes of itself is worth nothing. */
+    private void died(Throwable death) {
+        dead = true;
+        claimant.failed(new ElectionException(
+                "the thread that held the seat of " + standing + " has died; the candidacy ends: " + death, death));
+        arbiter.journal().leave(standing.election(), this);
+        member.discard();
+        arbiter.closed(this);
+        inbox.clear();
+        claimant.left();
     }
 
     private void turn() {
@@ -185,6 +225,11 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
             await(CATCHING_UP);
         } else {
             member.poll(incumbency.untilNextTurn());
+            if (member.joined()
+                    && loop.clock().nanos() - refusedNanos
+                            > standing.config().lease().toNanos()) {
+                joining.answered(); // else a heartbeat would have been refused by now
+            }
             drain();
             incumbency.act();
         }
@@ -194,7 +239,10 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     private void catchUp() {
         arbiter.upToDate().whenComplete((read, error) -> {
             if (error == null) {
-                post(() -> incumbency.caughtUp(arbiter.journal().page(standing.election())));
+                post(() -> {
+                    reading.answered();
+                    incumbency.caughtUp(arbiter.journal().page(standing.election()));
+                });
             }
         });
     }
@@ -202,6 +250,12 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     /** An error of the client that it does not recover from: go on with a new one. */
     private void failedOver(RuntimeException error) {
         var fatal = arbiter.refusal(error);
+        if (fatal.isPresent() && !joining.ends(fatal.get(), loop.clock().nanos())) {
+            refusedNanos = loop.clock().nanos();
+            await(standing.config()
+                    .retryInterval()); // the mandate runs on as long as it was proven; the client can go on, too
+            return;
+        }
         if (fatal.isPresent()) {
             incumbency.resigned(Cause.FAILED);
             claimant.failed(fatal.get());

@@ -4,6 +4,7 @@ import dev.bellwether.Candidate;
 import dev.bellwether.Cause;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.kafka.Group.Commit;
+import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Moment;
@@ -57,6 +58,7 @@ final class Incumbency implements Group.Owner {
     private final Group group;
     private final Lookout lookout;
     private final Duration lease;
+    private final AccessPatience writing;
 
     private Phase phase = Phase.STANDING;
     private boolean wanted;
@@ -81,6 +83,7 @@ final class Incumbency implements Group.Owner {
         this.group = group;
         lookout = new Lookout(standing, claimant);
         lease = standing.config().lease();
+        writing = new AccessPatience(standing.config().accessPatience());
         page = book.page(standing.election());
         claim = new OwnClaim(standing, claims, 0, clock.now()); // nobody's: it is never written
         waitUntilNanos = now();
@@ -206,7 +209,7 @@ final class Incumbency implements Group.Owner {
 
     private void unwritten(Exception error) {
         var fatal = book.refusal(error);
-        if (fatal.isPresent()) {
+        if (fatal.isPresent() && writing.ends(fatal.get(), now())) {
             resigned(Cause.FAILED);
             claimant.failed(fatal.get());
         } else {
@@ -353,6 +356,7 @@ final class Incumbency implements Group.Owner {
 
     private void ownRead(Entry entry, Page now) {
         var nonce = entry.fields().text("nonce");
+        writing.answered();
         if (entry.what() == Entry.What.CLAIM && nonce.equals(claim.nonce())) {
             claimRead(now);
         } else if (entry.what() == Entry.What.CLAIM && now.seat() != null && now.isTakenUnder(nonce)) {

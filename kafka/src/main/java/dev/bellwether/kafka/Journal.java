@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -21,6 +22,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads partition 0 of the leader topic, all of it and for ever, on a thread of its own: one for all candidacies and observers of a
@@ -29,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. Readers are called on that thread, in the order of the log, and must not block.
  */
 final class Journal implements LogTail.Follower, AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Journal.class);
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
     private static final Duration LONGEST_LOOK = Duration.ofMinutes(1);
 
@@ -37,7 +41,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         /** The journal says this now; the entry is null if only time has passed, or the log has begun anew. */
         void read(@Nullable Entry entry, Page page);
 
-        /** The journal cannot be read, and no retry will help. */
+        /** The journal cannot be read: for want of a right, which may come back, or for good. */
         void failed(ElectionException error);
     }
 
@@ -69,7 +73,8 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     /** Returns what it says of an election, as far as it has been read. */
     Page page(String election) {
-        return ledger(election).page();
+        var ledger = ledgers.get(election);
+        return ledger == null ? Page.blank(election, clock.nanos()) : ledger.page(); // asking leaves nothing behind
     }
 
     /** Returns the names of the elections that somebody has claimed and nobody deleted. */
@@ -146,9 +151,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     private void read(ConsumerRecord<byte[], byte[]> entry, long now) {
-        var parsed = Entry.parse(entry.key(), entry.value());
-        parsed.ifPresent(said ->
-                ledger(said.election()).read(said, entry.offset(), Instant.ofEpochMilli(entry.timestamp()), now));
+        var parsed = parsed(entry, now);
         nextOffset = entry.offset() + 1; // behind what it says: whoever sees the one finds the other
         parsed.ifPresent(said -> {
             var page = page(said.election());
@@ -157,6 +160,19 @@ final class Journal implements LogTail.Follower, AutoCloseable {
             }
             tell(said, page);
         });
+    }
+
+    /** Others can write to the topic too: a record that cannot be read is none, and what it is beside is read all the same. */
+    private Optional<Entry> parsed(ConsumerRecord<byte[], byte[]> entry, long now) {
+        try {
+            var parsed = Entry.parse(entry.key(), entry.value());
+            parsed.ifPresent(said ->
+                    ledger(said.election()).read(said, entry.offset(), Instant.ofEpochMilli(entry.timestamp()), now));
+            return parsed;
+        } catch (RuntimeException e) {
+            log.warn("the record at offset {} of the journal cannot be read, and is left out", entry.offset(), e);
+            return Optional.empty();
+        }
     }
 
     @Override
@@ -185,7 +201,11 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     private void tell(@Nullable Entry entry, Page page) {
         for (var reader : readers.getOrDefault(page.election(), new CopyOnWriteArrayList<>())) {
-            reader.read(entry, page);
+            try {
+                reader.read(entry, page);
+            } catch (RuntimeException e) {
+                log.error("a reader of election \"{}\" has failed", page.election(), e);
+            }
         }
     }
 
@@ -207,7 +227,10 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         if (changed.getAndSet(false) || now - nextExpiryNanos >= 0) {
             var next = now + LONGEST_LOOK.toNanos();
             for (var election : readers.keySet()) {
-                var ledger = ledger(election);
+                var ledger = ledgers.get(election);
+                if (ledger == null) {
+                    continue;
+                }
                 if (ledger.expiredSinceAsked(now)) {
                     tell(null, ledger.page());
                 }

@@ -1,5 +1,6 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.spi.BackendThread;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -9,7 +10,6 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.AuthenticationException;
@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 final class LogTail implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LogTail.class);
     private static final Duration PAUSE = Duration.ofMillis(200);
+    private static final Duration REFUSED_PAUSE = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     /** What becomes of what is read. Called on the tail's thread, in the order of the log; must not block. */
@@ -49,7 +50,7 @@ final class LogTail implements AutoCloseable {
     private final TopicPartition partition;
     private final Supplier<? extends Consumer<byte[], byte[]>> connector;
     private final Follower follower;
-    private final Thread thread;
+    private volatile Thread thread;
     private final AtomicBoolean again = new AtomicBoolean();
     private volatile @Nullable Consumer<byte[], byte[]> consumer;
     private volatile boolean closed;
@@ -60,8 +61,19 @@ final class LogTail implements AutoCloseable {
         this.partition = partition;
         this.connector = connector;
         this.follower = follower;
-        thread = new Thread(this::run, "bellwether-kafka-journal-" + partition.topic());
-        thread.setDaemon(true);
+        thread = thread();
+    }
+
+    /** What even the reading again cannot mend has another thread read again, from the beginning. */
+    private Thread thread() {
+        return BackendThread.of("bellwether-kafka-journal-" + partition.topic(), this::run, death -> {
+            again.set(true);
+            if (!closed) {
+                var successor = thread();
+                thread = successor;
+                successor.start();
+            }
+        });
     }
 
     void start() {
@@ -110,12 +122,16 @@ final class LogTail implements AutoCloseable {
                 follow(connector.get());
             } catch (AuthorizationException | AuthenticationException e) {
                 follower.failed(e);
-                pause();
-            } catch (KafkaException | IllegalStateException e) {
+                pause(REFUSED_PAUSE);
+            } catch (Exception e) {
                 if (!closed) {
                     log.warn("reading {} failed; trying again", partition, e);
-                    pause();
+                    pause(PAUSE);
                 }
+            } catch (VirtualMachineError e) {
+                again.set(true); // nobody knows how far it came: all is read once more
+                pause(PAUSE);
+                log.error("reading {} failed; beginning again", partition, e);
             }
         }
     }
@@ -183,9 +199,9 @@ final class LogTail implements AutoCloseable {
         reading.seek(partition, beginning);
     }
 
-    private void pause() {
+    private void pause(Duration pause) {
         try {
-            TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
+            TimeUnit.NANOSECONDS.sleep(pause.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             closed = true;

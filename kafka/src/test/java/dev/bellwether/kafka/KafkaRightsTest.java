@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -33,12 +34,14 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A stock broker with an authorizer, where nobody may do anything that is not granted by name. */
 class KafkaRightsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final List<String> USERS =
-            List.of("candidate", "observer", "operator", "stranger", "creator", "mute", "deaf", "loner", "plain");
+    private static final List<String> USERS = List.of(
+            "candidate", "observer", "operator", "stranger", "creator", "mute", "deaf", "loner", "plain", "fickle");
     private static final String ELECTION = "billing";
 
     // JUnit calls start before anything else can look
@@ -262,6 +265,75 @@ class KafkaRightsTest {
 
     private static Stream<AclBinding> on(String topic, AclOperation operation) {
         return Stream.of(rule("creator", ResourceType.TOPIC, topic, PatternType.LITERAL, operation));
+    }
+
+    /** The rights that a candidate needs, each of which an administrator may withdraw by mistake. */
+    enum Withdrawn {
+        READ_TOPIC,
+        WRITE_TOPIC,
+        READ_GROUP
+    }
+
+    private static AclBinding right(Withdrawn right) {
+        return switch (right) {
+            case READ_TOPIC -> rule("fickle", ResourceType.TOPIC, "bellwether", PatternType.LITERAL, AclOperation.READ);
+            case WRITE_TOPIC ->
+                rule("fickle", ResourceType.TOPIC, "bellwether", PatternType.LITERAL, AclOperation.WRITE);
+            case READ_GROUP ->
+                rule("fickle", ResourceType.GROUP, "bellwether.", PatternType.PREFIXED, AclOperation.READ);
+        };
+    }
+
+    private static void withdraw(Withdrawn right) throws Exception {
+        admin.deleteAcls(List.of(right(right).toFilter())).all().get();
+    }
+
+    private static void grantAll() throws Exception {
+        grant(List.of(topic("fickle", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE), group("fickle")));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Withdrawn.class)
+    void aRightThatGoesAndComesBackEndsTheMandateAndNotTheCandidacy(Withdrawn right) throws Exception {
+        grantAll();
+        var log = new EventLog();
+        var config = CandidacyConfig.builder()
+                .lease(Duration.ofSeconds(6))
+                .listener(log)
+                .build();
+        try (var elections = KafkaElections.using(as("fickle"));
+                var candidacy = elections.stand(ELECTION + "-fickle-" + right, config)) {
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            withdraw(right);
+            Eventually.eventually("the mandate runs out", PATIENCE, () -> log.last(LeadershipEvent.Fenced.class));
+            assertThat(candidacy.failure()).isEmpty();
+            grantAll();
+            var next = Eventually.eventually(
+                    "it leads again",
+                    PATIENCE,
+                    () -> candidacy.mandate().filter(held -> held.token() > mandate.token()));
+            assertThat(next.token()).isGreaterThan(mandate.token());
+            assertThat(log.last(LeadershipEvent.Failed.class)).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Withdrawn.class)
+    void aRightThatStaysAwayEndsTheCandidacyWhenThePatienceIsOver(Withdrawn right) throws Exception {
+        grantAll();
+        var config = CandidacyConfig.builder()
+                .lease(Duration.ofSeconds(6))
+                .accessPatience(Duration.ofSeconds(10))
+                .build();
+        try (var elections = KafkaElections.using(as("fickle"));
+                var candidacy = elections.stand(ELECTION + "-away-" + right, config)) {
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            withdraw(right);
+            assertThat(Eventually.eventually("it fails", PATIENCE, candidacy::failure))
+                    .isInstanceOf(AccessRefusedException.class);
+        } finally {
+            grantAll();
+        }
     }
 
     @Test
