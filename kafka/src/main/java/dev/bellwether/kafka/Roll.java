@@ -11,23 +11,27 @@ import java.util.Map;
 final class Roll {
     private Roll() {}
 
+    /** A record and a group's state have their limits, 1 MB by default; there the metadata is left out, and not the candidates. */
+    private static final int MOST_METADATA = 200_000;
+
     static Fields of(List<Candidate> candidates) {
         var fields = new Fields.Builder();
+        var metadata = 0;
         var sorted =
                 candidates.stream().sorted(Comparator.comparing(Candidate::id)).toList();
         for (var i = 0; i < sorted.size(); i++) {
             var one = sorted.get(i);
-            fields.and(
-                    "candidate" + i,
-                    new String(
-                            Fields.with("id", one.id())
-                                    .and("priority", one.priority())
-                                    .andMetadata(one.metadata())
-                                    .build()
-                                    .bytes(),
-                            StandardCharsets.UTF_8));
+            var told = Fields.with("id", one.id()).and("priority", one.priority());
+            var brief = text(told.build());
+            var whole = text(told.andMetadata(one.metadata()).build());
+            metadata += 2 * (whole.length() - brief.length());
+            fields.and("candidate" + i, metadata <= MOST_METADATA ? whole : brief);
         }
         return fields.build();
+    }
+
+    private static String text(Fields fields) {
+        return new String(fields.bytes(), StandardCharsets.UTF_8);
     }
 
     static List<Candidate> parse(Fields fields) {

@@ -8,14 +8,13 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.AuthorizationException;
-import org.apache.kafka.common.errors.RetriableException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes to the journal, for all candidacies of a connection. Some errors leave a producer unusable for ever; a new one takes its place,
- * at most once a second.
+ * Writes to the journal, for all candidacies of a connection. An error that is of one record hurts nobody else; one that leaves
+ * the producer unusable forever has a new one take its place, at most once a second.
  *
  * <p>Thread-safe.
  */
@@ -61,11 +60,12 @@ final class Writer {
 
     private void failed(Producer<byte[], byte[]> writing, Exception error) {
         missed.accept(error);
-        if (!(error instanceof RetriableException)) {
+        if (!Failures.isOfOneRecord(error)) {
             replace(writing, error);
         }
     }
 
+    /** What others have sent by the former producer is told to them as failed. */
     private synchronized void replace(Producer<byte[], byte[]> failed, Exception error) {
         var now = System.nanoTime();
         if (closed || failed != producer || now - replacedNanos < PAUSE_NANOS) {

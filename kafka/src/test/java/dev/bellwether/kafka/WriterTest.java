@@ -1,0 +1,69 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.RoundRobinPartitioner;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.OutOfOrderSequenceException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Which errors have another producer made, and so hurt all whose records are under way. */
+class WriterTest {
+    private final List<MockProducer<byte[], byte[]>> made = new ArrayList<>();
+    private final AtomicInteger missed = new AtomicInteger();
+    private final Writer writer =
+            new Writer(this::make, new TopicPartition("leaders", 0), error -> missed.incrementAndGet());
+
+    private Producer<byte[], byte[]> make() {
+        var producer = new MockProducer<>(
+                false, new RoundRobinPartitioner(), new ByteArraySerializer(), new ByteArraySerializer());
+        made.add(producer);
+        return producer;
+    }
+
+    private final List<@Nullable Exception> told = new ArrayList<>();
+
+    private void write(String election) {
+        writer.write(
+                new Entry(Entry.What.BEAT, election, Fields.with("token", 1).build()), told::add);
+    }
+
+    static List<RuntimeException> errorsOfOneRecord() {
+        return List.of(new RecordTooLargeException("1 MB"), new TopicAuthorizationException("leaders"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("errorsOfOneRecord")
+    void anErrorOfOneRecordHurtsItsOwnElectionOnly(RuntimeException error) {
+        write("large");
+        write("healthy");
+        made.get(0).errorNext(error);
+        made.get(0).completeNext();
+        assertThat(told).containsExactly(error, null);
+        assertThat(made).as("the producers that were made").hasSize(1);
+        assertThat(missed).hasValue(1);
+    }
+
+    @Test
+    void anErrorThatLeavesTheProducerUnusableHasAnotherOneMade() {
+        write("any");
+        made.get(0).errorNext(new ClusterAuthorizationException("no"));
+        assertThat(made).hasSize(2);
+        assertThat(made.get(0).closed()).isTrue();
+        write("any");
+        made.get(1).errorNext(new OutOfOrderSequenceException("lost"));
+        assertThat(made).as("at most one a second").hasSize(2);
+    }
+}
