@@ -25,7 +25,7 @@ final class RosterGroups {
 
     /** Returns what the ids of the groups of a roster begin with. */
     static String prefix(Settings settings, String roster) {
-        return settings.group(ROSTER + roster + '.');
+        return settings.rosterGroup(ROSTER + roster + '.');
     }
 
     /** Returns the id of a member's client, from which others can tell its name. */

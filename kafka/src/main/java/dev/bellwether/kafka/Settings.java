@@ -126,8 +126,20 @@ record Settings(
         return of(names);
     }
 
+    /**
+     * Returns the id of the group of an election, which is also the transactional id of its fenced producers: another one for each topic
+     * and election. The parts are joined by a dot, and if either has dots of its own, what tells them apart is added. A prefix that the
+     * user has chosen is put before the name as it is: then the ids must be those of other members, too.
+     */
     String group(String election) {
-        return groupPrefix + election;
+        var plain = groupPrefix + election;
+        var ambiguous = topic.indexOf('.') >= 0 || election.indexOf('.') >= 0 || election.indexOf('~') >= 0;
+        return ambiguous && groupPrefix.equals(topic + '.') ? plain + '~' + topic.length() : plain;
+    }
+
+    /** Returns what precedes the name of a roster in the ids of its groups. */
+    String rosterGroup(String roster) {
+        return groupPrefix + roster;
     }
 
     String bootstrap() {

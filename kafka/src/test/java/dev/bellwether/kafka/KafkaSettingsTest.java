@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.config.ConfigResource;
@@ -127,5 +128,27 @@ class KafkaSettingsTest {
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("whole number of milliseconds");
         }
+    }
+
+    @Test
+    void noTwoElectionsOfAnyTopicsShareAGroup() {
+        var topics = List.of("a", "a.b", "a.b.c", "a~b".replace('~', '-'), "a.roster.x");
+        var elections =
+                List.of("b", "c", "b.c", "c~1", "b.c~1", "b.c~3", "x.main", "roster.x.main", "main", "~", ".", "..");
+        var groups = new TreeMap<String, String>();
+        for (var topic : topics) {
+            for (var election : elections) {
+                var group = with("topic", topic).group(election);
+                assertThat(groups.put(group, topic + " and " + election))
+                        .as(group)
+                        .isNull();
+                assertThat(group).startsWith(topic + ".");
+            }
+            assertThat(groups.put(with("topic", topic).rosterGroup("roster.x.") + "main", topic))
+                    .isNull();
+        }
+        assertThat(with("group.prefix", "neli-").group("b.c"))
+                .as("a prefix of the user's")
+                .isEqualTo("neli-b.c");
     }
 }
