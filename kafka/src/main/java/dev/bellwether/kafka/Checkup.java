@@ -34,16 +34,18 @@ final class Checkup {
 
     private final Admin admin;
     private final Settings settings;
+    private final Duration lease;
     private final List<Finding> findings = new ArrayList<>();
 
-    private Checkup(Admin admin, Settings settings) {
+    private Checkup(Admin admin, Settings settings, Duration lease) {
+        this.lease = lease;
         this.admin = admin;
         this.settings = settings;
     }
 
     /** Looks. What the brokers and the topic refuse by themselves is told by whoever knows. */
     static List<Finding> of(Admin admin, Settings settings, CandidacyConfig candidacy) {
-        var checkup = new Checkup(admin, settings);
+        var checkup = new Checkup(admin, settings, candidacy.lease());
         checkup.vacancies(candidacy);
         var brokers = checkup.brokers();
         checkup.topic(settings.topic(), brokers, true);
@@ -156,16 +158,27 @@ final class Checkup {
     }
 
     private void journal(String name, Config config) {
-        if (value(config, "cleanup.policy").filter("compact"::equals).isEmpty()) {
+        var policy = value(config, "cleanup.policy").orElse("delete");
+        if (!policy.equals("compact")) {
             findings.add(warning(
                     JOURNAL,
-                    "topic " + name
-                            + " is not compacted: it forgets which elections have ended, and the names of those that"
+                    "topic " + name + " has cleanup.policy=" + policy
+                            + ", and is not compacted alone: it forgets which elections have ended, and the names of those that"
                             + " nobody leads",
                     "set cleanup.policy=compact on it"));
         } else {
             findings.add(ok(JOURNAL, "topic " + name + " is compacted"));
         }
+        if (policy.contains("delete") && number(config, "retention.bytes").orElse(-1L) >= 0) {
+            findings.add(error(
+                    JOURNAL,
+                    "topic " + name + " has retention.bytes="
+                            + number(config, "retention.bytes").orElse(-1L)
+                            + ": it may forget records of leases that have not run out, so that two may lead",
+                    "set retention.bytes=-1 on it"));
+        }
+        keeps(name, config, policy, "compact", "min.compaction.lag.ms");
+        keeps(name, config, policy, "delete", "retention.ms");
         if (value(config, "message.timestamp.type")
                 .filter("LogAppendTime"::equals)
                 .isEmpty()) {
@@ -174,6 +187,17 @@ final class Checkup {
                     "topic " + name
                             + " has the time-stamps of its writers: observers see since when somebody leads by that one's clock",
                     "set message.timestamp.type=LogAppendTime on it"));
+        }
+    }
+
+    private void keeps(String name, Config config, String policy, String kind, String setting) {
+        var keeps = number(config, setting).filter(millis -> millis >= 0).orElse(Long.MAX_VALUE);
+        if (policy.contains(kind) && keeps < lease.toMillis()) {
+            findings.add(error(
+                    JOURNAL,
+                    "topic " + name + " has " + setting + "=" + keeps + ", less than the lease of " + lease.toMillis()
+                            + " ms: it may forget records of leases that have not run out, so that two may lead",
+                    "set " + setting + "=3600000 on it"));
         }
     }
 

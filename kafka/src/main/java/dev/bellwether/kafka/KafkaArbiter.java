@@ -82,8 +82,13 @@ final class KafkaArbiter implements Arbiter, Book {
                 () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
                 error -> Failures.translated(error, settings, describe()),
                 Clock.system());
-        var identity = new LogIdentity(first, topic::identity, journal::timesAnew, journal::beginAnew);
+        var identity = new LogIdentity(first, topic::identity, journal::timesAnew, this::readAgain);
         sameLog = new SharedQuestion<>(identity::isSame);
+    }
+
+    private void readAgain() {
+        topic.replaced();
+        journal.beginAnew();
     }
 
     private @Nullable Uuid firstIdentity() {

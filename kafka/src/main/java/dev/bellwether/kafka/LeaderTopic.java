@@ -16,7 +16,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Uuid;
@@ -52,6 +54,8 @@ final class LeaderTopic {
             "unclean.leader.election.enable",
             "false"));
 
+    private static final int REPLICAS = 3;
+
     private final Settings settings;
     private final Admin admin;
     private final AtomicLong repairedNanos = new AtomicLong(System.nanoTime() - REPAIR_NANOS);
@@ -86,10 +90,10 @@ final class LeaderTopic {
     /** Refuses a lease that outlasts what the topic is sure to keep. */
     void check(CandidacyConfig config) {
         if (config.lease().toMillis() > keepsMillis) {
-            throw new ElectionException(
-                    "lease is " + config.lease() + ", and topic \"" + settings.topic()
-                            + "\" may forget its records after " + Duration.ofMillis(keepsMillis)
-                            + ": make the lease shorter, or raise min.compaction.lag.ms (retention.ms, if it is not compacted)");
+            throw new ElectionException("lease is " + config.lease() + ", and topic \"" + settings.topic()
+                    + "\" may forget its records after " + Duration.ofMillis(keepsMillis)
+                    + ": make the lease shorter, or set cleanup.policy=compact and raise min.compaction.lag.ms (with"
+                    + " cleanup.policy=delete: raise retention.ms, and set retention.bytes=-1)");
         }
     }
 
@@ -103,11 +107,52 @@ final class LeaderTopic {
             log.debug("a record was not written; looking for the topic", error);
             admin.describeTopics(List.of(settings.topic())).allTopicNames().whenComplete((found, missing) -> {
                 if (missing != null && cause(missing) instanceof UnknownTopicOrPartitionException) {
-                    log.warn("topic {} is gone: creating it anew", settings.topic());
-                    admin.createTopics(List.of(newTopic()));
+                    log.warn("topic {} is gone: creating it again", settings.topic());
+                    admin.describeCluster().nodes().whenComplete((nodes, unknown) -> {
+                        if (nodes != null) {
+                            admin.createTopics(List.of(newTopic(nodes.size())));
+                        }
+                    });
                 }
             });
         }
+    }
+
+    /**
+     * The topic is another one than before. Brokers with {@code auto.create.topics.enable} make one by themselves as soon as anybody asks
+     * for it, with settings of theirs: it is given ours.
+     */
+    // nobody waits: it is used as it is until then
+    @SuppressWarnings("FutureReturnValueIgnored")
+    void replaced() {
+        log.warn("topic {} is another one: it was deleted and created again", settings.topic());
+        if (!settings.createTopic()) {
+            return;
+        }
+        var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
+        admin.describeConfigs(List.of(resource)).all().whenComplete((found, unknown) -> {
+            var config = found == null ? null : found.get(resource);
+            if (config == null
+                    || value(config, "cleanup.policy").filter("compact"::equals).isPresent()) {
+                return;
+            }
+            var changes = CONFIG.entrySet().stream()
+                    .map(entry -> new AlterConfigOp(
+                            new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
+                    .toList();
+            admin.incrementalAlterConfigs(Map.of(resource, changes)).all().whenComplete((done, refused) -> {
+                if (refused == null) {
+                    log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
+                } else {
+                    log.warn(
+                            "topic {} was created by the brokers with settings of theirs, and we may not change them ({}): delete it, and"
+                                    + " have it created by\n  {}",
+                            settings.topic(),
+                            refused.getMessage(),
+                            command());
+                }
+            });
+        });
     }
 
     /** Returns what tells the topic from another one of the same name. */
@@ -133,8 +178,16 @@ final class LeaderTopic {
 
     private void create(Duration patience) throws TimeoutException, InterruptedException {
         try {
-            await(admin.createTopics(List.of(newTopic())).all(), patience);
-            log.info("created topic {}", settings.topic());
+            var brokers = await(admin.describeCluster().nodes(), patience).size();
+            await(admin.createTopics(List.of(newTopic(brokers))).all(), patience);
+            log.info("created topic {} with {} replica(s)", settings.topic(), replicas(brokers));
+            if (brokers < REPLICAS) {
+                log.warn(
+                        "The cluster has {} broker(s), so topic {} has no more replicas. While a broker is down nobody may lead, and"
+                                + " what it loses with its disk is lost: two may lead then. Run three brokers, and give the topic 3 replicas",
+                        brokers,
+                        settings.topic());
+            }
         } catch (ExecutionException e) {
             if (e.getCause() instanceof TopicExistsException) {
                 return; // another candidate was faster
@@ -155,17 +208,22 @@ final class LeaderTopic {
             var config = Objects.requireNonNull(
                     await(admin.describeConfigs(List.of(resource)).all(), patience)
                             .get(resource));
-            var compacted =
-                    value(config, "cleanup.policy").filter("compact"::equals).isPresent();
-            keepsMillis = value(config, compacted ? "min.compaction.lag.ms" : "retention.ms")
-                    .map(Long::parseLong)
-                    .filter(millis -> millis >= 0)
-                    .orElse(Long.MAX_VALUE);
-            if (!compacted) {
+            var policies = value(config, "cleanup.policy").orElse("delete");
+            var compacted = policies.contains("compact");
+            var keeps = compacted ? millis(config, "min.compaction.lag.ms") : Long.MAX_VALUE;
+            if (policies.contains("delete")) {
+                keeps = Math.min(keeps, millis(config, "retention.ms"));
+                if (millis(config, "retention.bytes") < Long.MAX_VALUE) {
+                    keeps = 0; // by its size alone it forgets what may be of any age
+                }
+            }
+            keepsMillis = keeps;
+            if (!policies.equals("compact")) {
                 log.warn(
-                        "topic {} is not compacted: it forgets which elections have ended, and the names of those that nobody"
+                        "topic {} has cleanup.policy={}: it forgets which elections have ended, and the names of those that nobody"
                                 + " leads; set cleanup.policy=compact",
-                        settings.topic());
+                        settings.topic(),
+                        policies);
             }
             if (value(config, "message.timestamp.type")
                     .filter("LogAppendTime"::equals)
@@ -180,16 +238,31 @@ final class LeaderTopic {
         }
     }
 
-    private NewTopic newTopic() {
-        return new NewTopic(settings.topic(), Optional.of(1), Optional.empty()).configs(CONFIG);
+    private static short replicas(int brokers) {
+        return (short) Math.max(1, Math.min(REPLICAS, brokers));
+    }
+
+    /** What is acknowledged must outlive a broker, whatever the brokers' own defaults are. */
+    private NewTopic newTopic(int brokers) {
+        var replicas = replicas(brokers);
+        var config = new TreeMap<>(CONFIG);
+        config.put("min.insync.replicas", Integer.toString(Math.min(2, replicas)));
+        return new NewTopic(settings.topic(), Optional.of(1), Optional.of(replicas)).configs(config);
     }
 
     private String command() {
         return "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + settings.topic()
-                + " --partitions 1 --replication-factor 3 "
+                + " --partitions 1 --replication-factor 3 --config min.insync.replicas=2 "
                 + CONFIG.entrySet().stream()
                         .map(entry -> "--config " + entry.getKey() + '=' + entry.getValue())
                         .collect(Collectors.joining(" "));
+    }
+
+    private static long millis(Config config, String name) {
+        return value(config, name)
+                .map(Long::parseLong)
+                .filter(millis -> millis >= 0)
+                .orElse(Long.MAX_VALUE);
     }
 
     private static Optional<String> value(Config config, String name) {

@@ -20,10 +20,17 @@ class KafkaInfrastructure implements Infrastructure {
     static final int LINKS = 3;
 
     private final KafkaBrokers brokers;
+    private final String query;
     private int links;
 
     KafkaInfrastructure(KafkaBrokers brokers) {
+        this(brokers, "");
+    }
+
+    /** With this behind the addresses of each URI. */
+    KafkaInfrastructure(KafkaBrokers brokers, String query) {
         this.brokers = brokers;
+        this.query = query;
     }
 
     /** Has brokers that have just started do for once what takes them long the first time, above all on a busy machine. */
@@ -51,7 +58,7 @@ class KafkaInfrastructure implements Infrastructure {
 
     @Override
     public Elections connect(ElectionsConfig config) {
-        return Elections.connect("kafka://" + brokers.bootstrap(), config);
+        return Elections.connect("kafka://" + brokers.bootstrap() + query, config);
     }
 
     @Override
@@ -59,7 +66,7 @@ class KafkaInfrastructure implements Infrastructure {
         var number = links++;
         var link = brokers.link(number);
         link.heal();
-        return new Linked(Elections.connect("kafka://" + brokers.bootstrap(number), config), link);
+        return new Linked(Elections.connect("kafka://" + brokers.bootstrap(number) + query, config), link);
     }
 
     @Override

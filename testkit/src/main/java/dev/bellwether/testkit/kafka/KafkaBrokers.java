@@ -171,7 +171,7 @@ public final class KafkaBrokers implements AutoCloseable {
         properties.put("transaction.state.log.num.partitions", "1");
         properties.put("share.coordinator.state.topic.num.partitions", "1");
         properties.put("share.coordinator.state.topic.replication.factor", replicas);
-        properties.put("auto.create.topics.enable", "false");
+        properties.put("auto.create.topics.enable", "true"); // as stock brokers have it
         properties.put("group.min.session.timeout.ms", "10");
         properties.put("group.initial.rebalance.delay.ms", "0");
         properties.put("log.cleaner.dedupe.buffer.size", "4194304");
