@@ -9,6 +9,7 @@ import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Standing;
+import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -175,12 +176,12 @@ final class JournalModel {
     private void judge() {
         var leading = members.stream().filter(Member::leads).toList();
         if (leading.size() > 1) {
-            violation = "NEVER: two lead: " + leading.get(0).name() + " and "
+            violation = Never.MARK + "two lead: " + leading.get(0).name() + " and "
                     + leading.get(1).name();
         } else if (leading.size() == 1) {
             members.stream()
                     .filter(member -> member != leading.get(0) && member.works())
-                    .forEach(member -> violation = "NEVER: " + member.name() + " works while "
+                    .forEach(member -> violation = Never.MARK + member.name() + " works while "
                             + leading.get(0).name() + " leads");
         }
     }
@@ -429,7 +430,7 @@ final class JournalModel {
             if (leads()) { // a proof that comes too late is none
                 grants++;
                 if (!recreated && granted <= highestGranted) {
-                    violation = "NEVER: " + name() + " was granted " + granted + " after " + highestGranted;
+                    violation = Never.MARK + name() + " was granted " + granted + " after " + highestGranted;
                 }
                 highestGranted = Math.max(highestGranted, granted);
             }

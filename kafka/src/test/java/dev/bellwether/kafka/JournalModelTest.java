@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.kafka.Entry.What;
+import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -26,8 +27,8 @@ class JournalModelTest {
     }
 
     private static void assertFound(Optional<String> violation) {
-        assertThat(violation).get().asString().contains("NEVER: ");
-        System.out.println(violation.get().lines().findFirst().orElseThrow());
+        assertThat(violation).get().asString().contains(Never.MARK);
+        System.out.println(violation.get().lines().findFirst().orElseThrow().replace(Never.MARK, ""));
     }
 
     @Test
