@@ -107,6 +107,26 @@ public final class FaultProxy implements Link, AutoCloseable {
         order(() -> List.copyOf(connections).forEach(FaultProxyConnection::reset));
     }
 
+    /**
+     * Carries nothing more on the connections that there are, for ever: neither end is told, as when a machine loses its power. Who
+     * connects from now on gets through.
+     */
+    public void abandon() {
+        order(() -> connections.forEach(FaultProxyConnection::abandon));
+    }
+
+    /** Does so to one of the connections that there are, counted in the order of their beginning, and round. */
+    public void abandonOne(int number) {
+        order(() -> {
+            var living = connections.stream()
+                    .filter(connection -> !connection.isAbandoned())
+                    .toList();
+            if (!living.isEmpty()) {
+                living.get(Math.floorMod(number, living.size())).abandon();
+            }
+        });
+    }
+
     /** Lets everything take so long, each way, from now on. */
     public void delay(Duration each) {
         order(() -> {

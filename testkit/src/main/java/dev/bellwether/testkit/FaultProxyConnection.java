@@ -24,6 +24,7 @@ final class FaultProxyConnection {
     private final Pipe requests;
     private final Pipe answers;
     private boolean connecting;
+    private boolean abandoned;
     private boolean broken;
     private boolean over;
 
@@ -43,10 +44,20 @@ final class FaultProxyConnection {
     }
 
     void set(@Nullable Way cut, long delayNanos) {
-        requests.cut = cut == Way.REQUESTS || cut == Way.BOTH;
-        answers.cut = cut == Way.ANSWERS || cut == Way.BOTH;
+        requests.cut = abandoned || cut == Way.REQUESTS || cut == Way.BOTH;
+        answers.cut = abandoned || cut == Way.ANSWERS || cut == Way.BOTH;
         requests.delayNanos = delayNanos;
         answers.delayNanos = delayNanos;
+    }
+
+    /** Carries nothing more, whatever becomes of the link. */
+    void abandon() {
+        abandoned = true;
+        set(Way.BOTH, 0);
+    }
+
+    boolean isAbandoned() {
+        return abandoned;
     }
 
     boolean over() {

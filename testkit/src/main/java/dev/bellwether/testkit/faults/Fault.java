@@ -22,6 +22,10 @@ public enum Fault {
     SLOW(Victim.LINK),
     /** Its connections break, and what is under way is lost; again and again. */
     RESET(Victim.LINK),
+    /** One of its connections dies, and neither end is told; the others live. */
+    HALF_DEAD(Victim.LINK),
+    /** Its machine loses its power while it waits for an answer: nobody is told, and its connections stay. It is started again when the time is over. */
+    VANISH(Victim.LINK),
     /** It leaves in order; another comes when the time is over. */
     LEAVE(Victim.CANDIDATE),
     /** An operator's order to stand down. */
@@ -32,6 +36,8 @@ public enum Fault {
     STARVE(Victim.ALL),
     /** Its wall clock jumps, and back. */
     STEP_CLOCK(Victim.CLOCK),
+    /** The wall clock of a server is set back by some leases, for good. */
+    STEP_SERVER_BACK(Victim.SERVER_CLOCK),
     /** A server is frozen. */
     FREEZE_SERVER(Victim.SERVER),
     /** A server is killed, and started again when the time is over. */
@@ -44,6 +50,7 @@ public enum Fault {
         CANDIDATE,
         LINK,
         CLOCK,
+        SERVER_CLOCK,
         SERVER,
         MORTAL_SERVER,
         LEADING_SERVER,
@@ -65,7 +72,7 @@ public enum Fault {
     }
 
     boolean endsProcess() {
-        return this == KILL || this == LEAVE;
+        return this == KILL || this == LEAVE || this == VANISH;
     }
 
     @Override

@@ -1,10 +1,12 @@
 package dev.bellwether.testkit.faults;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +24,10 @@ import org.jspecify.annotations.Nullable;
 public final class FaultBench implements AutoCloseable {
     /** How long whoever must lead may take on a machine that is busy with other things. */
     private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    /** No two candidates live in the same time zone. */
+    private static final List<String> TIME_ZONES =
+            List.of("Europe/Berlin", "UTC", "Asia/Kolkata", "America/New_York", "Pacific/Auckland", "Pacific/Niue");
 
     private static final List<String> NAMES = List.of("ann", "bob", "cyd", "dee", "eve", "fay");
 
@@ -145,7 +151,10 @@ public final class FaultBench implements AutoCloseable {
     }
 
     private Map<String, String> environment(int place) {
-        return place == 0 ? clocks().map(mischief::steppedClock).orElse(Map.of()) : Map.of();
+        var environment =
+                new HashMap<>(place == 0 ? clocks().map(mischief::steppedClock).orElse(Map.of()) : Map.of());
+        environment.put("TZ", TIME_ZONES.get(place % TIME_ZONES.size()));
+        return environment;
     }
 
     private ContestantProcess at(int place) {
@@ -260,7 +269,8 @@ public final class FaultBench implements AutoCloseable {
 
     private String serverName(Fault fault, int number) {
         return switch (fault.victim()) {
-            case SERVER, MORTAL_SERVER -> ground.servers().get(number).name();
+            case SERVER, MORTAL_SERVER, SERVER_CLOCK ->
+                ground.servers().get(number).name();
             default -> "";
         };
     }
@@ -271,6 +281,14 @@ public final class FaultBench implements AutoCloseable {
             case KILL -> {
                 at(number).kill();
                 yield () -> start(number);
+            }
+            case VANISH -> {
+                mischief.loseTouch(number);
+                at(number).kill();
+                yield () -> {
+                    ground.links(number).forEach(FaultProxy::heal);
+                    start(number);
+                };
             }
             case FREEZE_BRIEFLY, FREEZE -> {
                 var victim = at(number);

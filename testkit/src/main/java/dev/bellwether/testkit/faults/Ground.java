@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.faults;
 
 import dev.bellwether.testkit.FaultProxy;
+import java.time.Duration;
 import java.util.List;
 
 /** What a bench holds its election on. Confined to the thread of the bench. */
@@ -51,6 +52,16 @@ public interface Ground extends AutoCloseable {
 
         /** Lets it go on. */
         void resume();
+
+        /** Returns whether its wall clock can be set back. */
+        default boolean hasClock() {
+            return false;
+        }
+
+        /** Sets its wall clock back by so much, for good. */
+        default void setBack(Duration by) {
+            throw new UnsupportedOperationException(name() + " has no clock of its own");
+        }
 
         /** Returns whether it can be killed. */
         default boolean isMortal() {

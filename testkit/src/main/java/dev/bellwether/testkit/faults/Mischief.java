@@ -7,13 +7,12 @@ import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.faults.FaultBench.Undo;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +58,14 @@ final class Mischief implements AutoCloseable {
                 ground.links(number).forEach(FaultProxy::reset);
                 yield () -> ground.links(number).forEach(FaultProxy::reset);
             }
+            case HALF_DEAD -> {
+                ground.links(number).forEach(link -> link.abandonOne(steps++));
+                yield () -> {};
+            }
+            case STEP_SERVER_BACK -> {
+                ground.servers().get(number).setBack(lease.multipliedBy(3));
+                yield () -> {};
+            }
             case STAND_DOWN -> standDown();
             case STARVE -> starve(time);
             case STEP_CLOCK -> {
@@ -73,7 +80,7 @@ final class Mischief implements AutoCloseable {
             }
             case KILL_SERVER -> kill(ground.servers().get(number));
             case KILL_LEADER_OF_SERVERS -> kill(ground.leader());
-            case KILL, FREEZE_BRIEFLY, FREEZE, STUTTER, LEAVE, BLOCK_LISTENER ->
+            case KILL, FREEZE_BRIEFLY, FREEZE, STUTTER, LEAVE, VANISH, BLOCK_LISTENER ->
                 throw new IllegalArgumentException(fault + " is of a process");
         };
     }
@@ -87,6 +94,13 @@ final class Mischief implements AutoCloseable {
     private Undo cut(int place, Link.Way way) {
         ground.links(place).forEach(link -> link.cut(way));
         return () -> ground.links(place).forEach(FaultProxy::heal);
+    }
+
+    /** Has it wait for answers first, so that whatever it does in several steps is half done; then nothing of it arrives any more. */
+    void loseTouch(int place) {
+        ground.links(place).forEach(link -> link.delay(lease.dividedBy(12)));
+        LockSupport.parkNanos(lease.dividedBy(2).toNanos());
+        ground.links(place).forEach(FaultProxy::abandon);
     }
 
     /** Freezes and thaws it in turn. The shell ends with the process. */
@@ -151,26 +165,11 @@ final class Mischief implements AutoCloseable {
     /** Returns the environment in which a process has the wall clock that is stepped here. */
     Map<String, String> steppedClock(String libfaketime) {
         set(Duration.ZERO);
-        return Map.of(
-                "LD_PRELOAD",
-                libfaketime,
-                "FAKETIME_TIMESTAMP_FILE",
-                clock.toString(),
-                "FAKETIME_CACHE_DURATION",
-                "1",
-                "DONT_FAKE_MONOTONIC",
-                "1",
-                "FAKETIME_FORCE_MONOTONIC_FIX",
-                "0");
+        return SteppedClock.environment(clock, libfaketime);
     }
 
     private void set(Duration ahead) {
-        try {
-            var next = Files.writeString(clock.resolveSibling("clock.next"), "%+d%n".formatted(ahead.toSeconds()));
-            Files.move(next, clock, StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        SteppedClock.set(clock, ahead);
     }
 
     @Override

@@ -97,6 +97,7 @@ public final class Nemesis {
             case CANDIDATE, ALL -> true;
             case LINK -> !ground.links(0).isEmpty();
             case CLOCK -> bench.clocks().isPresent();
+            case SERVER_CLOCK -> ground.servers().stream().anyMatch(Ground.Server::hasClock);
             case SERVER -> !ground.servers().isEmpty();
             case MORTAL_SERVER -> ground.servers().stream().anyMatch(Ground.Server::isMortal);
             case LEADING_SERVER -> ground.servers().size() > 1;
@@ -110,6 +111,9 @@ public final class Nemesis {
         }
         if (fault.victim() == Fault.Victim.ALL) {
             return OptionalInt.of(0);
+        }
+        if (fault.victim() == Fault.Victim.SERVER_CLOCK) {
+            return OptionalInt.of(random.nextInt(bench.ground().servers().size()));
         }
         if (running.stream().anyMatch(Running::isOfServers)) {
             return OptionalInt.empty(); // the others must be a majority

@@ -16,7 +16,11 @@ public final class Ours implements Contestant.Maker {
 
     @Override
     public Contestant stand(Contestant.Orders orders) throws InterruptedException {
-        var elections = connect(orders.uri());
+        return stand(connect(orders.uri()), orders);
+    }
+
+    /** Stands over a connection that was made otherwise than by the address, and closes that at the end. */
+    public static Contestant stand(Elections elections, Contestant.Orders orders) {
         var log = new EventLog(event -> orders.held().run());
         var candidacy = elections.stand(
                 orders.election(),
