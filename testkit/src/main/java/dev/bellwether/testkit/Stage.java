@@ -163,6 +163,18 @@ public final class Stage implements AutoCloseable {
                         .standDownBudget(longLease().multipliedBy(3).dividedBy(5))));
     }
 
+    /** Stands for another election with the long lease. */
+    public Actor standLong(Elections client, String election, EventLog log) {
+        return stand(
+                client,
+                election,
+                log,
+                builder -> infrastructure
+                        .settings(longLease())
+                        .candidate("c" + serial.incrementAndGet())
+                        .standDownBudget(longLease().multipliedBy(3).dividedBy(5)));
+    }
+
     /** Looks at this test's election from outside. */
     public Election observe(Elections client) {
         return client.election(election);
