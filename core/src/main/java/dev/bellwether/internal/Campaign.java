@@ -249,6 +249,9 @@ final class Campaign implements Seat {
             }
         });
         ask(() -> store.acquire(asked), (answer, error) -> {
+            if (answer != null) {
+                access.answered(); // a reading would not do: who may read may still be refused the seat
+            }
             if (mine != attempt || (phase != Phase.CLAIMING && phase != Phase.RESOLVING)) {
                 var held = mine == attempt && (phase == Phase.HOLDING || phase == Phase.CONCEDING);
                 if (answer != null && answer.granted() && !held) { // held already if the reading was faster
@@ -569,12 +572,7 @@ final class Campaign implements Seat {
         } catch (RuntimeException e) {
             stage = CompletableFuture.failedStage(e);
         }
-        deliver(loop, stage, (value, error) -> {
-            if (value != null) {
-                access.answered();
-            }
-            then.accept(value, error);
-        });
+        deliver(loop, stage, then);
     }
 
     static <T> void deliver(Loop loop, CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> then) {
