@@ -24,13 +24,18 @@ final class BusyFile {
         T make() throws SQLException;
     }
 
+    /** Returns whether the file was locked. */
+    static boolean isBusy(SQLException e) {
+        return (e.getErrorCode() & 0xff) == BUSY;
+    }
+
     static <T> T untilFree(Duration patience, Attempt<T> attempt) throws SQLException {
         var deadline = System.nanoTime() + patience.toNanos();
         while (true) {
             try {
                 return attempt.make();
             } catch (SQLException e) {
-                if ((e.getErrorCode() & 0xff) != BUSY || System.nanoTime() - deadline >= 0) {
+                if (!isBusy(e) || System.nanoTime() - deadline >= 0) {
                     throw e;
                 }
             }

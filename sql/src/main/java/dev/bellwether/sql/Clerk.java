@@ -8,12 +8,17 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * Serves requests over one connection, those of a kind together, and does by himself what comes round: polls, and gives signs of
  * the candidates.
  *
- * <p>Confined to the desk's thread, except {@link #abort}, {@link #tooLate} and {@link #listening}.
+ * <p>Confined to the desk's thread, except what stands under "any thread".
  */
 final class Clerk {
     /*
@@ -32,6 +37,8 @@ final class Clerk {
     private static final Logger log = LoggerFactory.getLogger(Clerk.class);
     private static final int LARGEST_GROUP = 500;
     private static final Duration PATIENCE = Request.OPERATOR_PATIENCE;
+    private static final long STARVED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long ORDER_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
     private static final long LONGEST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final Source source;
@@ -41,17 +48,27 @@ final class Clerk {
     private final Session session;
     private final Roll roll = new Roll();
     private final long pollNanos;
+    private final Echo echo = new Echo();
+    private final Runnable onDeaf;
+    /** Those who leave: they are struck off before anything else is done, whatever becomes of their releases. */
+    private final Queue<Claim> leaving = new ConcurrentLinkedQueue<>();
+
+    private final List<Request.Command> postponed = new ArrayList<>();
+    private final Set<String> malformed = new HashSet<>(); // of which a person was told
+    private long nextOrderNanos;
     private volatile boolean listening;
     private volatile boolean missed; // announcements, while nobody listened
     private long nextPollNanos = System.nanoTime();
 
-    Clerk(Source source, Seats seats, Outlook outlook, Faults faults, Duration poll) {
+    /** Tells {@code onDeaf} when what it announced has not been heard here. */
+    Clerk(Source source, Seats seats, Outlook outlook, Faults faults, Duration poll, Runnable onDeaf) {
         this.source = source;
         this.seats = seats;
         this.outlook = outlook;
         this.faults = faults;
         session = new Session(source);
         pollNanos = poll.toNanos();
+        this.onDeaf = onDeaf;
     }
 
     // ---------------------------------------------------------------- any thread
@@ -64,7 +81,28 @@ final class Clerk {
     /** Notes whether what is announced arrives here, so that there is no need to poll. */
     void listening(boolean listening) {
         this.listening = listening;
+        echo.heard(); // or will not be
         missed = true;
+    }
+
+    /** Notes that something that was announced here has been heard here. */
+    void echo() {
+        echo.heard();
+    }
+
+    /** Notes that something may have changed of which nobody here was told. */
+    void missed() {
+        missed = true;
+    }
+
+    /** Returns whether a connection has been waited for so long that somebody else should give up one. */
+    boolean starves() {
+        return session.isStarved(STARVED_NANOS);
+    }
+
+    /** Lists this candidate no more, from now on. */
+    void leaves(Claim claim) {
+        leaving.add(claim);
     }
 
     void tooLate(Desk.Queued queued) {
@@ -81,11 +119,23 @@ final class Clerk {
         if (missed || (!listening && !outlook.isEmpty() && nextPollNanos - next < 0)) {
             next = nextPollNanos;
         }
-        return roll.earliest(next);
+        if (!postponed.isEmpty() && nextOrderNanos - next < 0) {
+            next = nextOrderNanos;
+        }
+        return roll.earliest(echo.earliest(next));
     }
 
     void lookAround() {
         var now = System.nanoTime();
+        strike();
+        if (listening && echo.isMissed(now)) {
+            onDeaf.run();
+        }
+        if (!postponed.isEmpty() && now - nextOrderNanos >= 0) {
+            var again = List.copyOf(postponed);
+            postponed.clear();
+            again.forEach(command -> serve(List.of(command), null));
+        }
         if (now - nextPollNanos >= 0 && (missed || !listening)) {
             missed = false;
             poll();
@@ -136,23 +186,59 @@ final class Clerk {
     // ---------------------------------------------------------------- requests
 
     void serve(List<Desk.Queued> batch) {
+        strike();
         UnavailableException outOfReach = null;
         for (var group : groups(batch)) {
-            if (outOfReach != null) {
-                fail(group, outOfReach);
-                continue;
-            }
-            try {
-                serveGroup(group);
-            } catch (SQLException e) {
-                var meaning = faults.inOperation(e);
-                log.debug("{}", meaning.getMessage());
-                if (meaning instanceof UnavailableException unavailable) {
-                    outOfReach = unavailable;
-                }
-                fail(group, meaning);
-            }
+            outOfReach = serve(group, outOfReach);
         }
+    }
+
+    private void strike() {
+        for (var claim = leaving.poll(); claim != null; claim = leaving.poll()) {
+            roll.strike(claim);
+        }
+    }
+
+    /** Serves some of a kind, unless the database is out of reach. Returns the error if it is. */
+    private @Nullable UnavailableException serve(List<Request<?>> group, @Nullable UnavailableException outOfReach) {
+        if (outOfReach != null) {
+            fail(group, outOfReach);
+            return outOfReach;
+        }
+        try {
+            serveGroup(group);
+            return null;
+        } catch (SQLException e) {
+            if (Faults.isOfOneRow(e)) {
+                return serveEachAlone(group, e);
+            }
+            var meaning = faults.inOperation(e);
+            log.debug("{}", meaning.getMessage());
+            fail(group, meaning);
+            return meaning instanceof UnavailableException unavailable ? unavailable : null;
+        } catch (RuntimeException e) {
+            return serveEachAlone(group, e);
+        }
+    }
+
+    /** A row that is not as we write it fails the statement that it is in. Whoever asked for the others must not suffer. */
+    private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
+        if (group.size() == 1) {
+            var election = group.get(0).election();
+            var message = "the row of \"" + election + "\" in " + source + " is not as Bellwether writes it (it said: "
+                    + source.redact(String.valueOf(error.getMessage())).strip()
+                    + "): nobody can be elected there until somebody mends it";
+            if (malformed.size() < LARGEST_GROUP && malformed.add(election)) {
+                log.error(message, error);
+            }
+            fail(group, new UnavailableException(message, error));
+            return null;
+        }
+        UnavailableException outOfReach = null;
+        for (var request : group) {
+            outOfReach = serve(List.of(request), outOfReach);
+        }
+        return outOfReach;
     }
 
     private List<List<Request<?>>> groups(List<Desk.Queued> batch) {
@@ -190,6 +276,8 @@ final class Clerk {
             acquire(only(group, Request.Acquire.class));
         } else if (first instanceof Request.Release) {
             release(only(group, Request.Release.class));
+        } else if (first instanceof Request.Look) {
+            look(only(group, Request.Look.class));
         } else {
             for (var request : group) {
                 serveOne(request);
@@ -205,15 +293,9 @@ final class Clerk {
                 return row.view(seats.candidates(connection, row));
             }));
         } else if (request instanceof Request.Command command) {
-            var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
-            row.ifPresent(outlook::tell);
-            command.answer().complete(row.isPresent());
+            order(command);
         } else if (request instanceof Request.Names names) {
             names.answer().complete(session.use(PATIENCE, seats::list));
-        } else if (request instanceof Request.Look look) {
-            var rows = session.use(PATIENCE, connection -> seats.read(connection, List.of(look.election())));
-            rows.values().forEach(row -> outlook.tell(Outlook.afterOthers(row)));
-            look.answer().complete(true);
         } else if (request instanceof Request.Probe probe) {
             session.use(PATIENCE, connection -> {
                 seats.probe(connection);
@@ -223,24 +305,52 @@ final class Clerk {
         }
     }
 
+    /** Carries out an order. A row that somebody else has locked just now is tried again, as long as somebody waits. */
+    private void order(Request.Command command) throws SQLException {
+        try {
+            var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
+            row.ifPresent(outlook::tell);
+            command.answer().complete(row.isPresent());
+        } catch (SQLException e) {
+            var now = System.nanoTime();
+            if (!seats.isLocked(e)
+                    || now - command.bornNanos() > command.patience().toNanos()) {
+                throw e;
+            }
+            postponed.add(command);
+            nextOrderNanos = now + ORDER_AGAIN_NANOS;
+        }
+    }
+
+    private void look(List<Request.Look> looks) throws SQLException {
+        var elections = looks.stream().map(Request.Look::election).distinct().toList();
+        var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
+        rows.values().forEach(row -> outlook.tell(Outlook.afterOthers(row)));
+        looks.forEach(look -> look.answer().complete(true));
+    }
+
     private void renew(List<Request.Renew> renewals) throws SQLException {
         for (var round : rounds(renewals, renewal -> renewal.lease().claim().election())) {
             var leases = round.stream().map(Request.Renew::lease).toList();
             var outcome = session.use(shortest(round), connection -> seats.renew(connection, leases));
-            outcome.news().forEach(outlook::tell);
+            tell(outcome);
             round.forEach(renewal -> complete(
                     renewal.answer(), outcome.of(renewal.lease().claim().election())));
         }
     }
 
     private void release(List<Request.Release> releases) throws SQLException {
-        releases.forEach(release -> roll.strike(release.claim()));
         for (var round : rounds(releases, release -> release.claim().election())) {
             var claims = round.stream().map(Request.Release::claim).toList();
             var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
-            outcome.news().forEach(outlook::tell);
-            round.forEach(release ->
-                    complete(release.answer(), outcome.of(release.claim().election())));
+            tell(outcome);
+            round.forEach(release -> {
+                var judged = outcome.of(release.claim().election());
+                if (judged.verdict() == Seats.Verdict.GRANTED) {
+                    outlook.note(judged.row());
+                }
+                complete(release.answer(), judged);
+            });
         }
     }
 
@@ -260,11 +370,12 @@ final class Clerk {
                 .filter(election -> listening && outlook.isToBeLookedAt(election))
                 .collect(Collectors.toUnmodifiableSet());
         var outcome = session.use(shortest(requests), connection -> seats.acquire(connection, claims, looks));
-        outcome.news().forEach(outlook::tell);
+        tell(outcome);
         for (var request : requests) {
             var election = request.claim().election();
             var judged = outcome.of(election);
             if (judged.verdict() == Seats.Verdict.GRANTED && request.equals(sent.get(election))) {
+                outlook.note(judged.row());
                 complete(request.answer(), judged);
             } else {
                 var row = listening && !looks.contains(election) ? Outlook.staggered(judged.row()) : judged.row();
@@ -275,7 +386,15 @@ final class Clerk {
     }
 
     void close() {
+        fail(List.copyOf(postponed), new UnavailableException(source + " is closed"));
         session.close();
+    }
+
+    private void tell(Seats.Outcome outcome) {
+        if (outcome.announced() && listening) {
+            echo.announced(System.nanoTime());
+        }
+        outcome.news().forEach(outlook::tell);
     }
 
     // ---------------------------------------------------------------- small things
@@ -290,7 +409,7 @@ final class Clerk {
         }
     }
 
-    private static void fail(List<Request<?>> group, Exception meaning) {
+    private static void fail(List<? extends Request<?>> group, Exception meaning) {
         group.forEach(request -> request.answer().completeExceptionally(meaning));
     }
 

@@ -1,10 +1,12 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.BackendThread;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
@@ -22,13 +24,16 @@ final class Desk {
     private static final Logger log = LoggerFactory.getLogger(Desk.class);
     private static final AtomicLong SERIAL = new AtomicLong();
     private static final long CLOSE_MILLIS = 2_000;
+    private static final long RESTART_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** So many at once, beside renewals: those that come meanwhile shall not wait for all who claim. */
     static final int LARGEST_BATCH = 1_000;
 
     private final Source source;
     private final Clerk clerk;
     private final long breatherNanos;
-    private final Thread thread;
+    private final String name = "bellwether-sql-" + SERIAL.incrementAndGet();
+    private volatile Thread thread;
+    private volatile List<Queued> underWay = List.of();
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition news = lock.newCondition();
@@ -48,8 +53,21 @@ final class Desk {
         this.source = source;
         this.clerk = clerk;
         breatherNanos = dialect.breather().toNanos();
-        thread = new Thread(this::run, "bellwether-sql-" + SERIAL.incrementAndGet());
-        thread.setDaemon(true);
+        thread = newThread();
+    }
+
+    private Thread newThread() {
+        return BackendThread.of(name, this::run, this::died);
+    }
+
+    /** Whoever was being served hears of it; all others are served by another thread. */
+    private void died(Throwable death) {
+        var hurt = underWay;
+        underWay = List.of();
+        hurt.forEach(queued -> queued.request().answer().completeExceptionally(death));
+        LockSupport.parkNanos(RESTART_NANOS);
+        thread = newThread();
+        thread.start();
     }
 
     void start() {
@@ -77,7 +95,7 @@ final class Desk {
         return request.answer();
     }
 
-    /** Lets the clerk look at what he does by himself. */
+    /** Lets the clerk look at what it does by itself. */
     void wake() {
         lock.lock();
         try {
@@ -97,16 +115,25 @@ final class Desk {
         } finally {
             lock.unlock();
         }
-        if (!joined()) {
+        if (!joined(thread, CLOSE_MILLIS)) {
             clerk.abort();
-            joined();
+            joined(thread, CLOSE_MILLIS);
         }
     }
 
-    private boolean joined() {
-        try {
-            thread.join(CLOSE_MILLIS);
-        } catch (InterruptedException e) {
+    /** Waits for the end of a thread, but only so long. Whoever is interrupted meanwhile waits all the same, and stays interrupted. */
+    static boolean joined(Thread thread, long millis) {
+        var interrupted = false;
+        var until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        for (var left = millis; left > 0 && thread.isAlive(); ) {
+            try {
+                thread.join(left);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+            left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
+        }
+        if (interrupted) {
             Thread.currentThread().interrupt();
         }
         return !thread.isAlive();
@@ -114,6 +141,7 @@ final class Desk {
 
     private void run() {
         for (var batch = take(); batch != null; batch = take()) {
+            underWay = batch;
             try {
                 clerk.serve(batch);
                 clerk.lookAround();

@@ -67,6 +67,30 @@ enum Dialect {
             return " LOCK IN SHARE MODE";
         }
 
+        /*
+         * Whoever vanishes without a word in a transaction must not leave a locked row for hours: so long the server waits for the next
+         * statement of a connection that it has not heard of. It waits for seconds only while a transaction of ours is open, whoever
+         * opened the connection; before and after, for as long as it was told to. (MariaDB has idle_transaction_timeout, which goes
+         * before, where it is set. MySQL has not.)
+         */
+        @Override
+        void begin(Connection connection) throws SQLException {
+            execute(connection, "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5");
+            super.begin(connection);
+        }
+
+        @Override
+        void commit(Connection connection) throws SQLException {
+            super.commit(connection);
+            execute(connection, WAIT_AS_BEFORE);
+        }
+
+        @Override
+        void rollback(Connection connection) throws SQLException {
+            super.rollback(connection);
+            execute(connection, WAIT_AS_BEFORE);
+        }
+
         @Override
         String pathOfToken(String table) {
             // A shared lock on what an index holds already is a lock on the index alone. Renewals do not touch this
@@ -100,8 +124,10 @@ enum Dialect {
     H2 {
         @Override
         String now() {
-            // the start of the transaction
-            return "DATEDIFF(MICROSECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', CURRENT_TIMESTAMP(6))";
+            // The start of the transaction. Not DATEDIFF, which compares what the clocks on two walls show, and so
+            // reads
+            // another time in each time zone.
+            return "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS bigint)";
         }
 
         @Override
@@ -180,22 +206,23 @@ enum Dialect {
         }
 
         @Override
+        boolean isBusy(SQLException e) {
+            return BusyFile.isBusy(e);
+        }
+
+        @Override
         <T> T patiently(Duration patience, BusyFile.Attempt<T> attempt) throws SQLException {
             return BusyFile.untilFree(patience, attempt);
         }
 
         @Override
         void commit(Connection connection) throws SQLException {
-            try (var statement = connection.createStatement()) {
-                statement.execute("COMMIT");
-            }
+            execute(connection, "COMMIT");
         }
 
         @Override
         void rollback(Connection connection) throws SQLException {
-            try (var statement = connection.createStatement()) {
-                statement.execute("ROLLBACK");
-            }
+            execute(connection, "ROLLBACK");
         }
 
         @Override
@@ -208,6 +235,15 @@ enum Dialect {
             return tables("text", "text", "", "");
         }
     };
+
+    private static final String WAIT_AS_BEFORE =
+            "SET SESSION wait_timeout = COALESCE(@bellwether_wait, @@SESSION.wait_timeout), @bellwether_wait = NULL";
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
 
     /** How long to ask for the lock of a file, in operation. */
     static final Duration PATIENCE = Duration.ofSeconds(1);
@@ -286,6 +322,11 @@ enum Dialect {
     /** Does what may be refused at once because somebody else is at it, and goes on trying where it is the nature of the database. */
     <T> T patiently(Duration patience, BusyFile.Attempt<T> attempt) throws SQLException {
         return attempt.make();
+    }
+
+    /** Returns whether this error says that somebody else was at it, and nothing was done. */
+    boolean isBusy(SQLException e) {
+        return false;
     }
 
     void begin(Connection connection) throws SQLException {

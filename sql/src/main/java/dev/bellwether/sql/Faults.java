@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import java.sql.SQLException;
@@ -69,21 +70,32 @@ final class Faults {
         return Kind.NO_ANSWER;
     }
 
-    /** Returns what to throw for an error in operation: what a fail-over of the database can bring about passes. */
+    /** Returns whether what failed may be the content of one row, and not the statement or the connection. */
+    static boolean isOfOneRow(SQLException e) {
+        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        return state.startsWith("22") || state.startsWith("23");
+    }
+
+    /**
+     * Returns what to throw for an error in operation: what a fail-over of the database can bring about passes, and what somebody has
+     * changed may be changed back, as a table is that is being restored.
+     */
     ElectionException inOperation(SQLException e) {
         var kind = kindOf(e);
         return switch (kind) {
-            case NO_TABLE, NO_COLUMN, NO_RIGHT -> new ElectionException(advice(kind, e), e);
-            case NO_ENTRY, READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
+            case NO_TABLE, NO_COLUMN, NO_RIGHT, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
+            case READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
         };
     }
 
     /** Returns what to throw for an error at the beginning, when a person is there to read it. */
     ElectionException atStart(SQLException e) {
         var kind = kindOf(e);
-        return kind == Kind.NO_ANSWER
-                ? new UnavailableException(advice(kind, e), e)
-                : new ElectionException(advice(kind, e), e);
+        return switch (kind) {
+            case NO_ANSWER -> new UnavailableException(advice(kind, e), e);
+            case NO_RIGHT, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
+            case NO_TABLE, NO_COLUMN, READ_ONLY -> new ElectionException(advice(kind, e), e);
+        };
     }
 
     private String advice(Kind kind, SQLException e) {
@@ -109,7 +121,7 @@ final class Faults {
                 source
                         + " is read-only, a replica perhaps: elections need the primary; give its address, or for PostgreSQL "
                         + "all addresses and targetServerType=primary" + said;
-            case NO_ANSWER -> source + " gave no definite answer" + said;
+            case NO_ANSWER -> source + " did not answer: nobody can be elected until it does" + said;
         };
     }
 }

@@ -19,6 +19,7 @@ final class Metadata {
                         .collect(Collectors.joining("&"));
     }
 
+    /** Reads what it can: what somebody else has written there must not hurt the election. */
     static Map<String, String> decode(String text) {
         if (text.isEmpty()) {
             return Map.of();
@@ -26,7 +27,9 @@ final class Metadata {
         var metadata = new LinkedHashMap<String, String>();
         for (var pair : text.split("&", -1)) {
             var equals = pair.indexOf('=');
-            metadata.put(decodeOne(pair.substring(0, equals)), decodeOne(pair.substring(equals + 1)));
+            if (equals >= 0) {
+                metadata.put(decodeOne(pair.substring(0, equals)), decodeOne(pair.substring(equals + 1)));
+            }
         }
         return metadata;
     }
@@ -36,6 +39,10 @@ final class Metadata {
     }
 
     private static String decodeOne(String text) {
-        return URLDecoder.decode(text, StandardCharsets.UTF_8);
+        try {
+            return URLDecoder.decode(text, StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            return text;
+        }
     }
 }

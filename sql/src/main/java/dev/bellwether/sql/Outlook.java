@@ -9,6 +9,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What is known here about seats that somebody watches or stands by for, and who is to be told. Thread-safe.
@@ -28,10 +30,18 @@ final class Outlook {
     /** The longest that anybody is made to wait beyond the end of a lease. */
     static final long LATEST_MICROS = AFTER_MOST_MICROS;
 
+    /** So many leases long, notices alone keep a standby waiting: then it looks for itself. */
+    private static final long BELIEVED_TERMS = 10;
+
+    private static final Logger log = LoggerFactory.getLogger(Outlook.class);
     private static final long SHORTER_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Map<String, List<Consumer<View>>> watchers = new ConcurrentHashMap<>();
     private final Map<String, Known> known = new ConcurrentHashMap<>();
+    private final Map<String, Seen> seen = new ConcurrentHashMap<>();
+
+    /** A row that we read ourselves, and when. */
+    private record Seen(Row row, long nanos) {}
 
     /** A row, and until when its lease would last if it is not extended. */
     private record Known(Row row, long untilNanos) {}
@@ -46,6 +56,7 @@ final class Outlook {
             present.remove(watcher);
             if (present.isEmpty()) {
                 known.remove(election);
+                seen.remove(election);
                 return null;
             }
             return present;
@@ -61,12 +72,60 @@ final class Outlook {
         return List.copyOf(watchers.keySet());
     }
 
-    /** Tells the watchers, and notes that they know. */
+    /** Tells the watchers what we read, and notes that they know. */
     void tell(Row row) {
         if (watchers.containsKey(row.election())) {
             note(row);
-            var view = row.view();
-            watchers.getOrDefault(row.election(), List.of()).forEach(watcher -> watcher.accept(view));
+            tellWatchers(row);
+        }
+    }
+
+    /**
+     * Takes a notice for the hint that it is: whoever may connect to the database can send one. It can have a standby ask for the
+     * seat, and believe that a lease that we have read of was extended, for no longer than it was then, and only so many times. Returns
+     * whether it says something else, so that somebody must look at the seat.
+     */
+    boolean heard(Row hint, boolean own) {
+        if (!watchers.containsKey(hint.election())) {
+            return false;
+        }
+        var last = seen.get(hint.election());
+        if (last == null
+                || last.row.token() != hint.token()
+                || last.row.ended() != hint.ended()
+                || last.row.era() != hint.era()) {
+            return true;
+        }
+        if (!hint.isHeld()) {
+            tellHint(last.row.vacated(Math.min(last.row.topPriority(), hint.topPriority())));
+            return false;
+        }
+        var nonce = last.row.nonce();
+        if (nonce == null
+                || !nonce.equals(hint.nonce())
+                || last.row.standDown() != hint.standDown()
+                || (System.nanoTime() - last.nanos) / 1_000 > BELIEVED_TERMS * last.row.term()) {
+            return true;
+        }
+        var extended = last.row.withRemaining(Math.min(hint.remaining(), last.row.term()));
+        tellHint(own ? extended : afterOthers(extended));
+        return false;
+    }
+
+    private void tellHint(Row row) {
+        known.put(row.election(), new Known(row, System.nanoTime() + nanos(row)));
+        tellWatchers(row);
+    }
+
+    /** A watcher that fails must not keep the others from being told, nor end the thread that tells them. */
+    private void tellWatchers(Row row) {
+        var view = row.view();
+        for (var watcher : watchers.getOrDefault(row.election(), List.of())) {
+            try {
+                watcher.accept(view);
+            } catch (RuntimeException | Error e) {
+                log.error("A watcher of \"{}\" has failed", row.election(), e);
+            }
         }
     }
 
@@ -84,7 +143,9 @@ final class Outlook {
     /** Notes what an asker here was told. */
     void note(Row row) {
         if (watchers.containsKey(row.election())) {
-            known.put(row.election(), new Known(row, System.nanoTime() + nanos(row)));
+            var now = System.nanoTime();
+            known.put(row.election(), new Known(row, now + nanos(row)));
+            seen.put(row.election(), new Seen(row, now));
         }
     }
 

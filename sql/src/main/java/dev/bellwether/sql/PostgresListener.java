@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.spi.BackendThread;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -21,26 +22,37 @@ final class PostgresListener {
     /*
      * A pooler between us and the server may accept LISTEN and never deliver. So we believe only what we have seen: after LISTEN, a
      * probe is sent over the other connection, and must arrive. The same goes on later, without a statement more: who announces
-     * must hear himself.
+     * must hear it (see Echo), and is told by suspect() that it did not. A connection on which nothing comes is asked now and then
+     * whether it lives, by an empty message that costs the database nothing.
+     *
+     * A borrowed connection is given up when statements have to wait for one: they are what leases live on.
      */
     private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
     private static final AtomicLong SERIAL = new AtomicLong();
-    private static final int NAP_MILLIS = 10_000;
+    private static final int NAP_MILLIS = 500;
     private static final int PROBE_MILLIS = 2_000;
+    private static final long PULSE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
     private static final long POOLED_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final long WAKE_MILLIS = 500;
+    private static final long WAKE_MILLIS = 1_000;
     private static final long CLOSE_MILLIS = 2_000;
 
     private final Source source;
     private final String channel;
+    private final String announcer;
     private final Ears ears;
-    private final Thread thread;
+    private final String name = "bellwether-sql-listen-" + SERIAL.incrementAndGet();
+    private @Nullable Thread thread; // guarded by this
     private volatile @Nullable Connection connection;
     private volatile @Nullable Connection aborted;
     private volatile boolean closed;
-    private volatile boolean probed;
+    private volatile boolean suspect;
+
+    // the thread's own
+    private boolean probed;
     private boolean warned;
+    private int failures;
 
     /** What the listener serves. */
     interface Ears {
@@ -53,35 +65,65 @@ final class PostgresListener {
         /** Announcements do not arrive. */
         void deaf();
 
+        /** Something arrived that was announced in our name. */
+        void echo();
+
+        /** Returns whether statements wait for a connection. */
+        boolean starves();
+
         /** One came. */
         void heard(PostgresSeats.Announcement announcement);
     }
 
-    PostgresListener(Source source, String channel, Ears ears) {
+    /** Listens for what is announced, in our name among others. */
+    PostgresListener(Source source, String channel, String announcer, Ears ears) {
         this.source = source;
         this.channel = channel;
+        this.announcer = announcer;
         this.ears = ears;
-        thread = new Thread(this::run, "bellwether-sql-listen-" + SERIAL.incrementAndGet());
-        thread.setDaemon(true);
     }
 
-    void start() {
-        thread.start();
+    /** Begins to listen, unless it does so already, or was closed. */
+    synchronized void start() {
+        if (!closed && thread == null) {
+            launch();
+        }
+    }
+
+    private synchronized void launch() {
+        if (!closed) {
+            var next = BackendThread.of(name, this::run, this::died);
+            thread = next;
+            next.start();
+        }
+    }
+
+    /** Nobody relies on announcements until another thread hears them. */
+    private void died(Throwable death) {
+        connection = null;
+        ears.deaf();
+        LockSupport.parkNanos(RETRY_NANOS);
+        launch();
+    }
+
+    /** What we announced has not arrived: connects again. */
+    void suspect() {
+        suspect = true;
     }
 
     void close() {
-        closed = true;
-        ears.probe(); // wakes it, so that a borrowed connection is given back in good order
-        LockSupport.unpark(thread);
-        try {
-            thread.join(WAKE_MILLIS);
-            if (thread.isAlive()) {
-                abort();
-                thread.join(CLOSE_MILLIS);
-            }
-        } catch (InterruptedException e) {
+        Thread running;
+        synchronized (this) {
+            closed = true;
+            running = thread;
+        }
+        if (running == null) {
+            return;
+        }
+        LockSupport.unpark(running);
+        if (!Desk.joined(running, WAKE_MILLIS)) {
             abort();
-            Thread.currentThread().interrupt();
+            Desk.joined(running, CLOSE_MILLIS);
         }
     }
 
@@ -99,7 +141,7 @@ final class PostgresListener {
 
     private void run() {
         while (!closed) {
-            var retryNanos = RETRY_NANOS;
+            var retryNanos = 0L;
             try (var opened = source.open(Duration.ofMillis(PROBE_MILLIS))) {
                 connection = opened;
                 retryNanos = listen(opened);
@@ -111,9 +153,15 @@ final class PostgresListener {
             connection = null;
             ears.deaf();
             if (!closed) {
-                LockSupport.parkNanos(retryNanos);
+                LockSupport.parkNanos(retryNanos > 0 ? retryNanos : backoff());
             }
         }
+    }
+
+    /** Whoever is refused comes back later and later, and not all at once. */
+    private long backoff() {
+        failures = Math.min(failures + 1, 16);
+        return Session.jittered(Math.min(MOST_RETRY_NANOS, RETRY_NANOS << (failures - 1)));
     }
 
     /** Listens until the connection breaks. Returns how long to wait before the next try. */
@@ -129,41 +177,87 @@ final class PostgresListener {
             ears.probe();
             var deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PROBE_MILLIS);
             while (!closed && !probed && System.nanoTime() - deadline < 0) {
-                hear(notifications, PROBE_MILLIS);
+                hear(notifications);
+                if (gaveUp()) {
+                    return POOLED_RETRY_NANOS;
+                }
             }
             if (!probed && !closed) {
                 if (!warned) {
                     warned = true;
                     log.warn(
-                            "what is announced on {} does not arrive, perhaps because of a pooler that shares connections"
-                                    + " between clients: polling instead. Hand-over takes longer; give a direct address",
+                            "What is announced on {} does not arrive, perhaps because of a pooler that shares connections between"
+                                    + " clients. Polling instead: a hand-over takes longer. Give a direct address",
                             source);
                 }
                 return POOLED_RETRY_NANOS;
             }
             warned = false;
+            failures = 0;
+            suspect = false;
             ears.listening();
+            var heard = System.nanoTime();
             while (!closed) {
-                hear(notifications, NAP_MILLIS);
+                if (hear(notifications)) {
+                    heard = System.nanoTime();
+                } else if (System.nanoTime() - heard > PULSE_NANOS) {
+                    requireAlive(opened);
+                    heard = System.nanoTime();
+                }
+                if (gaveUp()) {
+                    return POOLED_RETRY_NANOS;
+                }
+                if (suspect) {
+                    log.warn(
+                            "What was announced on {} did not arrive here within {} ms. Connecting again",
+                            source,
+                            1_000);
+                    return 0;
+                }
             }
         } finally {
             leave(opened, before, committed);
         }
-        return RETRY_NANOS;
+        return 0;
     }
 
-    private void hear(PGConnection notifications, int millis) throws SQLException {
-        var heard = notifications.getNotifications(millis);
-        if (heard != null) {
-            for (var one : heard) {
-                var announcement = PostgresSeats.parse(one.getParameter());
-                if (announcement.row() == null) {
-                    probed = true;
-                } else {
-                    ears.heard(announcement);
+    private boolean gaveUp() {
+        if (source.isOurs() || !ears.starves()) {
+            return false;
+        }
+        log.warn(
+                "{} has no connection to spare for hearing of changes. Polling instead: a hand-over takes longer. Give the pool two"
+                        + " connections for elections",
+                source);
+        return true;
+    }
+
+    private static void requireAlive(Connection opened) throws SQLException {
+        try (var statement = opened.createStatement()) {
+            statement.execute("");
+        }
+    }
+
+    private boolean hear(PGConnection notifications) throws SQLException {
+        var heard = notifications.getNotifications(NAP_MILLIS);
+        if (heard == null) {
+            return false;
+        }
+        for (var one : heard) {
+            if (one.getParameter().equals(announcer)) {
+                probed = true;
+                ears.echo();
+                continue;
+            }
+            var announcement = PostgresSeats.parse(one.getParameter());
+            if (announcement.isPresent()) {
+                if (announcement.get().announcer().equals(announcer)) {
+                    ears.echo();
                 }
+                ears.heard(announcement.get());
             }
         }
+        return heard.length > 0;
     }
 
     /** Gives a borrowed connection back as it was, unless nothing is left of it. */

@@ -2,15 +2,19 @@ package dev.bellwether.sql;
 
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -33,8 +37,6 @@ final class PostgresSeats extends Seats {
     private static final String DURABLE =
             "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') = 'off'"
                     + " THEN set_config('synchronous_commit', 'on', true) END AS done)";
-    private static final String TOP =
-            "(SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
     private static final int PAYLOAD_METADATA = 5_000;
 
     private final String insert;
@@ -52,7 +54,7 @@ final class PostgresSeats extends Seats {
                 + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority,"
                 + " CASE WHEN octet_length(e.metadata) > " + PAYLOAD_METADATA
                 + " THEN '?' ELSE coalesce(e.metadata, '') END,"
-                + " e.since_at, e.expires_at - {now}, e.term, e.stand_down, e.ended, e.era, e.listed,"
+                + " e.since_at, " + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed,"
                 + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "))) AS text)";
         // in one order, so that two who make the same rows never wait crosswise
         insert = fill("INSERT INTO {e} (election) SELECT a.election FROM unnest(?::text[]) AS a(election)"
@@ -61,7 +63,7 @@ final class PostgresSeats extends Seats {
                 "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::integer[],"
                         + " ?::text[], ?::bigint[], ?::boolean[]) AS a(election, candidate, nonce, priority, metadata, lease, announce)),"
                         + " free AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
-                        + " WHERE e.ended = 0 AND (e.nonce IS NULL OR e.expires_at <= {now}) FOR UPDATE OF e SKIP LOCKED),"
+                        + " WHERE e.ended = 0 AND e.token < 9223372036854775807 AND (e.nonce IS NULL OR e.expires_at <= {now}) FOR UPDATE OF e SKIP LOCKED),"
                         + " granted AS (UPDATE {e} e SET token = e.token + 1, candidate = a.candidate, nonce = a.nonce,"
                         + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
                         + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
@@ -97,24 +99,26 @@ final class PostgresSeats extends Seats {
     @Override
     Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
         var judged = new HashMap<String, Judged>();
-        acquire(connection, claims, announced, judged);
+        var told = acquire(connection, claims, announced, judged);
         var without = claims.stream()
                 .filter(claim -> !judged.containsKey(claim.election()))
                 .toList();
         if (!without.isEmpty()) { // a row: theirs is the first claim ever
             insertRows(connection, without.stream().map(Claim::election).toList());
-            acquire(connection, without, announced, judged);
+            told |= acquire(connection, without, announced, judged);
         }
         var rest = claims.stream()
                 .filter(claim -> wantsMore(judged.get(claim.election())))
                 .toList();
         if (!rest.isEmpty()) {
-            judged.putAll(super.acquire(connection, rest, Set.of()).judged());
+            var outcome = super.acquire(connection, rest, Set.of());
+            judged.putAll(outcome.judged());
+            told |= outcome.announced();
         }
-        return new Outcome(judged, List.of());
+        return new Outcome(judged, List.of(), told);
     }
 
-    private void acquire(
+    private boolean acquire(
             Connection connection, Collection<Claim> claims, Set<String> announced, Map<String, Judged> judged)
             throws SQLException {
         try (var statement = connection.prepareStatement(acquire)) {
@@ -140,7 +144,7 @@ final class PostgresSeats extends Seats {
                     claims.stream()
                             .map(claim -> announced.contains(claim.election()))
                             .toArray());
-            judge(statement, judged);
+            return judge(statement, judged);
         }
     }
 
@@ -168,6 +172,7 @@ final class PostgresSeats extends Seats {
     @Override
     Outcome renew(Connection connection, Collection<Lease> leases) throws SQLException {
         var judged = new HashMap<String, Judged>();
+        boolean told;
         try (var statement = connection.prepareStatement(renew)) {
             texts(
                     statement,
@@ -183,20 +188,21 @@ final class PostgresSeats extends Seats {
                     4,
                     "bigint",
                     leases.stream().map(lease -> micros(lease.term())).toArray());
-            judge(statement, judged);
+            told = judge(statement, judged);
         }
         judgeMissed(connection, leases, judged);
-        return new Outcome(judged, List.of());
+        return new Outcome(judged, List.of(), told);
     }
 
     @Override
     Outcome release(Connection connection, Collection<Claim> claims) throws SQLException {
         var judged = new HashMap<String, Judged>();
+        boolean told;
         try (var statement = connection.prepareStatement(release)) {
             texts(statement, 1, claims.stream().map(Claim::election).toList());
             texts(statement, 2, claims.stream().map(Claim::nonce).toList());
             texts(statement, 3, claims.stream().map(Claim::candidate).toList());
-            judge(statement, judged);
+            told = judge(statement, judged);
         }
         for (var claim : claims) {
             var one = judged.get(claim.election());
@@ -206,7 +212,7 @@ final class PostgresSeats extends Seats {
                 judged.put(claim.election(), new Judged(Verdict.UNKNOWN, one.row())); // locked by somebody else
             }
         }
-        return new Outcome(judged, List.of());
+        return new Outcome(judged, List.of(), told);
     }
 
     @Override
@@ -228,57 +234,74 @@ final class PostgresSeats extends Seats {
     }
 
     @Override
+    boolean announces() {
+        return true;
+    }
+
+    @Override
     void probe(Connection connection) throws SQLException {
         try (var statement = connection.prepareStatement(probe)) {
             statement.execute();
         }
     }
 
-    /** Reads what was announced, and by whom. */
-    static Announcement parse(String payload) {
-        var fields = new ArrayList<String>(List.of(payload.split("\n", -1)));
-        if (fields.size() != 15) {
-            return new Announcement(payload, null, false);
+    /** Names the channel of a table: by its name, since that is what a restored table keeps. */
+    static String channel(String qualifiedTable) {
+        try {
+            var digest = MessageDigest.getInstance("SHA-256").digest(qualifiedTable.getBytes(StandardCharsets.UTF_8));
+            return "bellwether_" + HexFormat.of().formatHex(digest, 0, 16);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
         }
-        var whole = !fields.get(6).equals("?");
-        return new Announcement(
-                fields.get(0),
-                new Row(
-                        fields.get(1),
-                        Long.parseLong(fields.get(2)),
-                        fields.get(3).isEmpty() ? null : fields.get(3),
-                        fields.get(4).isEmpty() ? null : fields.get(4),
-                        Integer.parseInt(fields.get(5)),
-                        whole ? fields.get(6) : "",
-                        Long.parseLong(fields.get(7)),
-                        Long.parseLong(fields.get(8)),
-                        Long.parseLong(fields.get(9)),
-                        !fields.get(10).equals("0"),
-                        !fields.get(11).equals("0"),
-                        Long.parseLong(fields.get(12)),
-                        !fields.get(13).equals("0"),
-                        Integer.parseInt(fields.get(14))),
-                whole);
+    }
+
+    /** Reads what was announced, and by whom; empty if it is none of ours. Anybody who may connect can send anything. */
+    static Optional<Announcement> parse(String payload) {
+        var fields = payload.split("\n", -1);
+        if (fields.length != 15) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(new Announcement(
+                    fields[0],
+                    new Row(
+                            fields[1],
+                            Long.parseLong(fields[2]),
+                            fields[3].isEmpty() ? null : fields[3],
+                            fields[4].isEmpty() ? null : fields[4],
+                            Integer.parseInt(fields[5]),
+                            fields[6],
+                            Long.parseLong(fields[7]),
+                            Long.parseLong(fields[8]),
+                            Long.parseLong(fields[9]),
+                            !fields[10].equals("0"),
+                            !fields[11].equals("0"),
+                            Long.parseLong(fields[12]),
+                            !fields[13].equals("0"),
+                            Integer.parseInt(fields[14]))));
+        } catch (NumberFormatException e) {
+            return Optional.empty();
+        }
     }
 
     /**
-     * What came by NOTIFY.
+     * What came by NOTIFY: a hint, which says nothing about the seat that is not looked up before it is obeyed.
      *
-     * @param row the seat as it was left; null in a probe
-     * @param whole whether the metadata found room
+     * @param row the seat as it is said to be; without its metadata if they found no room
      */
-    record Announcement(
-            String announcer,
-            @org.jspecify.annotations.Nullable Row row,
-            boolean whole) {}
+    record Announcement(String announcer, Row row) {}
 
-    private static void judge(PreparedStatement statement, Map<String, Judged> judged) throws SQLException {
+    /** Returns whether anything was announced. */
+    private static boolean judge(PreparedStatement statement, Map<String, Judged> judged) throws SQLException {
+        var announced = false;
         try (ResultSet result = statement.executeQuery()) {
             while (result.next()) {
                 var row = row(result);
                 judged.put(row.election(), new Judged(result.getBoolean(15) ? Verdict.GRANTED : Verdict.REFUSED, row));
+                announced |= result.getString(16) != null;
             }
         }
+        return announced;
     }
 
     private static void texts(PreparedStatement statement, int index, List<String> values) throws SQLException {

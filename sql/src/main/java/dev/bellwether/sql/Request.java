@@ -18,6 +18,11 @@ sealed interface Request<T> {
     /** How long an observer's or operator's request is worth sending. */
     Duration OPERATOR_PATIENCE = Duration.ofSeconds(5);
 
+    /** Returns the election that it is about, if it is about one; for people. */
+    default String election() {
+        return "";
+    }
+
     CompletableFuture<T> answer();
 
     /** Returns how long it may wait to be sent, and then for its answer: beyond that nobody waits for it any more. */
@@ -25,6 +30,11 @@ sealed interface Request<T> {
 
     /** A claim. */
     record Acquire(Claim claim, CompletableFuture<Answer> answer) implements Request<Answer> {
+        @Override
+        public String election() {
+            return claim.election();
+        }
+
         @Override
         public Duration patience() {
             return claim.lease().dividedBy(3);
@@ -34,6 +44,11 @@ sealed interface Request<T> {
     /** A lease to be extended. */
     record Renew(Lease lease, CompletableFuture<Answer> answer) implements Request<Answer> {
         @Override
+        public String election() {
+            return lease.claim().election();
+        }
+
+        @Override
         public Duration patience() {
             return lease.claim().lease().dividedBy(3);
         }
@@ -41,6 +56,11 @@ sealed interface Request<T> {
 
     /** A seat to be vacated. */
     record Release(Claim claim, CompletableFuture<Answer> answer) implements Request<Answer> {
+        @Override
+        public String election() {
+            return claim.election();
+        }
+
         @Override
         public Duration patience() {
             return claim.lease();
@@ -56,7 +76,8 @@ sealed interface Request<T> {
     }
 
     /** An order to be carried out. */
-    record Command(String election, Order order, CompletableFuture<Boolean> answer) implements Request<Boolean> {
+    record Command(String election, Order order, long bornNanos, CompletableFuture<Boolean> answer)
+            implements Request<Boolean> {
         @Override
         public Duration patience() {
             return OPERATOR_PATIENCE;

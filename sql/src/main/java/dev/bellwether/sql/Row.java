@@ -6,7 +6,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,14 @@ record Row(
         long era,
         boolean listed,
         int topPriority) {
+
+    /** No lease is longer: a row that says so was not written by us, and tells nothing about how long the lease is. */
+    private static final long LONGEST_TERM = TimeUnit.DAYS.toMicros(36_500);
+
+    /** Bounds what would be too large a number to reckon with. */
+    Row {
+        term = term < 0 || term > LONGEST_TERM ? LONGEST_TERM : term;
+    }
 
     static Row unheld(String election) {
         return new Row(election, 0, null, null, 0, "", 0, 0, 0, false, false, 0, false, Integer.MIN_VALUE);
@@ -61,6 +71,11 @@ record Row(
 
     Row withRemaining(long micros) {
         return withLease(micros, term);
+    }
+
+    /** Returns the row as it is when the holder has let go of it. */
+    Row vacated(int top) {
+        return new Row(election, token, null, null, 0, "", since, 0, term, false, ended, era, listed, top);
     }
 
     /** Returns the row with its lease given anew. */
@@ -104,11 +119,16 @@ record Row(
                 candidates);
     }
 
+    /** Returns who holds the seat. A row that somebody else has written may not say. */
+    String holderName() {
+        return candidate == null || candidate.isEmpty() ? "?" : candidate;
+    }
+
     private View.Holder holder() {
-        if (candidate == null || nonce == null) {
-            throw new IllegalStateException("no holder in " + this);
-        }
         return new View.Holder(
-                candidate, nonce, Instant.EPOCH.plus(since, ChronoUnit.MICROS), Metadata.decode(metadata));
+                holderName(),
+                Objects.requireNonNull(nonce),
+                Instant.EPOCH.plus(since, ChronoUnit.MICROS),
+                Metadata.decode(metadata));
     }
 }

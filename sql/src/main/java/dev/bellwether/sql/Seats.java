@@ -7,6 +7,7 @@ import dev.bellwether.spi.Order;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.SQLDataException;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.time.Duration;
@@ -31,9 +32,13 @@ class Seats {
      * A row is locked, then judged here, then written: nobody can have changed it in between. What the database's clock says is
      * part of the row that was read. A row that somebody else has locked is not waited for.
      */
-    static final String COLUMNS = "e.election, e.token, e.candidate, e.nonce, e.priority, e.metadata, e.since_at,"
-            + " e.expires_at - {now}, e.term, e.stand_down, e.ended, e.era, e.listed,"
-            + " (SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
+    static final String TOP =
+            "(SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
+    /** What is left of a lease. No row can make it too large a number, which would fail the rows beside it too. */
+    static final String LEFT = "CASE WHEN e.expires_at < 0 THEN 0 ELSE e.expires_at END - {now}";
+
+    static final String COLUMNS = "e.election, e.token, e.candidate, e.nonce, e.priority, e.metadata, e.since_at, "
+            + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed, " + TOP;
     private static final int CHUNK = 500;
 
     private final Dialect dialect;
@@ -53,8 +58,13 @@ class Seats {
         UNKNOWN
     }
 
-    /** What became of several, by election, and what others should be told. */
-    record Outcome(Map<String, Judged> judged, List<Row> news) {
+    /**
+     * What became of several, by election.
+     *
+     * @param news what others here should be told
+     * @param announced whether it was announced to all who listen, us included
+     */
+    record Outcome(Map<String, Judged> judged, List<Row> news, boolean announced) {
         Judged of(String election) {
             return Objects.requireNonNull(judged.get(election), election);
         }
@@ -101,7 +111,7 @@ class Seats {
                 announce(connection, granted);
             });
         }
-        return new Outcome(judged, news);
+        return new Outcome(judged, news, !news.isEmpty() && announces());
     }
 
     /** Extends leases, at most one for each election. */
@@ -134,7 +144,7 @@ class Seats {
             }
         });
         judgeMissed(connection, leases, judged);
-        return new Outcome(judged, news);
+        return new Outcome(judged, news, false);
     }
 
     /** Judges those leases whose rows could not be locked. */
@@ -194,7 +204,7 @@ class Seats {
                         new Judged(row.isHeldUnder(claim.nonce()) ? Verdict.UNKNOWN : Verdict.REFUSED, row));
             }
         }
-        return new Outcome(judged, news);
+        return new Outcome(judged, news, false);
     }
 
     /** Reads rows without locking them. An election that was never claimed has none. */
@@ -205,7 +215,7 @@ class Seats {
     /** Reads who stands, the holder included. */
     List<Candidate> candidates(Connection connection, Row row) throws SQLException {
         var candidates = new ArrayList<Candidate>();
-        var holder = row.isHeld() ? Objects.requireNonNull(row.candidate()) : null;
+        var holder = row.isHeld() ? row.holderName() : null;
         if (holder != null) {
             candidates.add(new Candidate(holder, row.priority(), Metadata.decode(row.metadata()), true));
         }
@@ -228,14 +238,14 @@ class Seats {
     /** Carries out an order. Returns the row if there was anybody to order. */
     Optional<Row> order(Connection connection, String election, Order order) throws SQLException {
         var ordered = new ArrayList<Row>();
-        if (order != Order.STAND_DOWN) {
-            insertRow(connection, election);
+        if (order != Order.STAND_DOWN && read(connection, List.of(election)).isEmpty()) {
+            insertRow(connection, election); // which may wait where there is a row, and somebody has locked it
         }
         transact(connection, () -> {
             var row =
                     select(connection, List.of(election), dialect.lockToRenew()).get(election);
             if (row == null && !read(connection, List.of(election)).isEmpty()) {
-                throw new SQLTransientException("somebody else has locked the row of \"" + election + "\"");
+                throw new LockedRow(election);
             }
             if (row != null && (order != Order.STAND_DOWN || row.isHeld())) {
                 update(connection, sql(order), election);
@@ -288,6 +298,25 @@ class Seats {
         update(connection, "DELETE FROM {c} WHERE until_at <= {now}");
     }
 
+    /** Returns whether those who listen are told. */
+    boolean announces() {
+        return false;
+    }
+
+    /** Returns whether this error says that somebody else was at it just then, and nothing was done. */
+    boolean isLocked(SQLException e) {
+        return e instanceof LockedRow || dialect.isBusy(e);
+    }
+
+    /** Somebody else has locked the row. */
+    private static final class LockedRow extends SQLTransientException {
+        private static final long serialVersionUID = 1;
+
+        private LockedRow(String election) {
+            super("somebody else has locked the row of \"" + election + "\"");
+        }
+    }
+
     /** Tells those who listen, when the transaction commits. */
     void announce(Connection connection, Collection<String> elections) throws SQLException {}
 
@@ -333,7 +362,8 @@ class Seats {
 
     private void grant(Connection connection, Claim claim) throws SQLException {
         var sql = "UPDATE {e} SET token = token + 1, candidate = ?, nonce = ?, priority = ?, metadata = ?,"
-                + " since_at = {now}, expires_at = {now} + ?, term = ?, stand_down = 0, listed = 1 WHERE election = ?";
+                + " since_at = {now}, expires_at = {now} + ?, term = ?, stand_down = 0, listed = 1"
+                + " WHERE election = ? AND token < 9223372036854775807";
         try (var statement = prepare(connection, sql)) {
             statement.setString(1, claim.candidate());
             statement.setString(2, claim.nonce());
@@ -343,7 +373,8 @@ class Seats {
             statement.setLong(6, micros(claim.lease()));
             statement.setString(7, claim.election());
             if (statement.executeUpdate() != 1) {
-                throw new SQLException("the locked row of \"" + claim.election() + "\" was not updated");
+                throw new SQLDataException(
+                        "the token of \"" + claim.election() + "\" has reached the largest number there is", "22003");
             }
         }
     }
@@ -371,7 +402,11 @@ class Seats {
             return row;
         }
         // The clock was set back. The lease was given before now, so it ends, in truth, a term from now at the latest.
-        update(connection, "UPDATE {e} SET expires_at = {now} + term WHERE election = ?", row.election());
+        try (var statement = prepare(connection, "UPDATE {e} SET expires_at = {now} + ? WHERE election = ?")) {
+            statement.setLong(1, row.term());
+            statement.setString(2, row.election());
+            statement.executeUpdate();
+        }
         return row.withRemaining(row.term());
     }
 

@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,13 +13,23 @@ import org.slf4j.LoggerFactory;
 /**
  * The one connection over which statements go: kept if it is ours, borrowed for each use if it is the user's.
  *
- * <p>Confined to one thread, except {@link #abort}.
+ * <p>Confined to one thread, except {@link #abort} and {@link #isStarved}.
  */
 final class Session {
+    /*
+     * A database that refuses us is not asked all the time: after each failure there is a pause, which grows, and in which a use fails
+     * with the error of the last try. The longest is short against a retry interval, so that the end of an outage is noticed in time.
+     */
     private static final Logger log = LoggerFactory.getLogger(Session.class);
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+    private static final long MOST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     private final Source source;
     private volatile @Nullable Connection current;
+    private volatile @Nullable Long openingSinceNanos;
+    private long pauseNanos;
+    private long notBeforeNanos;
+    private @Nullable SQLException refusal;
 
     Session(Source source) {
         this.source = source;
@@ -28,33 +40,64 @@ final class Session {
         T on(Connection connection) throws SQLException;
     }
 
-    /** Does it, and waits for no answer longer than this. A connection on which anything failed is not used again. */
+    /**
+     * Does it, and waits for no answer longer than this. A connection of ours on which anything failed is not used again; a borrowed
+     * one is given back as it came.
+     */
     <T> T use(Duration patience, Work<T> work) throws SQLException {
         var connection = current;
         if (connection == null) {
-            connection = source.open(patience);
+            connection = open(patience);
             current = connection;
         }
         var whole = false;
-        var before = limit(connection, Math.toIntExact(patience.toMillis()));
+        var before = limit(connection, millis(patience));
+        var committed = true;
         try {
-            var committed = commitByItself(connection);
+            committed = commitByItself(connection);
             var value = work.on(connection);
-            if (!committed) {
-                connection.setAutoCommit(false);
-            }
             whole = true;
             return value;
         } finally {
-            if (!whole) {
+            if (!source.isOurs()) {
+                putBack(connection, before, committed);
                 drop(connection);
-            } else if (!source.isOurs()) {
-                if (before >= 0) {
-                    limit(connection, before);
-                }
+            } else if (!whole) {
                 drop(connection);
             }
         }
+    }
+
+    private Connection open(Duration patience) throws SQLException {
+        var last = refusal;
+        if (last != null && System.nanoTime() - notBeforeNanos < 0) {
+            throw new SQLException(last.getMessage(), last.getSQLState(), last.getErrorCode(), last);
+        }
+        openingSinceNanos = System.nanoTime();
+        try {
+            var opened = source.open(patience);
+            refusal = null;
+            pauseNanos = 0;
+            return opened;
+        } catch (SQLException e) {
+            refusal = e;
+            pauseNanos = Math.max(LEAST_PAUSE_NANOS, Math.min(MOST_PAUSE_NANOS, 2 * pauseNanos));
+            notBeforeNanos = System.nanoTime() + jittered(pauseNanos);
+            throw e;
+        } finally {
+            openingSinceNanos = null;
+        }
+    }
+
+    /** Returns between half of it and all of it, so that many who were refused at once do not come back at once. */
+    static long jittered(long nanos) {
+        return nanos - ThreadLocalRandom.current().nextLong(nanos / 2);
+    }
+
+    /** Returns whether we have waited for a connection for longer than this. For any thread. */
+    boolean isStarved(long nanos) {
+        var since = openingSinceNanos;
+        return since != null && System.nanoTime() - since > nanos;
     }
 
     /** Ends whatever is waited for. For any thread. */
@@ -73,6 +116,19 @@ final class Session {
         var connection = current;
         if (connection != null) {
             drop(connection);
+        }
+    }
+
+    private void putBack(Connection connection, int networkTimeout, boolean committed) {
+        try {
+            if (!committed) {
+                connection.setAutoCommit(false);
+            }
+        } catch (SQLException e) {
+            log.debug("could not put a borrowed connection to {} back as it was", source, e); // the pool will see that
+        }
+        if (networkTimeout >= 0) {
+            limit(connection, networkTimeout);
         }
     }
 
@@ -97,7 +153,14 @@ final class Session {
         return false;
     }
 
-    /** Bounds the wait for the network. Returns the bound before, or -1 if the driver has none: it is local, or waits for ever. */
+    /** Returns the time as drivers want it, who know 24.8 days at most. */
+    static int millis(Duration time) {
+        return time.compareTo(Duration.ofMillis(Integer.MAX_VALUE)) > 0
+                ? Integer.MAX_VALUE
+                : Math.max(1, (int) time.toMillis());
+    }
+
+    /** Bounds the wait for the network. Returns the bound before, or -1 if the driver has none: it is local, or waits forever. */
     static int limit(Connection connection, int millis) {
         try {
             var before = connection.getNetworkTimeout();

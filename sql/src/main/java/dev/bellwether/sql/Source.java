@@ -35,9 +35,7 @@ final class Source {
             Map.of(
                     "connectTimeout", "3000",
                     "socketTimeout", "5000",
-                    "tcpKeepAlive", "true",
-                    // who vanishes without a word in a transaction must not leave a locked row for hours
-                    "sessionVariables", "idle_transaction_timeout=5"),
+                    "tcpKeepAlive", "true"),
             "jdbc:mysql:",
             Map.of("connectTimeout", "3000", "socketTimeout", "5000", "tcpKeepAlive", "true"),
             "jdbc:h2:",

@@ -12,10 +12,11 @@ import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -27,30 +28,33 @@ final class SqlLeaseStore implements LeaseStore {
     private final Clerk clerk;
     private final Desk desk;
     private final @Nullable PostgresListener listener;
-    private final AtomicBoolean listens = new AtomicBoolean();
+    /** Seats that somebody is to look at, and whether once more after that. */
+    private final Map<String, Boolean> looking = new ConcurrentHashMap<>();
+
     private final String announcer = "a" + UUID.randomUUID().toString().replace("-", "");
 
     private SqlLeaseStore(Source source, SqlConfig config, Found found) {
         this.source = source;
         this.config = config;
         var postgres = found.dialect == Dialect.POSTGRESQL;
-        var channel = "bellwether_" + found.tableId;
+        var channel = PostgresSeats.channel(found.table);
         clerk = new Clerk(
                 source,
                 postgres ? new PostgresSeats(config, channel, announcer) : new Seats(found.dialect, config),
                 outlook,
                 new Faults(source, config),
-                config.poll().orElse(found.dialect.poll()));
+                config.poll().orElse(found.dialect.poll()),
+                this::deaf);
         desk = new Desk(source, clerk, found.dialect);
-        listener = postgres && config.listen() ? new PostgresListener(source, channel, new Hearing()) : null;
+        listener = postgres && config.listen() ? new PostgresListener(source, channel, announcer, new Hearing()) : null;
     }
 
     /**
      * What the connection told of the database.
      *
-     * @param tableId a number that no other table of the database has, where channels need one; else zero
+     * @param table the name by which all know the table, whatever they call it
      */
-    private record Found(Dialect dialect, long tableId) {}
+    private record Found(Dialect dialect, String table) {}
 
     /**
      * Connects, finds out what database this is, and sees to its tables.
@@ -64,7 +68,9 @@ final class SqlLeaseStore implements LeaseStore {
             var found = session.use(source.startPatience(), connection -> {
                 var dialect = Dialect.of(connection);
                 Tables.require(connection, dialect, config);
-                return new Found(dialect, dialect == Dialect.POSTGRESQL ? Tables.id(connection, config) : 0);
+                return new Found(
+                        dialect,
+                        dialect == Dialect.POSTGRESQL ? Tables.qualifiedName(connection, config) : config.table());
             });
             var store = new SqlLeaseStore(source, config, found);
             store.desk.start();
@@ -114,6 +120,7 @@ final class SqlLeaseStore implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> release(Claim claim) {
+        clerk.leaves(claim); // even if the database is never told
         return desk.submit(new Request.Release(claim, new CompletableFuture<>()));
     }
 
@@ -125,7 +132,7 @@ final class SqlLeaseStore implements LeaseStore {
     @Override
     public Watch watch(String election, Consumer<View> watcher) {
         var watch = outlook.add(election, watcher);
-        if (listener != null && listens.compareAndSet(false, true)) {
+        if (listener != null) {
             listener.start(); // who only asks needs no second connection
         }
         desk.wake();
@@ -134,7 +141,7 @@ final class SqlLeaseStore implements LeaseStore {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        return desk.submit(new Request.Command(election, order, new CompletableFuture<>()));
+        return desk.submit(new Request.Command(election, order, System.nanoTime(), new CompletableFuture<>()));
     }
 
     @Override
@@ -144,10 +151,34 @@ final class SqlLeaseStore implements LeaseStore {
 
     @Override
     public void close() {
-        if (listener != null && listens.get()) {
-            listener.close(); // with the help of the desk
+        if (listener != null) {
+            listener.close();
         }
         desk.close();
+    }
+
+    private void deaf() {
+        if (listener != null) {
+            listener.suspect();
+        }
+    }
+
+    /** Has somebody look at a seat, once for all who ask meanwhile. */
+    private void look(String election) {
+        if (Boolean.FALSE.equals(looking.compute(election, (name, again) -> again != null))) {
+            submitLook(election);
+        }
+    }
+
+    private void submitLook(String election) {
+        desk.submit(new Request.Look(election, new CompletableFuture<>())).whenComplete((looked, error) -> {
+            if (error != null) {
+                clerk.missed();
+            }
+            if (looking.computeIfPresent(election, (name, again) -> again ? Boolean.FALSE : null) != null) {
+                submitLook(election);
+            }
+        });
     }
 
     /** Takes what the listener hears to where it belongs. Called on the listener's thread. */
@@ -170,15 +201,20 @@ final class SqlLeaseStore implements LeaseStore {
         }
 
         @Override
+        public void echo() {
+            clerk.echo();
+        }
+
+        @Override
+        public boolean starves() {
+            return clerk.starves();
+        }
+
+        @Override
         public void heard(PostgresSeats.Announcement announcement) {
-            var row = announcement.row();
-            if (row == null) {
-                return;
-            }
-            if (!announcement.whole()) {
-                desk.submit(new Request.Look(row.election(), new CompletableFuture<>()));
-            } else {
-                outlook.tell(announcement.announcer().equals(announcer) ? row : Outlook.afterOthers(row));
+            var own = announcement.announcer().equals(announcer);
+            if (outlook.heard(announcement.row(), own)) {
+                look(announcement.row().election());
             }
         }
     }

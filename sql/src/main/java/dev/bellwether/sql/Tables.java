@@ -29,13 +29,16 @@ final class Tables {
         requireWritable(connection, dialect, config);
     }
 
-    /** Returns the number that PostgreSQL gave the table. */
-    static long id(Connection connection, SqlConfig config) throws SQLException {
-        try (var statement = connection.prepareStatement("SELECT CAST(CAST(? AS regclass) AS oid)")) {
+    /** Returns the name of the table with that of its schema, on PostgreSQL. */
+    static String qualifiedName(Connection connection, SqlConfig config) throws SQLException {
+        var sql =
+                "SELECT concat_ws('.', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                        + " WHERE c.oid = CAST(? AS regclass)";
+        try (var statement = connection.prepareStatement(sql)) {
             statement.setString(1, config.table());
             try (var result = statement.executeQuery()) {
                 result.next();
-                return result.getLong(1);
+                return result.getString(1);
             }
         }
     }

@@ -35,15 +35,17 @@ final class Child implements AutoCloseable {
     }
 
     static Child stand(String uri, String election, Duration lease, Map<String, String> environment) {
+        return run(List.of(ChildMain.class.getName(), uri, election, lease.toString()), environment);
+    }
+
+    /** Runs a class with a main method, and its arguments. */
+    static Child run(List<String> main, Map<String, String> environment) {
         var command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElseThrow(),
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
-                System.getProperty("java.class.path"),
-                ChildMain.class.getName(),
-                uri,
-                election,
-                lease.toString()));
+                System.getProperty("java.class.path")));
+        command.addAll(main);
         var builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().putAll(environment);
         try {

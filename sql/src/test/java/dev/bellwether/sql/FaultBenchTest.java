@@ -13,9 +13,27 @@ class FaultBenchTest {
     private static final Duration LEASE = Duration.ofSeconds(1);
 
     @Test
-    void noFaultMakesTwoLeadersOnPostgres() {
-        try (var ground = new PostgresGround(3)) {
-            FaultBench.run(ground, Setting.of("postgres", LEASE).withSteps(Scripts.where("libfaketime")));
+    void noFaultMakesTwoLeadersOnPostgres(@TempDir Path folder) {
+        var libfaketime = Scripts.where("libfaketime");
+        try (var ground = PostgresGround.withClock(3, folder, libfaketime)) {
+            FaultBench.run(ground, Setting.of("postgres", LEASE).withSteps(libfaketime));
+        }
+    }
+
+    /** Over a pool of the application's, so that nothing that we set for connections of our own helps. */
+    @Test
+    void noFaultMakesTwoLeadersOnMariaDb(@TempDir Path folder) {
+        var libfaketime = Scripts.where("libfaketime");
+        try (var ground = new MariaDbGround(3, folder, libfaketime)) {
+            FaultBench.run(
+                    ground, Setting.of("mariadb", LEASE).with(Pooled.class).withSteps(libfaketime));
+        }
+    }
+
+    @Test
+    void noFaultMakesTwoLeadersOnH2(@TempDir Path folder) {
+        try (var ground = new H2Ground(3, folder)) {
+            FaultBench.run(ground, Setting.of("h2", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }
 

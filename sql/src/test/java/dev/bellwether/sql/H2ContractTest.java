@@ -10,6 +10,11 @@ class H2ContractTest extends ElectionsContract {
     protected Infrastructure infrastructure() {
         return new SqlInfrastructure("H2", "jdbc:h2:mem:contract;DB_CLOSE_DELAY=-1") {
             @Override
+            String inAnotherTimeZone(String address) {
+                return address + ";TIME ZONE=" + TimeZones.next();
+            }
+
+            @Override
             public Map<Capability, String> lacks() {
                 return Map.of(
                         Capability.RESTART, "it lives in the memory of the test",

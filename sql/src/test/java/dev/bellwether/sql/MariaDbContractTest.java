@@ -14,6 +14,11 @@ class MariaDbContractTest extends ElectionsContract {
         var server = MariaDbServer.shared();
         return new SqlInfrastructure("MariaDB", server.uri()) {
             @Override
+            String inAnotherTimeZone(String address) {
+                return address + "&sessionVariables=time_zone='" + TimeZones.offsetOf(TimeZones.next()) + "'";
+            }
+
+            @Override
             public Linked connectLinked(ElectionsConfig config) {
                 var proxy = proxied(server.port());
                 return new Linked(Elections.connect(MariaDbServer.uri(proxy.port()), config), proxy);

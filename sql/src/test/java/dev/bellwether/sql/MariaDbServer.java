@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A MariaDB of the tests' own, which can be killed, frozen and started again. Confined to one thread at a time. */
@@ -24,10 +25,12 @@ final class MariaDbServer implements AutoCloseable {
     private final String program;
     private final int port;
     private final List<String> more;
+    private final Map<String, String> environment;
     private Process server;
     private Process undertaker;
 
-    private MariaDbServer(Path folder, List<String> more) throws IOException {
+    private MariaDbServer(Path folder, List<String> more, Map<String, String> environment) throws IOException {
+        this.environment = environment;
         this.folder = folder;
         this.more = more;
         program = Scripts.where("mariadbd");
@@ -53,8 +56,13 @@ final class MariaDbServer implements AutoCloseable {
 
     /** Starts one with further options. */
     static MariaDbServer start(String... options) {
+        return start(Map.of(), options);
+    }
+
+    /** Starts one with something in its environment. */
+    static MariaDbServer start(Map<String, String> environment, String... options) {
         try {
-            return new MariaDbServer(Files.createTempDirectory("bellwether-mariadb"), List.of(options));
+            return new MariaDbServer(Files.createTempDirectory("bellwether-mariadb"), List.of(options), environment);
         } catch (IOException e) {
             throw new UncheckedIOException("MariaDB did not start", e);
         }
@@ -79,15 +87,23 @@ final class MariaDbServer implements AutoCloseable {
 
     /** Kills it without a word, and starts it again with what it had on disk. */
     void crashAndRestart() {
+        kill();
+        startAgain();
+    }
+
+    /** Kills it without a word. */
+    void kill() {
         undertaker.destroy();
         Undertaker.signal("KILL", server.pid());
+        server.onExit().join();
+    }
+
+    /** Starts it with what it had on disk when it was killed; returns when it answers. */
+    void startAgain() {
         try {
-            server.waitFor();
             server = launch();
         } catch (IOException e) {
             throw new UncheckedIOException("MariaDB did not start again", e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         }
         undertaker = Undertaker.watch(server.pid());
         awaitAnswer();
@@ -150,11 +166,12 @@ final class MariaDbServer implements AutoCloseable {
                 "--port=" + port,
                 // it is the process that we kill, not the machine: the system has what was written
                 "--innodb-flush-log-at-trx-commit=2"));
-        return new ProcessBuilder(command(options.toArray(String[]::new)))
+        var builder = new ProcessBuilder(command(options.toArray(String[]::new)))
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(
-                        folder.resolve("server.log").toFile()))
-                .start();
+                        folder.resolve("server.log").toFile()));
+        builder.environment().putAll(environment);
+        return builder.start();
     }
 
     private List<String> command(String... options) {

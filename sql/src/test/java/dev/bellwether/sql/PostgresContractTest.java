@@ -5,13 +5,28 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
 import java.util.Map;
+import java.util.TimeZone;
+import org.junit.jupiter.api.AfterAll;
 
 /** The contract on PostgreSQL. */
 class PostgresContractTest extends ElectionsContract {
+    private static final TimeZone DEFAULT = TimeZone.getDefault();
+
+    @AfterAll
+    static void putTheTimeZoneBack() {
+        TimeZone.setDefault(DEFAULT);
+    }
+
     @Override
     protected Infrastructure infrastructure() {
         var server = PostgresServer.shared();
         return new SqlInfrastructure("PostgreSQL", server.uri()) {
+            @Override
+            String inAnotherTimeZone(String address) {
+                TimeZone.setDefault(TimeZone.getTimeZone(TimeZones.next())); // which the driver hands to the session
+                return address;
+            }
+
             @Override
             public Linked connectLinked(ElectionsConfig config) {
                 var proxy = proxied(server.port());

@@ -82,7 +82,7 @@ class PostgresErrorTest {
     }
 
     @Test
-    void aRightThatIsTakenAwayLaterEndsTheCandidacyWithTheSameWords() throws Exception {
+    void aRightThatIsTakenAwayForGoodEndsTheCandidacyWithTheSameWords() throws Exception {
         Elections.connect(uri("")).close();
         execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
                 + "_candidate TO " + role);
@@ -91,6 +91,7 @@ class PostgresErrorTest {
                 var leader = elections.stand(
                         "billing",
                         CandidacyConfig.ofLease(Duration.ofSeconds(1)).toBuilder()
+                                .accessPatience(Duration.ofSeconds(2))
                                 .listener(events)
                                 .build())) {
             assertThat(leader.await(PATIENCE)).isPresent();

@@ -64,13 +64,13 @@ class PostgresFaultTest {
 
     @Test
     void anEmptyPoolCostsTheMandateOnlyIfItStaysEmptyUntilTheDeadline() throws Exception {
-        try (var pool = pool(3);
-                var elections = SqlElections.using(pool);
+        var deaf = SqlConfig.builder().listen(false).build(); // one that listens would give up its connection
+        try (var pool = pool(2);
+                var elections = SqlElections.using(pool, deaf, ElectionsConfig.defaults());
                 var auditor = new LeadershipAuditor();
                 var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
             auditor.audit(leader);
             var mandate = leader.await(PATIENCE).orElseThrow();
-            // one connection listens for good
             try (var one = pool.getConnection();
                     var two = pool.getConnection()) {
                 Eventually.eventually(

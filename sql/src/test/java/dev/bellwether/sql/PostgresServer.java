@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ final class PostgresServer implements AutoCloseable {
     private final EmbeddedPostgres server;
     private Process undertaker;
     private List<String> command = List.of();
+    private Map<String, String> environment = Map.of();
 
     private PostgresServer(Path data, String fsync) throws IOException {
         this.data = data;
@@ -83,6 +85,12 @@ final class PostgresServer implements AutoCloseable {
         startAgain();
     }
 
+    /** Kills it, and starts it again with something in its environment, for good. */
+    void restart(Map<String, String> more) {
+        environment = more;
+        crashAndRestart();
+    }
+
     /** Kills it without a word. */
     void kill() {
         undertaker.destroy();
@@ -103,10 +111,11 @@ final class PostgresServer implements AutoCloseable {
     /** Starts it with what it had on disk when it was killed; returns when it answers. */
     void startAgain() {
         try {
-            new ProcessBuilder(command)
+            var builder = new ProcessBuilder(command)
                     .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .start();
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD);
+            builder.environment().putAll(environment);
+            builder.start();
         } catch (IOException e) {
             throw new UncheckedIOException("PostgreSQL did not start again: " + command, e);
         }

@@ -36,7 +36,12 @@ class SqlInfrastructure implements Infrastructure {
 
     @Override
     public Elections connect(ElectionsConfig config) {
-        return Elections.connect(uri, config);
+        return Elections.connect(inAnotherTimeZone(uri), config);
+    }
+
+    /** Returns the address at which a session is in another time zone than those before it, where sessions have one. */
+    String inAnotherTimeZone(String address) {
+        return address;
     }
 
     @Override

@@ -6,6 +6,9 @@ import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
@@ -29,7 +32,23 @@ class VanishedTest {
         requireHeldUpForSecondsOnly(MariaDbServer.shared().uri(), new Seats(Dialect.MARIADB, SqlConfig.defaults()));
     }
 
+    @Test
+    void itHoldsUpASeatOfMariaDbForSecondsOnlyWhoeverOpenedTheConnection() throws Exception {
+        var uri = MariaDbServer.shared().uri();
+        requireHeldUpForSecondsOnly(
+                uri, new Seats(Dialect.MARIADB, SqlConfig.defaults()), () -> DriverManager.getConnection(uri));
+    }
+
+    private interface Opener {
+        Connection open() throws SQLException;
+    }
+
     private void requireHeldUpForSecondsOnly(String uri, Seats seats) throws Exception {
+        requireHeldUpForSecondsOnly(
+                uri, seats, () -> Source.of(ConnectUri.parse(uri)).open(PATIENCE));
+    }
+
+    private void requireHeldUpForSecondsOnly(String uri, Seats seats, Opener opener) throws Exception {
         var parsed = ConnectUri.parse(uri);
         try (var store = (LeaseStore) parsed.connect()) {
             var first = claim("first");
@@ -37,7 +56,7 @@ class VanishedTest {
                     .isTrue();
             assertThat(store.release(first).toCompletableFuture().join().granted())
                     .isTrue();
-            try (var vanished = Source.of(parsed).open(PATIENCE)) {
+            try (var vanished = opener.open()) {
                 seats.begin(vanished);
                 try (var statement = vanished.createStatement();
                         var row = statement.executeQuery(

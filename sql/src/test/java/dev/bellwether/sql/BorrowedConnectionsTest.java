@@ -1,0 +1,275 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.testkit.Eventually;
+import java.io.PrintWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Logger;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What becomes of connections that are lent to us, and of us where there are few. */
+class BorrowedConnectionsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration LEASE = Duration.ofSeconds(5);
+    private static final Duration LONG = Duration.ofMinutes(5);
+
+    private final String election = "borrowed-" + UUID.randomUUID();
+    private final String table =
+            "b" + UUID.randomUUID().toString().replace("-", "").substring(0, 12);
+
+    static Stream<String> servers() {
+        return Stream.of(PostgresServer.shared().uri(), MariaDbServer.shared().uri());
+    }
+
+    @ParameterizedTest
+    @MethodSource("servers")
+    void aConnectionGoesBackAsItCameThoughWhatWasDoneOnItFailed(String uri) throws Exception {
+        var config = SqlConfig.builder().table(table).listen(false).build();
+        try (var one = new OneConnection(uri)) {
+            one.connection.setAutoCommit(false);
+            one.connection.setNetworkTimeout(Runnable::run, 54_321);
+            var settings = settings(one.connection);
+            var store = SqlLeaseStore.open(Source.of(one), config);
+            try {
+                var claim = claim("first");
+                assertThat(store.acquire(claim).toCompletableFuture().join().granted())
+                        .isTrue();
+                Eventually.eventually("it is given back", PATIENCE, () -> one.lent.get() == 0);
+                assertThat(settings(one.connection)).isEqualTo(settings);
+                execute(uri, "DROP TABLE " + table);
+                assertThatThrownBy(() -> store.renew(List.of(new Lease(claim, 1, LONG)))
+                                .get(0)
+                                .toCompletableFuture()
+                                .join())
+                        .isNotNull();
+                Eventually.eventually("it is given back", PATIENCE, () -> one.lent.get() == 0);
+                assertThat(settings(one.connection)).isEqualTo(settings);
+            } finally {
+                store.close();
+            }
+        }
+    }
+
+    @Test
+    void theListenerGivesItsConnectionUpBeforeTheStatementsStarve() throws Exception {
+        var pooled = new HikariConfig();
+        pooled.setJdbcUrl(PostgresServer.shared().uri());
+        pooled.setMaximumPoolSize(2);
+        try (var pool = new HikariDataSource(pooled);
+                var elections = SqlElections.using(pool);
+                var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            Eventually.eventually(
+                    "one connection listens",
+                    PATIENCE,
+                    () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
+            try (var busy = pool.getConnection()) {
+                assertThat(busy.isValid(1)).isTrue();
+                Eventually.throughout("the mandate lives on", LEASE.multipliedBy(2), mandate::isValid);
+            }
+        }
+    }
+
+    @Test
+    void aPoolOfOneConnectionIsEnough() throws Exception {
+        var pooled = new HikariConfig();
+        pooled.setJdbcUrl(PostgresServer.shared().uri());
+        pooled.setMaximumPoolSize(1);
+        try (var pool = new HikariDataSource(pooled);
+                var elections = SqlElections.using(pool);
+                var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            Eventually.throughout("the mandate lives on", LEASE.multipliedBy(2), mandate::isValid);
+        }
+    }
+
+    @Test
+    void whoIsRefusedAConnectionDoesNotAskForOneAllTheTime() throws Exception {
+        var asked = new AtomicInteger();
+        var refusing = new java.util.concurrent.atomic.AtomicBoolean();
+        var pooled = new HikariConfig();
+        pooled.setJdbcUrl(PostgresServer.shared().uri());
+        pooled.setMaximumPoolSize(4);
+        var pool = new HikariDataSource(pooled);
+        var source = new Lending(() -> {
+            asked.incrementAndGet();
+            if (refusing.get()) {
+                throw new SQLException("pretended: no connection", "08001");
+            }
+            return pool.getConnection();
+        });
+        var lease = Duration.ofSeconds(2);
+        try (pool;
+                var elections = SqlElections.using(source, SqlConfig.defaults(), ElectionsConfig.defaults())) {
+            var candidacies = new ArrayList<dev.bellwether.Candidacy>();
+            for (var i = 0; i < 100; i++) {
+                candidacies.add(elections.stand(election + "-" + i, CandidacyConfig.ofLease(lease)));
+            }
+            for (var candidacy : candidacies) {
+                assertThat(candidacy.await(PATIENCE)).isPresent();
+            }
+            refusing.set(true);
+            Eventually.throughout("they lose", lease, () -> true);
+            var before = asked.get();
+            var began = System.nanoTime();
+            Eventually.throughout("a while", lease, () -> true);
+            var seconds = (System.nanoTime() - began) / 1e9;
+            var rate = (asked.get() - before) / seconds;
+            System.out.printf("100 candidacies ask a data source that refuses %.1f times a second%n", rate);
+            assertThat(rate).as("tries a second").isBetween(1.0, 12.0);
+            refusing.set(false);
+            for (var candidacy : candidacies) {
+                assertThat(candidacy.await(PATIENCE)).isPresent();
+            }
+        }
+    }
+
+    /** The state of a connection that its next borrower would notice. */
+    private static List<String> settings(Connection connection) throws SQLException {
+        var settings = new ArrayList<String>();
+        settings.add("auto-commit " + connection.getAutoCommit());
+        settings.add("network time-out " + connection.getNetworkTimeout());
+        settings.add("isolation " + connection.getTransactionIsolation());
+        var postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
+        var sql = postgres
+                ? "SELECT current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')"
+                : "SELECT @@SESSION.wait_timeout, @@SESSION.idle_transaction_timeout, @@SESSION.net_read_timeout,"
+                        + " @@SESSION.net_write_timeout, @@SESSION.innodb_lock_wait_timeout";
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            for (var i = 1; i <= result.getMetaData().getColumnCount(); i++) {
+                settings.add(result.getMetaData().getColumnLabel(i) + " " + result.getString(i));
+            }
+        }
+        if (!connection.getAutoCommit()) {
+            connection.rollback();
+        }
+        return settings;
+    }
+
+    private Claim claim(String candidate) {
+        return new Claim(election, candidate, UUID.randomUUID().toString(), LONG, LONG, 0, Map.of());
+    }
+
+    private static void execute(String uri, String sql) throws SQLException {
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** Where connections come from. */
+    private interface Opener {
+        Connection open() throws SQLException;
+    }
+
+    /** A pool of one, which does not tidy up behind its borrowers. */
+    private static final class OneConnection extends Lending implements AutoCloseable {
+        private final Connection connection;
+        private final AtomicInteger lent;
+
+        private OneConnection(String uri) throws SQLException {
+            this(DriverManager.getConnection(uri), new AtomicInteger());
+        }
+
+        private OneConnection(Connection connection, AtomicInteger lent) {
+            super(() -> {
+                lent.incrementAndGet();
+                return (Connection) Proxy.newProxyInstance(
+                        Connection.class.getClassLoader(),
+                        new Class<?>[] {Connection.class},
+                        (proxy, method, arguments) -> {
+                            if (method.getName().equals("close")) {
+                                lent.decrementAndGet();
+                                return null;
+                            }
+                            try {
+                                return method.invoke(connection, arguments);
+                            } catch (InvocationTargetException e) {
+                                throw e.getCause();
+                            }
+                        });
+            });
+            this.connection = connection;
+            this.lent = lent;
+        }
+
+        @Override
+        public void close() throws SQLException {
+            connection.close();
+        }
+    }
+
+    /** A data source of so much as we need. */
+    private static class Lending implements DataSource {
+        private final Opener opener;
+
+        private Lending(Opener opener) {
+            this.opener = opener;
+        }
+
+        @Override
+        public Connection getConnection() throws SQLException {
+            return opener.open();
+        }
+
+        @Override
+        public Connection getConnection(String username, String password) throws SQLException {
+            return opener.open();
+        }
+
+        @Override
+        public PrintWriter getLogWriter() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void setLogWriter(PrintWriter out) {}
+
+        @Override
+        public void setLoginTimeout(int seconds) {}
+
+        @Override
+        public int getLoginTimeout() {
+            return 0;
+        }
+
+        @Override
+        public Logger getParentLogger() {
+            return Logger.getGlobal();
+        }
+
+        @Override
+        public <T> T unwrap(Class<T> face) throws SQLException {
+            throw new SQLException("it wraps nothing");
+        }
+
+        @Override
+        public boolean isWrapperFor(Class<?> face) {
+            return false;
+        }
+    }
+}

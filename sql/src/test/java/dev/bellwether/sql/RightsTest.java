@@ -1,0 +1,136 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.Phase;
+import dev.bellwether.testkit.Eventually;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** A right that is withdrawn, a password that is changed: the candidacy lives on, and leads again when all is as it was. */
+class RightsTest {
+    private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final String table =
+            "r" + UUID.randomUUID().toString().replace("-", "").substring(0, 12);
+    private final String user = "u" + table;
+
+    @Test
+    void aRightOfPostgresThatGoesAndComesBackEndsNoCandidacy() throws Exception {
+        var server = PostgresServer.shared();
+        Elections.connect(server.uri() + "&bellwether.table=" + table).close();
+        execute(server.uri(), "CREATE ROLE " + user + " LOGIN");
+        var rights = "UPDATE ON " + table;
+        var all = "SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table + "_candidate";
+        execute(server.uri(), "GRANT " + all + " TO " + user);
+        var uri = server.uri().replace("user=postgres", "user=" + user) + "&bellwether.table=" + table;
+        requireLivesOn(
+                uri,
+                () -> execute(server.uri(), "REVOKE " + rights + " FROM " + user),
+                () -> execute(server.uri(), "GRANT " + rights + " TO " + user));
+    }
+
+    @Test
+    void aRoleOfPostgresThatMayNotLogInForAWhileEndsNoCandidacy() throws Exception {
+        var server = PostgresServer.shared();
+        Elections.connect(server.uri() + "&bellwether.table=" + table).close();
+        execute(server.uri(), "CREATE ROLE " + user + " LOGIN");
+        execute(
+                server.uri(),
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table + "_candidate TO " + user);
+        var uri = server.uri().replace("user=postgres", "user=" + user) + "&bellwether.table=" + table;
+        requireLivesOn(
+                uri,
+                () -> execute(
+                        server.uri(),
+                        "ALTER ROLE " + user + " NOLOGIN; SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                                + " WHERE usename = '" + user + "'"),
+                () -> execute(server.uri(), "ALTER ROLE " + user + " LOGIN"));
+    }
+
+    @Test
+    void aRightOfMariaDbThatGoesAndComesBackEndsNoCandidacy() throws Exception {
+        var server = MariaDbServer.shared();
+        Elections.connect(server.uri() + "&bellwether.table=" + table).close();
+        execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
+        for (var one : new String[] {table, table + "_candidate"}) {
+            execute(server.uri(), "GRANT SELECT, INSERT, UPDATE, DELETE ON bellwether." + one + " TO " + user + "@'%'");
+        }
+        requireLivesOn(
+                as(server, "geheim"),
+                () -> execute(server.uri(), "REVOKE UPDATE ON bellwether." + table + " FROM " + user + "@'%'"),
+                () -> execute(server.uri(), "GRANT UPDATE ON bellwether." + table + " TO " + user + "@'%'"));
+    }
+
+    @Test
+    void aPasswordOfMariaDbThatIsChangedAndChangedBackEndsNoCandidacy() throws Exception {
+        var server = MariaDbServer.shared();
+        Elections.connect(server.uri() + "&bellwether.table=" + table).close();
+        execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
+        for (var one : new String[] {table, table + "_candidate"}) {
+            execute(server.uri(), "GRANT SELECT, INSERT, UPDATE, DELETE ON bellwether." + one + " TO " + user + "@'%'");
+        }
+        requireLivesOn(
+                as(server, "geheim"),
+                () -> {
+                    execute(server.uri(), "ALTER USER " + user + "@'%' IDENTIFIED BY 'anders'");
+                    execute(server.uri(), "KILL USER " + user);
+                },
+                () -> execute(server.uri(), "ALTER USER " + user + "@'%' IDENTIFIED BY 'geheim'"));
+    }
+
+    @Test
+    void aWrongPasswordIsToldAtOnce() throws Exception {
+        var server = MariaDbServer.shared();
+        execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
+        assertThatThrownBy(() -> Elections.connect(as(server, "anders")))
+                .isInstanceOf(AccessRefusedException.class)
+                .hasMessageContaining("does not let us in")
+                .hasMessageNotContaining("anders");
+    }
+
+    private String as(MariaDbServer server, String password) {
+        return server.uri().replace("user=root", "user=" + user + "&password=" + password) + "&bellwether.table="
+                + table;
+    }
+
+    /** What an administrator does. */
+    private interface Deed {
+        void run() throws SQLException;
+    }
+
+    private static void requireLivesOn(String uri, Deed withdraw, Deed giveBack) throws Exception {
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("billing", CandidacyConfig.ofLease(LEASE))) {
+            for (var round = 0; round < 2; round++) {
+                var mandate = leader.await(PATIENCE).orElseThrow();
+                withdraw.run();
+                Eventually.eventually("the mandate ends", PATIENCE, () -> !mandate.isValid());
+                Eventually.throughout("the candidacy lives", LEASE.dividedBy(2), () -> lives(leader));
+                giveBack.run();
+                assertThat(leader.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+                assertThat(leader.failure()).isEmpty();
+            }
+        }
+    }
+
+    private static boolean lives(Candidacy candidacy) {
+        return candidacy.status().phase() != Phase.CLOSED && candidacy.failure().isEmpty();
+    }
+
+    private static void execute(String uri, String sql) throws SQLException {
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}
