@@ -7,6 +7,7 @@ import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.function.Function;
 
 /** A claim of ours: what it is called in the journal, and what was written and read of it. Confined to the thread of its seat. */
@@ -26,7 +27,7 @@ final class OwnClaim {
         this.standing = standing;
         this.base = base;
         this.sent = sent;
-        nonce = standing.instance() + '-' + number;
+        nonce = standing.instance() + '-' + number + '-' + UUID.randomUUID(); // a copy of this process counts as we do
         provenAt = sent;
     }
 
