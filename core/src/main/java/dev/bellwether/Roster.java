@@ -65,11 +65,22 @@ public interface Roster extends AutoCloseable {
      */
     void whileLeading(RoleTask task);
 
-    /** Waits until this member leads at least so many roles, or the time is up, and returns whether it does. */
+    /**
+     * Waits until this member leads at least so many roles, or the time is up, and returns whether it does.
+     *
+     * @throws ElectionException if the membership has ended by a {@linkplain #failure fatal error}, which is the cause
+     */
     boolean await(int roles, Duration timeout) throws InterruptedException;
 
     /** Returns the error that ended the membership, if one did. */
     Optional<ElectionException> failure();
+
+    /**
+     * Waits until the membership has ended. Returns if it resigned.
+     *
+     * @throws ElectionException if it has ended by a {@linkplain #failure fatal error}, which is the cause
+     */
+    void awaitClose() throws InterruptedException;
 
     /** Gives up all roles, in order, and leaves the group. Returns at once: {@link #close} waits for the end. */
     void resign();

@@ -176,6 +176,22 @@ public final class RosterConfig {
         return broadcastInterval;
     }
 
+    /**
+     * Returns how long the group may take to answer the question whether this member is one still, again and again, without a cost. Two
+     * such answers, one after the other, and a broadcast fit into what drift and stand-down budget leave of a mandate's length.
+     */
+    public Duration commitPatience() {
+        if (mode == RosterMode.EXCLUSIVE) {
+            return tenure.renewInterval().dividedBy(2);
+        }
+        var usable = Duration.ofNanos((long) (threshold.toNanos() * (1 - driftBound)))
+                .minus(standDownBudget)
+                .minus(broadcastInterval.multipliedBy(groups));
+        var least = tenure.renewInterval().dividedBy(2);
+        var half = usable.dividedBy(2);
+        return half.compareTo(least) < 0 ? least : half;
+    }
+
     /** Returns who hears the events. */
     public Optional<RosterListener> listener() {
         return listener;

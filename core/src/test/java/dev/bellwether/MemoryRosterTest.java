@@ -286,6 +286,7 @@ class MemoryRosterTest {
         await(
                 "all lead",
                 () -> ann.roles().size() + bob.roles().size() == ROLES
+                        && !ann.roles().isEmpty()
                         && !bob.roles().isEmpty()
                         && cyd.roles().size() == ROLES);
         var state = connect().rosterState("pricing").orElseThrow();
@@ -301,5 +302,48 @@ class MemoryRosterTest {
                 assertThat(state.roles(member, ROLES)).isEqualTo(roster.roles());
             }
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void aMemberOfAnotherModeIsRefusedAndDisturbsNobody(RosterMode mode) throws InterruptedException {
+        var other = mode == RosterMode.EXCLUSIVE ? RosterMode.OVERLAPPING : RosterMode.EXCLUSIVE;
+        var first = join(config().mode(mode));
+        assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        var second = join(config().mode(other));
+        assertThatThrownBy(second::awaitClose)
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("has mode " + other)
+                .hasMessageContaining("have " + mode);
+        assertThat(second.failure()).isPresent();
+        assertThat(second.roles()).isEmpty();
+        assertThat(first.roles()).hasSize(ROLES);
+    }
+
+    @Test
+    void aTimedMemberWhoseGracePeriodIsTooShortForTheOthersIsRefused() throws InterruptedException {
+        var first = join(config().mode(RosterMode.TIMED).threshold(Duration.ofMillis(1_500)));
+        assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        var second = join(config().mode(RosterMode.TIMED).threshold(Duration.ofMillis(500)));
+        assertThatThrownBy(second::awaitClose).hasMessageContaining("gracePeriod is 600 ms");
+    }
+
+    /** An interrupted closer must wait as any other, or its roles are vacant for a lease. */
+    @Test
+    void closingOnAnInterruptedThreadEndsTheRolesInOrder() throws InterruptedException {
+        var roster = join(config());
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
+        var ended = new CountDownLatch(1);
+        var closer = new Thread(() -> {
+            Thread.currentThread().interrupt();
+            roster.close();
+            if (roster.roles().isEmpty() && Thread.currentThread().isInterrupted()) {
+                ended.countDown();
+            }
+        });
+        closer.start();
+        closer.join();
+        assertThat(ended.getCount()).isZero();
+        roster.awaitClose();
     }
 }

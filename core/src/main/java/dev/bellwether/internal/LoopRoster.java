@@ -42,7 +42,7 @@ final class LoopRoster implements Roster {
 
     private final RosterStanding standing;
     private final RosterConfig config;
-    private final Loop loop;
+    private final GuardedLoop loop;
     private final Metrics metrics;
     private final Consumer<LoopRoster> onClosed;
     private final OnLoop observer;
@@ -55,9 +55,11 @@ final class LoopRoster implements Roster {
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
     private volatile int roleCount;
+    private volatile boolean broken;
     private int over;
     private boolean leaving;
     private boolean ended;
+    private boolean failureTold;
 
     /** Guards nothing but the wait of {@link #await}. */
     private final Object turned = new Object();
@@ -65,13 +67,13 @@ final class LoopRoster implements Roster {
     LoopRoster(
             RosterStanding standing,
             RosterCarrier carrier,
-            Loop loop,
+            Loop shared,
             Executor executor,
             Metrics metrics,
             Duration pauseBound,
             Consumer<LoopRoster> onClosed) {
         this.standing = standing;
-        this.loop = loop;
+        loop = new GuardedLoop(shared, this::thrown);
         this.metrics = metrics;
         this.onClosed = onClosed;
         config = standing.config();
@@ -106,17 +108,25 @@ final class LoopRoster implements Roster {
 
     /** Lets overdue deadlines take effect; called now and then, in case the clocks jumped. */
     void check() {
-        for (var seat : seats) {
-            seat.check();
-        }
+        loop.run(() -> {
+            if (broken) {
+                collapse(); // once more, if it did not come to its end
+            } else {
+                for (var seat : seats) {
+                    seat.check();
+                }
+            }
+        });
     }
 
     /** The loop is about to stop. */
     void abandon() {
-        for (var seat : seats) {
-            seat.abandon();
-        }
-        finish();
+        loop.run(() -> {
+            for (var seat : seats) {
+                seat.abandon();
+            }
+            finish();
+        });
     }
 
     // ---------------------------------------------------------------- for any thread
@@ -203,6 +213,7 @@ final class LoopRoster implements Roster {
         synchronized (turned) {
             while (roles().size() < roles) {
                 var left = deadline - System.nanoTime();
+                throwFailure();
                 if (left <= 0 || closed.getCount() == 0) {
                     return false;
                 }
@@ -215,6 +226,19 @@ final class LoopRoster implements Roster {
     @Override
     public Optional<ElectionException> failure() {
         return Optional.ofNullable(failure.get());
+    }
+
+    @Override
+    public void awaitClose() throws InterruptedException {
+        closed.await();
+        throwFailure();
+    }
+
+    private void throwFailure() {
+        var failed = failure.get();
+        if (failed != null) {
+            throw new ElectionException(this + " has failed: " + failed.getMessage(), failed);
+        }
     }
 
     @Override
@@ -251,15 +275,26 @@ final class LoopRoster implements Roster {
         if (config.mode() == RosterMode.OVERLAPPING) {
             bound = bound.plus(config.threshold());
         }
+        if (!closedWithin(sinceNanos + bound.toNanos())) {
+            log.warn("{} did not end within {}: its work runs on, or the infrastructure does not answer", this, bound);
+        }
+    }
+
+    /** Waits without heed to an interrupt, which remains for later: who is interrupted and closes must not leave roles behind. */
+    private boolean closedWithin(long untilNanos) {
+        var interrupted = false;
         try {
-            if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
-                log.warn(
-                        "{} did not end within {}: its work runs on, or the infrastructure does not answer",
-                        this,
-                        bound);
+            while (true) {
+                try {
+                    return closed.await(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -307,11 +342,71 @@ final class LoopRoster implements Roster {
     private void finish() {
         if (!ended) {
             ended = true;
-            driver.end();
-            membership.close();
-            onClosed.accept(this);
-            closed.countDown();
-            wakeWaiting();
+            try {
+                driver.end();
+                membership.close();
+            } finally {
+                onClosed.accept(this);
+                closed.countDown();
+                wakeWaiting();
+            }
+        }
+    }
+
+    /** A turn threw, and may have been left half done: the membership ends. */
+    private void thrown(Throwable error) {
+        broken = true;
+        for (var seat : seats) {
+            seat.endMandate(); // before all that may fail
+        }
+        closing.set(true);
+        if (failure.get() == null) {
+            failure.compareAndSet(
+                    null,
+                    new ElectionException(
+                            this + " failed inside (" + error
+                                    + "). It leads nothing, and leaves its group. Join again, and"
+                                    + " report this if it is no lack of memory",
+                            error));
+        }
+        collapse();
+    }
+
+    /** Ends a membership that is broken, in order as far as that goes. Each step is tried, whatever became of those before. */
+    private void collapse() {
+        if (ended) {
+            return;
+        }
+        var whole = attempt(() -> {
+            if (!failureTold) {
+                log.error("{} has failed, and leads nothing any more", this, failure.get());
+            }
+        });
+        for (var seat : seats) {
+            whole &= attempt(() -> seat.collapse(Cause.FAILED));
+        }
+        whole &= attempt(() -> {
+            var failed = failure.get();
+            if (failed != null && !failureTold) {
+                failureTold = true;
+                voice.tell(0, new RosterEvent.Failed(name(), failed), List.of());
+            }
+        });
+        whole &= attempt(driver::end);
+        whole &= attempt(membership::leave);
+        if (whole) {
+            finish();
+        }
+    }
+
+    private static boolean attempt(Runnable step) {
+        try {
+            step.run();
+            return true;
+        } catch (VirtualMachineError e) {
+            return false; // again, a little later
+        } catch (Throwable e) {
+            return true; // it would not be better the next time
         }
     }
 
@@ -400,7 +495,8 @@ final class LoopRoster implements Roster {
         @Override
         public void failed(ElectionException error) {
             if (failure.compareAndSet(null, error)) {
-                log.error("{} has failed", LoopRoster.this, error);
+                failureTold = true;
+                log.error("{} has failed, and gives up its roles", LoopRoster.this, error);
                 voice.tell(0, new RosterEvent.Failed(name(), error), List.of());
                 closing.set(true);
                 for (var seat : seats) {

@@ -49,6 +49,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
     private long highest;
     private @Nullable Round round;
     private long beatAtNanos;
+    private @Nullable Long unheardNanos;
     private final TreeMap<Long, Moment> unread = new TreeMap<>();
     private boolean over;
     private Loop.@Nullable Timer timer;
@@ -63,8 +64,11 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         leaseNanos = tenure.lease().toNanos();
         renewNanos = tenure.renewInterval().toNanos();
         retryNanos = tenure.retryInterval().toNanos();
-        ledger = new RosterLedger(standing.config().group(), standing.config().partitions());
-        writer = new RosterWriter(standing, loop, membership, this::act);
+        ledger = new RosterLedger(
+                standing.config().group(),
+                standing.config().partitions(),
+                standing.config().lease());
+        writer = new RosterWriter(standing, loop, membership, ledger::nextOffset, this::act);
         holds = new RosterHold[standing.config().partitions()];
         for (var i = 0; i < holds.length; i++) {
             holds[i] = new RosterHold(i, this);
@@ -101,9 +105,11 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         for (var hold : holds) {
             hold.endOverrunAt(now);
             if (hold.unreadAt(now)) {
-                standAside();
-                break;
+                hold.unread();
             }
+        }
+        if (mutedAt(now)) {
+            standAside();
         }
         if (ready && (round == null || now - round.sent.nanos() > renewNanos / 2)) {
             var claims = all(hold -> hold.claimableAt(now));
@@ -114,6 +120,16 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
             }
         }
         wake(now);
+    }
+
+    /**
+     * Whether nothing that we wrote comes through: for half a lease since the first claim or beat after the last that did. Whoever still leads
+     * rides it through.
+     */
+    private boolean mutedAt(long now) {
+        return unheardNanos != null
+                && now - unheardNanos > leaseNanos / 2
+                && all(hold -> hold.phase() == Phase.HOLDING).isEmpty();
     }
 
     private boolean beatDueAt(long now) {
@@ -132,6 +148,10 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         for (var hold : holds) {
             var due = ready || hold.phase() != Phase.STANDING ? hold.dueNanos(now, next, beatAtNanos) : next;
             next = due - next < 0 ? due : next;
+        }
+        if (unheardNanos != null) {
+            var muted = unheardNanos + leaseNanos / 2 + 1;
+            next = muted - now > 0 && muted - next < 0 ? muted : next;
         }
         if (round != null) {
             var patience = round.sent.nanos() + renewNanos / 2 + 1;
@@ -186,6 +206,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
             }
         }
         if (!tokens.isEmpty()) {
+            wrote();
             writer.claim(answered.number, ledger.baseOfNextClaim(), tokens);
         }
     }
@@ -201,7 +222,14 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         if (!tokens.isEmpty()) {
             beatAtNanos = sent.nanos() + (unread.isEmpty() ? renewNanos : retryNanos);
             unread.put(++serial, sent);
+            wrote();
             writer.beat(serial, tokens);
+        }
+    }
+
+    private void wrote() {
+        if (unheardNanos == null) {
+            unheardNanos = nanos();
         }
     }
 
@@ -209,8 +237,15 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
 
     @Override
     public void read(int partition, long offset, long writtenMillis, byte[] record) {
+        if (partition != 0) {
+            return;
+        }
+        if (ledger.missedBefore(offset)) {
+            beganAnewAt(offset);
+        }
         var parsed = RosterRecord.parse(record);
-        if (partition != 0 || parsed.isEmpty()) {
+        if (parsed.isEmpty()) {
+            ledger.skip(offset);
             return;
         }
         var said = parsed.get();
@@ -225,7 +260,11 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
             if (said.partitions() != holds.length || said.tokens().containsKey(hold.partition())) {
                 hold.heed(said, ours, said.base() + offset + 1, sent);
             }
+            if (ours && (said.what() == RosterRecord.What.CLAIM || said.what() == RosterRecord.What.BEAT)) {
+                hold.wroteLater(said.number());
+            }
         }
+        unheardNanos = ours ? null : unheardNanos;
         tellHighest();
         if (ready) {
             act();
@@ -263,11 +302,15 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
 
     @Override
     public void beganAnew() {
-        ledger.beganAnew(nanos());
+        beganAnewAt(0);
+        act();
+    }
+
+    private void beganAnewAt(long offset) {
+        ledger.beganAnew(offset, nanos());
         for (var hold : holds) {
             hold.lose(Cause.EXPIRED);
         }
-        act();
     }
 
     // ---------------------------------------------------------------- what the group says
@@ -308,6 +351,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
 
     /** We own partitions and cannot write to the journal, or not read it: perhaps others can. */
     private void standAside() {
+        unheardNanos = null;
         for (var hold : holds) {
             if (hold.phase() == Phase.CLAIMING) {
                 hold.drop();

@@ -123,6 +123,19 @@ final class RosterHold implements Seat {
         return barred - waitUntilNanos > 0 ? barred : waitUntilNanos;
     }
 
+    /** The claim did not come through, or it is too late for it: another is due a little later. */
+    void unread() {
+        drop();
+        waitUntilNanos = desk.now().nanos() + retryNanos;
+    }
+
+    /** A record that was written later has been read: a claim that was not is lost. */
+    void wroteLater(long number) {
+        if (phase == Phase.CLAIMING && claim < number) {
+            unread();
+        }
+    }
+
     void waitUntil(long nanos) {
         waitUntilNanos = nanos;
     }
@@ -208,7 +221,7 @@ final class RosterHold implements Seat {
     void heed(RosterRecord said, boolean ours, long claimToken, @Nullable Moment beatSent) {
         var counts = desk.ledger().tokenOf(desk.standing().instance(), partition);
         if (ours && said.what() == RosterRecord.What.CLAIM) {
-            claimRead(said.number(), counts == claimToken ? counts : 0);
+            claimRead(said.number(), claimToken, counts == claimToken);
         } else if (token > 0 && phase != Phase.STANDING && counts != token) {
             lose(Cause.REPLACED);
         } else if (beatSent != null
@@ -224,20 +237,23 @@ final class RosterHold implements Seat {
         }
     }
 
-    private void claimRead(long number, long counts) {
+    private void claimRead(long number, long claimToken, boolean counts) {
+        if (!counts) {
+            desk.writer().release(partition, claimToken); // whoever knows less than we do would wait for it
+        }
         if (phase == Phase.CLAIMING && number == claim) {
-            if (counts == 0) {
+            if (!counts) {
                 phase = Phase.STANDING; // void, since its token would not have risen: we know better now
                 return;
             }
-            token = counts;
+            token = claimToken;
             phase = Phase.BARRED;
             waitUntilNanos = desk.now().nanos();
             if (unbarred() && waitUntilNanos - sent.nanos() < renewNanos) {
                 hold(sent);
             }
-        } else if (counts > 0) { // we had given up on it, and it came through all the same
-            desk.writer().release(partition, counts);
+        } else if (counts) { // we had given up on it, and it came through all the same
+            desk.writer().release(partition, claimToken);
         }
     }
 
@@ -269,7 +285,12 @@ final class RosterHold implements Seat {
 
     void drop() {
         if (phase != Phase.STANDING && phase != Phase.CLAIMING && token > 0) {
-            desk.writer().release(partition, token);
+            var led = phase == Phase.HOLDING || phase == Phase.ENDING;
+            if (led && desk.ledger().tokenOf(desk.standing().instance(), partition) == token) {
+                desk.writer().endReign(partition, token);
+            } else {
+                desk.writer().release(partition, token);
+            }
         }
         phase = Phase.STANDING;
         claim = 0;

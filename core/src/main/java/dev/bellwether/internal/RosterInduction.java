@@ -13,6 +13,7 @@ import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.Seat;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,7 +35,12 @@ final class RosterInduction implements RosterDriver {
      * group may give a partition away sooner, when it waits no longer for a member whose loop is held up: so the next owner waits for the grace period. And where a group does not fence reads (Kafka
      * does not), a message proves that we are connected, not that the partition is ours; so V_i is then no later than the last commit that
      * the group accepted.
+     *
+     * A commit counts from when it was asked for, however late its answer is. The next is asked for when that one has been answered, or with the
+     * first broadcast after the patience. So if each is answered within the patience p, what we count from is never older than 2p and a
+     * broadcast, which is to be less than what the drift and the stand-down budget leave of T: see RosterConfig.commitPatience.
      */
+    private static final int MOST_ASKED = 8;
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
 
     private final RosterConfig config;
@@ -45,11 +51,13 @@ final class RosterInduction implements RosterDriver {
     private final boolean commits;
     private final Duration guarantee;
     private final long broadcastNanos;
+    private final long patienceNanos;
     private final Slot[] slots;
 
     private long broadcastAtNanos;
     private long round;
-    private @Nullable Moment asked;
+    private final TreeMap<Long, Moment> asked = new TreeMap<>();
+    private long askedNanos;
     private @Nullable Moment accepted;
     private boolean over;
     private boolean warned;
@@ -66,6 +74,7 @@ final class RosterInduction implements RosterDriver {
         guarantee = config.tenure().lease();
         broadcastNanos =
                 config.broadcastInterval().multipliedBy(config.groups()).toNanos();
+        patienceNanos = config.commitPatience().toNanos();
         slots = new Slot[config.partitions()];
         for (var i = 0; i < slots.length; i++) {
             slots[i] = new Slot(i);
@@ -109,9 +118,11 @@ final class RosterInduction implements RosterDriver {
             for (var i = 0; i < slots.length; i++) {
                 membership.write(i, new byte[0]);
             }
-            if (commits) {
-                asked = loop.clock().now();
-                membership.commit(++round);
+            if (commits && (asked.isEmpty() || now - askedNanos >= patienceNanos)) {
+                askedNanos = now;
+                asked.put(++round, loop.clock().now());
+                membership.commit(round);
+                asked.headMap(round - MOST_ASKED, true).clear(); // they were lost
             }
         }
         var next = broadcastAtNanos;
@@ -130,8 +141,13 @@ final class RosterInduction implements RosterDriver {
 
     @Override
     public void committed(long number, Commit outcome) {
-        if (number == round && outcome == Commit.ACCEPTED) {
-            accepted = asked;
+        var sent = asked.remove(number);
+        if (sent != null && outcome == Commit.ACCEPTED) {
+            asked.headMap(number).clear();
+            accepted = sent;
+            for (var slot : slots) {
+                slot.induce();
+            }
         }
     }
 

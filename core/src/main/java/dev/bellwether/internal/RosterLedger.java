@@ -1,5 +1,6 @@
 package dev.bellwether.internal;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,9 +22,14 @@ final class RosterLedger {
      *    reads back his beat, and no foreign claim before it, knows that all who claim later will have read that beat.
      * 2. Whoever claims waits until every earlier claimant has said that his work has ended, or until the lease of his last beat has
      *    passed since it was read here. It was sent before it was read: his own count ends first.
-     * 3. A claim whose token would not rise is void.
-     * 4. Whoever divides the roles by another number of partitions may lead any role of ours: his claim is one for each of our
-     *    partitions, and until his lease is over, or all that he claimed is released, nobody here leads.
+     * 3. A claim whose token would not rise takes no effect here. Its author may know less than we do, and lead by it: so whoever claims
+     *    next waits for its lease all the same. If the author knows as much, it says that it has no use for the claim.
+     * 4. A holder may have claimed in records that are gone. Its beat counts as its claim, unless a higher token was read. Whoever missed
+     *    records, or begins to read where the log no longer has its first, knows of no such holder until its next beat, and waits for a lease
+     *    from then on; not so where somebody has said since that it led the partition and has ended, and had read all that we have not: that
+     *    one had waited for all before it, and would have known of one after it.
+     * 5. Whoever divides the roles by another number of partitions may lead any role of ours: its claim is one for each of our
+     *    partitions, and until its lease is over, or all that it claimed is released, nobody here leads.
      */
     private final String group;
     private final Seat[] seats;
@@ -31,6 +37,9 @@ final class RosterLedger {
     private long highest;
     private long base;
     private long nextOffset;
+    private long firstOffset;
+    private long longestLeaseNanos;
+    private @Nullable Long missedUntilNanos;
 
     /** Somebody's claim for one partition. */
     record Taken(String instance, long token, long untilNanos, boolean released) {
@@ -43,7 +52,7 @@ final class RosterLedger {
         }
     }
 
-    /** Somebody with another number of partitions, and which of his he may lead. */
+    /** Somebody with another number of partitions, and which of those it may lead. */
     private static final class Stranger {
         private final Set<Integer> claimed = new TreeSet<>();
         private long untilNanos;
@@ -52,15 +61,36 @@ final class RosterLedger {
     private static final class Seat {
         private @Nullable Taken last;
         private long highest;
+        /** The highest token that was read since the log began, or began anew: lower ones are over for all who read it. */
+        private long read;
+        /** Who held it last when the log began anew has let go of it since, in order. */
+        private boolean vouched;
+
         private final List<Taken> earlier = new ArrayList<>(1);
     }
 
-    RosterLedger(String group, int partitions) {
+    RosterLedger(String group, int partitions, Duration lease) {
         this.group = group;
+        longestLeaseNanos = lease.toNanos();
         seats = new Seat[partitions];
         for (var i = 0; i < partitions; i++) {
             seats[i] = new Seat();
         }
+    }
+
+    /** Returns the offset up to which the log has been read. */
+    long nextOffset() {
+        return nextOffset;
+    }
+
+    /** Returns whether records before this offset were there, and will not be read. */
+    boolean missedBefore(long offset) {
+        return offset != nextOffset;
+    }
+
+    /** A record that is none of ours. */
+    void skip(long offset) {
+        nextOffset = offset + 1;
     }
 
     void read(RosterRecord said, long offset, long nowNanos) {
@@ -71,6 +101,8 @@ final class RosterLedger {
         if (said.what() == RosterRecord.What.CLAIM) {
             base = said.base();
         }
+        longestLeaseNanos = Math.max(longestLeaseNanos, said.lease().toNanos());
+        strangers.values().removeIf(stranger -> nowNanos - stranger.untilNanos >= 0);
         if (said.partitions() != seats.length) {
             readStranger(said, offset, nowNanos);
             return;
@@ -86,12 +118,21 @@ final class RosterLedger {
         seat.earlier.removeIf(taken -> !taken.standsAt(nowNanos));
         var until = nowNanos + said.lease().toNanos();
         switch (said.what()) {
-            case CLAIM -> claimed(seat, said.instance(), said.base() + offset + 1, until, nowNanos);
+            case CLAIM -> {
+                var claimed = said.base() + offset + 1;
+                if (claimed > seat.highest) {
+                    claimed(seat, said.instance(), claimed, until, nowNanos);
+                } else {
+                    believed(seat, new Taken(said.instance(), claimed, until, false));
+                }
+            }
             case BEAT -> {
-                if (token > seat.highest) {
-                    claimed(seat, said.instance(), token, until, nowNanos); // its claim is no longer in the log
-                } else if (seat.last != null && seat.last.token == token) {
+                if (seat.last != null && seat.last.token == token) {
                     seat.last = seat.last.until(until);
+                } else if (token >= seat.highest) {
+                    claimed(seat, said.instance(), token, until, nowNanos); // its claim is no longer in the log
+                } else if (token > seat.read) {
+                    believed(seat, new Taken(said.instance(), token, until, false));
                 }
             }
             case CONCEDE -> {
@@ -102,7 +143,9 @@ final class RosterLedger {
                         taken -> taken.token == token && until - taken.untilNanos < 0 ? taken.until(until) : taken);
             }
             case RELEASE -> {
-                raise(seat, token);
+                known(token);
+                seat.highest = Math.max(seat.highest, token);
+                seat.vouched |= said.number() == RosterWriter.HAD_LED && said.base() >= firstOffset;
                 if (seat.last != null && seat.last.token == token) {
                     seat.last = new Taken(seat.last.instance, token, seat.last.untilNanos, true);
                 }
@@ -133,9 +176,16 @@ final class RosterLedger {
         }
     }
 
+    /** Somebody may lead by this, though it has no effect here. */
+    private static void believed(Seat seat, Taken taken) {
+        seat.earlier.removeIf(
+                other -> other.token == taken.token && other.instance.equals(taken.instance)); // its earlier beats
+        seat.earlier.add(taken);
+    }
+
     private void claimed(Seat seat, String instance, long token, long untilNanos, long nowNanos) {
-        if (token <= seat.highest) {
-            return;
+        if (missedUntilNanos != null && missedUntilNanos - nowNanos > 0 && !seat.vouched) {
+            seat.earlier.add(new Taken("", 0, missedUntilNanos, false)); // whoever it is
         }
         if (seat.last != null && seat.last.standsAt(nowNanos)) {
             seat.earlier.add(seat.last);
@@ -146,6 +196,7 @@ final class RosterLedger {
 
     private void raise(Seat seat, long token) {
         seat.highest = Math.max(seat.highest, token);
+        seat.read = Math.max(seat.read, token);
         known(token);
     }
 
@@ -159,10 +210,19 @@ final class RosterLedger {
         return highest;
     }
 
-    /** The log begins anew: its claims are gone, but not what we know. Whoever led under one may lead until its lease is over. */
-    void beganAnew(long nowNanos) {
-        nextOffset = 0;
+    /**
+     * The log goes on at another offset than it should: it was created again, or some of it is gone. What we know remains; whoever led may lead
+     * until its lease is over, and so may one of whom we have not read.
+     */
+    void beganAnew(long offset, long nowNanos) {
+        nextOffset = offset;
+        firstOffset = offset;
+        missedUntilNanos = nowNanos + longestLeaseNanos;
         endAll(nowNanos);
+        for (var seat : seats) {
+            seat.read = 0;
+            seat.vouched = false;
+        }
     }
 
     /** No claim counts any more. */

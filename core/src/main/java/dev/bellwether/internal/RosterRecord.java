@@ -13,8 +13,8 @@ import java.util.TreeMap;
  *
  * @param group among whose members it counts: groups may share a journal
  * @param partitions how many its writer divides the roles by
- * @param number of the claim or the beat
- * @param base added to the offset of a claim to make its token
+ * @param number of the claim or the beat; in a release, whether its writer had led
+ * @param base added to the offset of a claim to make its token; in a release, up to where its writer had read the log
  * @param lease how long it counts from when it is read
  * @param tokens the partitions that it is about, and the token of each; 0 in a claim, whose offset tells
  */

@@ -50,6 +50,7 @@ final class RosterSeat implements Tenure.Effects {
     private volatile @Nullable Term mandate;
     private int bites;
     private boolean closed;
+    private boolean collapsed;
     private Loop.@Nullable Timer timer;
     private long timerNanos;
 
@@ -103,6 +104,33 @@ final class RosterSeat implements Tenure.Effects {
         turn(tenure::abandon);
     }
 
+    /** Nothing of this seat may be relied on any more. First of all, nobody leads by it. Must not fail. */
+    void endMandate() {
+        var ending = mandate;
+        mandate = null;
+        if (ending != null) {
+            ending.end();
+        }
+    }
+
+    /** After {@link #endMandate}: tells the end to whoever was told of the beginning, and lets nothing begin again. */
+    void collapse(Cause cause) {
+        if (collapsed) {
+            return;
+        }
+        collapsed = true;
+        closed = true;
+        if (timer != null) {
+            timer.cancel();
+        }
+        var led = tenure.term();
+        if (led != null && (tenure.phase() == Phase.LEADING || tenure.phase() == Phase.STANDING_DOWN)) {
+            owner.stopped(partition);
+            owner.turned(partition, new LeadershipEvent.Fenced(led, cause));
+        }
+        interruptWork();
+    }
+
     void granted(long token, Proof proof) {
         turn(now -> tenure.granted(now, token, proof));
     }
@@ -134,6 +162,9 @@ final class RosterSeat implements Tenure.Effects {
     }
 
     private void turn(Consumer<Moment> command) {
+        if (collapsed) {
+            return;
+        }
         var now = loop.clock().now();
         command.accept(now);
         if (events.idle() && bites == 0) {
@@ -164,7 +195,7 @@ final class RosterSeat implements Tenure.Effects {
     @Override
     public void publish(@Nullable Term present) {
         var changed = mandate != present;
-        mandate = present;
+        mandate = collapsed ? null : present;
         if (changed) {
             owner.changed();
         }

@@ -8,25 +8,34 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 
 /**
  * Writes the records of one member to the journal. What is conceded, released and given back in one turn goes together: many partitions, one
  * record. Confined to the loop.
  */
 final class RosterWriter {
+    /** The number of a release whose writer led, under the last claim in all of the log before the release's base. */
+    static final long HAD_LED = 1;
+
     private final RosterStanding standing;
     private final Loop loop;
     private final GroupMembership membership;
+    private final LongSupplier readTo;
     private final Runnable flushed;
     private final Map<Duration, Map<Integer, Long>> conceding = new TreeMap<>();
     private final Map<Integer, Long> releasing = new TreeMap<>();
+    private final Map<Integer, Long> endingReign = new TreeMap<>();
     private final List<Integer> givingBack = new ArrayList<>();
     private boolean flushing;
 
-    RosterWriter(RosterStanding standing, Loop loop, GroupMembership membership, Runnable flushed) {
+    /** The last two: up to where the log has been read, and what to do when all has been written. */
+    RosterWriter(
+            RosterStanding standing, Loop loop, GroupMembership membership, LongSupplier readTo, Runnable flushed) {
         this.standing = standing;
         this.loop = loop;
         this.membership = membership;
+        this.readTo = readTo;
         this.flushed = flushed;
     }
 
@@ -48,6 +57,12 @@ final class RosterWriter {
         flushSoon();
     }
 
+    /** Releases what was led, under a claim that is still the last one. */
+    void endReign(int partition, long token) {
+        endingReign.put(partition, token);
+        flushSoon();
+    }
+
     /** The group may give this partition to another. */
     void giveBack(int partition) {
         givingBack.add(partition);
@@ -62,14 +77,24 @@ final class RosterWriter {
                 flushing = false;
                 conceding.forEach((within, tokens) -> write(RosterRecord.What.CONCEDE, 0, 0, within, tokens));
                 conceding.clear();
-                if (!releasing.isEmpty()) {
-                    write(RosterRecord.What.RELEASE, 0, 0, standing.config().lease(), releasing);
-                    releasing.clear();
-                }
+                release(0, releasing);
+                release(HAD_LED, endingReign);
                 givingBack.forEach(membership::revoked);
                 givingBack.clear();
                 flushed.run();
             });
+        }
+    }
+
+    private void release(long number, Map<Integer, Long> tokens) {
+        if (!tokens.isEmpty()) {
+            write(
+                    RosterRecord.What.RELEASE,
+                    number,
+                    readTo.getAsLong(),
+                    standing.config().lease(),
+                    tokens);
+            tokens.clear();
         }
     }
 

@@ -2,8 +2,10 @@ package dev.bellwether.memory;
 
 import dev.bellwether.spi.Balance;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.RosterTerms;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -30,17 +32,33 @@ public final class MemoryGroups {
     private final boolean fenced;
     private final Map<String, Group> groups = new HashMap<>();
     private final Map<String, Log[]> topics = new HashMap<>();
+    private final Map<String, Integer> made = new HashMap<>(); // how often each topic was made again
     private final Map<String, List<Runnable>> watchers = new HashMap<>();
 
-    /** Where a member stands in its group. */
-    public record Membership(boolean member, Set<Integer> partitions) {}
+    /** What a member says of itself: {@code has} is what it owns as far as it knows, {@code highest} the highest token that it knows. */
+    record Heartbeat(
+            String member,
+            int weight,
+            Duration session,
+            RosterTerms terms,
+            Set<Integer> has,
+            boolean joins,
+            long highest) {}
+
+    /** Where a member stands in its group, the highest token that any member of it knows, and why it may not be one, if so. */
+    public record Membership(boolean member, Set<Integer> partitions, long highest, Optional<String> refusal) {}
 
     /** A record, and where it was read. */
     @SuppressWarnings("ArrayRecordComponent") // nobody compares them
     public record Read(int partition, long offset, long writtenMillis, byte[] record) {}
 
-    /** What was read, and from where to read on, by partition. */
-    public record Batch(List<Read> records, Map<Integer, Long> next) {}
+    /**
+     * What was read, and from where to read on, by partition.
+     *
+     * @param anew partitions in which the place that was asked for is gone, since the records there were deleted
+     * @param topic tells the topic from others of its name, before and after it
+     */
+    public record Batch(List<Read> records, Map<Integer, Long> next, Set<Integer> anew, int topic) {}
 
     /**
      * Makes one that runs by the given clock.
@@ -57,23 +75,39 @@ public final class MemoryGroups {
     }
 
     /** Says that a member is alive, and which partitions it has; joins it first if asked to. Returns what it should have. */
-    public synchronized Membership heartbeat(
-            String topic, String group, String member, int weight, Duration session, Set<Integer> has, boolean joins) {
+    synchronized Membership heartbeat(String topic, String group, Heartbeat said) {
         var present = group(topic, group);
         present.expire(clock.nanos());
-        var beating = present.members.get(member);
+        var beating = present.members.get(said.member);
         if (beating == null) {
-            if (!joins) {
-                return new Membership(false, Set.of());
+            if (!said.joins) {
+                return new Membership(false, Set.of(), 0, Optional.empty());
             }
-            beating = new Member(weight, session);
-            present.members.put(member, beating);
+            var refusal = present.members.values().stream()
+                    .flatMap(member -> said.terms.refusal(member.terms).stream())
+                    .findFirst();
+            if (refusal.isPresent()) {
+                return new Membership(false, Set.of(), 0, refusal);
+            }
+            beating = new Member(said.weight, said.session, said.terms);
+            present.members.put(said.member, beating);
             present.changed = true;
         }
         beating.heardNanos = clock.nanos();
-        present.letGo(member, has);
+        beating.highest = said.highest;
+        present.letGo(said.member, said.has);
         present.balance();
-        return new Membership(true, present.of(member));
+        var highest = present.members.values().stream()
+                .mapToLong(member -> member.highest)
+                .max()
+                .orElse(0);
+        return new Membership(true, there(topic, present.of(said.member)), highest, Optional.empty());
+    }
+
+    /** A group deals out the partitions that there are. */
+    private Set<Integer> there(String topic, Set<Integer> partitions) {
+        partitions.removeIf(partition -> partition >= logs(topic).length);
+        return partitions;
     }
 
     /** Returns whether this is a member still. */
@@ -118,12 +152,16 @@ public final class MemoryGroups {
         return Optional.of(shares);
     }
 
-    /** Appends a record. Returns where. */
+    /** Appends a record. Returns where; negative if there is no such partition any more. */
     public long append(String topic, int partition, byte[] record) {
         List<Runnable> told;
         long offset;
         synchronized (this) {
-            offset = logs(topic)[partition].append(clock.wallMillis(), record);
+            var logs = logs(topic);
+            if (partition >= logs.length) {
+                return -1; // as of a topic that has fewer: the record is lost
+            }
+            offset = logs[partition].append(clock.wallMillis(), record);
             told = watchers.getOrDefault(topic, List.of());
         }
         told.forEach(Runnable::run);
@@ -138,13 +176,21 @@ public final class MemoryGroups {
     public synchronized Batch read(String topic, @Nullable String group, String member, Map<Integer, Long> from) {
         var records = new ArrayList<Read>();
         var next = new TreeMap<Integer, Long>();
+        var anew = new TreeSet<Integer>();
+        var logs = logs(topic);
         var owned = group == null ? Set.<Integer>of() : owned(topic, group, member);
         from.forEach((partition, offset) -> {
-            if (group == null || !fenced || owned.contains(partition)) {
-                next.put(partition, logs(topic)[partition].read(partition, offset, records));
+            if (partition < logs.length && (group == null || !fenced || owned.contains(partition))) {
+                var log = logs[partition];
+                if (offset > log.next || (offset > 0 && offset < log.first)) {
+                    anew.add(partition);
+                    next.put(partition, log.first);
+                } else {
+                    next.put(partition, log.read(partition, offset, records));
+                }
             }
         });
-        return new Batch(records, next);
+        return new Batch(records, next, anew, made.getOrDefault(topic, 0));
     }
 
     /** Returns the offset of the next record of a partition. */
@@ -154,14 +200,34 @@ public final class MemoryGroups {
 
     /** Returns the number of partitions of a topic, which is made with so many if it is not there. */
     public synchronized int partitions(String topic, int wanted) {
-        return topics.computeIfAbsent(topic, name -> {
-                    var logs = new Log[wanted];
-                    for (var i = 0; i < wanted; i++) {
-                        logs[i] = new Log();
-                    }
-                    return logs;
-                })
-                .length;
+        return topics.computeIfAbsent(topic, name -> logs(wanted)).length;
+    }
+
+    /** Deletes a topic and creates it again, with so many partitions: groups and what they know stay. Fewer is what a broker makes by itself. */
+    public synchronized void recreate(String topic, int partitions) {
+        topics.put(topic, logs(partitions));
+        made.merge(topic, 1, Integer::sum);
+    }
+
+    /** Adds partitions to a topic that has fewer. */
+    public synchronized void grow(String topic, int partitions) {
+        var grown = logs(partitions);
+        var before = logs(topic);
+        System.arraycopy(before, 0, grown, 0, before.length);
+        topics.put(topic, grown);
+    }
+
+    /** Deletes the oldest records of a partition but for so many, as retention does, or an administrator. */
+    public synchronized void forget(String topic, int partition, int left) {
+        logs(topic)[partition].forget(left);
+    }
+
+    private static Log[] logs(int partitions) {
+        var logs = new Log[partitions];
+        for (var i = 0; i < partitions; i++) {
+            logs[i] = new Log();
+        }
+        return logs;
     }
 
     /** Runs this whenever something is appended, on the thread that does. */
@@ -177,12 +243,14 @@ public final class MemoryGroups {
     private Set<Integer> owned(String topic, String group, String member) {
         var present = group(topic, group);
         present.expire(clock.nanos());
-        return present.of(member);
+        return there(topic, present.of(member));
     }
 
     private Group group(String topic, String group) {
         var partitions = logs(topic).length;
-        return groups.computeIfAbsent(topic + '/' + group, name -> new Group(partitions));
+        var present = groups.computeIfAbsent(topic + '/' + group, name -> new Group(partitions));
+        present.grow(partitions);
+        return present;
     }
 
     private Log[] logs(String topic) {
@@ -201,10 +269,15 @@ public final class MemoryGroups {
         private long append(long millis, byte[] record) {
             records.add(new Read(0, next, millis, record));
             if (records.size() > LONGEST_LOG) {
-                records.subList(0, LONGEST_LOG / 2).clear();
-                first += LONGEST_LOG / 2;
+                forget(LONGEST_LOG / 2);
             }
             return next++;
+        }
+
+        private void forget(int left) {
+            var many = Math.max(0, records.size() - left);
+            records.subList(0, many).clear();
+            first += many;
         }
 
         private long read(int partition, long offset, List<Read> into) {
@@ -221,23 +294,34 @@ public final class MemoryGroups {
     private static final class Member {
         private final int weight;
         private final long sessionNanos;
+        private final RosterTerms terms;
         private long heardNanos;
+        private long highest;
 
-        private Member(int weight, Duration session) {
+        private Member(int weight, Duration session, RosterTerms terms) {
             this.weight = weight;
+            this.terms = terms;
             sessionNanos = session.toNanos();
         }
     }
 
     private static final class Group {
         private final Map<String, Member> members = new TreeMap<>();
-        private final @Nullable String[] owners;
-        private final boolean[] moving;
+        private @Nullable String[] owners;
+        private boolean[] moving;
         private boolean changed;
 
         private Group(int partitions) {
             owners = new @Nullable String[partitions];
             moving = new boolean[partitions];
+        }
+
+        private void grow(int partitions) {
+            if (partitions > owners.length) {
+                owners = Arrays.copyOf(owners, partitions);
+                moving = Arrays.copyOf(moving, partitions);
+                changed = true;
+            }
         }
 
         private void expire(long nanos) {

@@ -1,10 +1,12 @@
 package dev.bellwether.memory;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.RosterMode;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterStanding;
+import dev.bellwether.spi.RosterTerms;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Map;
@@ -28,6 +30,8 @@ final class MemoryMembership implements GroupMembership {
     private final Runnable unwatch;
 
     private int incarnation;
+    private long highest;
+    private int topicRead = -1;
     private boolean joined;
     private boolean leaving;
     private boolean closed;
@@ -106,12 +110,10 @@ final class MemoryMembership implements GroupMembership {
         beating = true;
         var number = ++beat;
         var config = standing.config();
-        var member = id();
-        var held = Set.copyOf(has);
-        var joins = !joined;
+        var said = new MemoryGroups.Heartbeat(
+                id(), config.weight(), config.lease(), RosterTerms.of(config), Set.copyOf(has), !joined, highest);
         wire.call(
-                groups -> groups.heartbeat(topic, group(), member, config.weight(), config.lease(), held, joins),
-                answer -> loop.execute(() -> heard(number, answer)));
+                groups -> groups.heartbeat(topic, group(), said), answer -> loop.execute(() -> heard(number, answer)));
     }
 
     private void heard(long number, MemoryGroups.Membership answer) {
@@ -119,11 +121,23 @@ final class MemoryMembership implements GroupMembership {
             return;
         }
         beating = false;
+        if (answer.refusal().isPresent()) {
+            leaving = true; // there is nothing to leave
+            observer.failed(
+                    new ElectionException("member \"" + standing.member() + "\" of roster \"" + topic + "\", group "
+                            + group() + ", is refused: " + answer.refusal().get()));
+            loop.execute(observer::left);
+            return;
+        }
         if (!answer.member()) {
             rejoin();
             return;
         }
         joined = true;
+        if (answer.highest() > highest) {
+            highest = answer.highest();
+            observer.highest(highest);
+        }
         var gained = new ArrayList<Integer>();
         var toGo = new ArrayList<Integer>();
         for (var partition : answer.partitions()) {
@@ -192,6 +206,11 @@ final class MemoryMembership implements GroupMembership {
     }
 
     @Override
+    public void highest(long token) {
+        highest = Math.max(highest, token);
+    }
+
+    @Override
     public void standAside(Duration time) {
         var member = id();
         pausedUntilNanos = loop.clock().nanos() + time.toNanos();
@@ -201,7 +220,9 @@ final class MemoryMembership implements GroupMembership {
 
     @Override
     public void leave() {
-        if (!leaving) {
+        if (leaving) {
+            loop.execute(observer::left); // we were never in it
+        } else {
             leaving = true;
             var member = id();
             wire.call(groups -> groups.leave(topic, group(), member), left -> observer.left());
@@ -251,6 +272,19 @@ final class MemoryMembership implements GroupMembership {
             return;
         }
         reading = false;
+        if (topicRead >= 0 && batch.topic() != topicRead) {
+            topicRead = batch.topic(); // another of the same name: our places mean nothing there
+            positions.replaceAll((partition, before) -> journal ? 0L : -1L);
+            if (journal) {
+                observer.beganAnew();
+            }
+            readOn();
+            return;
+        }
+        topicRead = batch.topic();
+        if (journal && !batch.anew().isEmpty()) {
+            observer.beganAnew();
+        }
         for (var one : batch.records()) {
             if (positions.containsKey(one.partition())) {
                 observer.read(one.partition(), one.offset(), one.writtenMillis(), one.record());

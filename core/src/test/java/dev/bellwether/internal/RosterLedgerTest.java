@@ -13,7 +13,7 @@ class RosterLedgerTest {
     private static final Duration LEASE = Duration.ofSeconds(10);
     private static final long LEASE_NANOS = LEASE.toNanos();
 
-    private final RosterLedger ledger = new RosterLedger("main", PARTITIONS);
+    private final RosterLedger ledger = new RosterLedger("main", PARTITIONS, LEASE);
     private long offset;
     private long now = 1_000_000_000_000L;
 
@@ -61,7 +61,7 @@ class RosterLedgerTest {
         claims("a", 0);
         claims("a", 1);
         offset = 0;
-        ledger.beganAnew(now);
+        ledger.beganAnew(0, now);
         assertThat(ledger.tokenOf("a", 0)).isZero();
         claims("b", 0);
         assertThat(ledger.tokenOf("b", 0)).isGreaterThan(2);
@@ -107,5 +107,68 @@ class RosterLedgerTest {
         said(What.CLAIM, "five", 5, 0, Map.of(4, 0L));
         now += LEASE_NANOS;
         assertThat(barred("a", 2)).isZero();
+    }
+
+    @Test
+    void aBeatTellsWhoHoldsAPartitionThoughItsTokenWasKnownBeforeRecordsWereMissed() {
+        claims("a", 0);
+        offset = 500;
+        ledger.beganAnew(offset, now);
+        now += 2 * LEASE_NANOS;
+        said(What.BEAT, "a", PARTITIONS, 0, Map.of(0, 1L));
+        claims("b", 0);
+        assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
+    }
+
+    @Test
+    void whoeverMissedRecordsWaitsForALeaseSinceSomebodyUnseenMayLead() {
+        claims("a", 0);
+        now += 2 * LEASE_NANOS;
+        offset = 500;
+        ledger.beganAnew(offset, now);
+        claims("b", 0);
+        assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
+    }
+
+    @Test
+    void whoeverEndedInOrderAndHadReadAllThatWasMissedVouchesForNobodyBeingUnseen() {
+        offset = 500;
+        ledger.beganAnew(offset, now);
+        var ended = new RosterRecord(
+                What.RELEASE, "main", PARTITIONS, "a", "a", RosterWriter.HAD_LED, 500, LEASE, Map.of(0, 400L));
+        ledger.read(ended, offset++, now);
+        var early = new RosterRecord(
+                What.RELEASE, "main", PARTITIONS, "a", "a", RosterWriter.HAD_LED, 499, LEASE, Map.of(1, 400L));
+        ledger.read(early, offset++, now);
+        claims("b", 0, 1);
+        assertThat(barred("b", 0)).isZero();
+        assertThat(barred("b", 1)).isEqualTo(LEASE_NANOS);
+    }
+
+    /** Whoever has not heard of token 5,000 leads by a lower one. */
+    @Test
+    void aClaimWithoutEffectHereIsWaitedForSinceItsAuthorMayKnowLess() {
+        ledger.known(5_000);
+        claims("a", 0);
+        offset = 0;
+        ledger.beganAnew(0, now);
+        now += 2 * LEASE_NANOS;
+        said(What.CLAIM, "newcomer", PARTITIONS, 0, Map.of(0, 0L));
+        now += LEASE_NANOS / 2;
+        said(What.BEAT, "newcomer", PARTITIONS, 0, Map.of(0, 1L));
+        claims("b", 0);
+        assertThat(ledger.tokenOf("b", 0)).isGreaterThan(5_000);
+        assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
+        said(What.RELEASE, "newcomer", PARTITIONS, 0, Map.of(0, 1L));
+        assertThat(barred("b", 0)).isZero();
+    }
+
+    @Test
+    void aBeatBehindAnothersClaimKeepsNobodyWaiting() {
+        claims("a", 0);
+        claims("b", 0);
+        now += LEASE_NANOS / 2;
+        said(What.BEAT, "a", PARTITIONS, 0, Map.of(0, 1L));
+        assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS / 2);
     }
 }

@@ -79,8 +79,20 @@ final class RosterLoop implements Loop {
         }
         try {
             turn.run();
+        } catch (Thrown e) {
+            // what was not caught below ends here, as on a real loop: the other turns go on
+            world.trace().line("loop", "a turn ended in what was thrown");
         } catch (RuntimeException | Error e) {
             world.violate("no turn of the loop fails", e.toString(), e);
+        }
+    }
+
+    /** Thrown by a call that the world has fail. */
+    static final class Thrown extends Error {
+        private static final long serialVersionUID = 1;
+
+        Thrown(String call) {
+            super("the world has " + call + " fail");
         }
     }
 

@@ -39,8 +39,10 @@ final class RosterMember {
     private final RosterWire wire;
     private final Roster roster;
     private final Set<Integer> told = new HashSet<>();
+    private final boolean foreign;
     private boolean alive = true;
     private boolean resigned;
+    private boolean thrown;
 
     RosterMember(RosterWorld world, String name, SimClock clock, MemoryGroups groups, RosterConfig.Builder config) {
         this.world = world;
@@ -56,8 +58,9 @@ final class RosterMember {
                         .loop(app)
                         .executor(piece -> world.agenda().in(world.workNanos(), () -> work(piece)))
                         .build());
-        roster = elections.roster(
-                RosterWorld.ROSTER, config.member(name).listener(this::hear).build());
+        var settings = config.member(name).listener(this::hear).build();
+        foreign = settings.mode() != world.mode();
+        roster = elections.roster(RosterWorld.ROSTER, settings);
         roster.whileLeading((role, mandate) ->
                 world.require(mandate.isValid() || world.slow(), "a task begins only under a valid mandate", name));
     }
@@ -82,8 +85,9 @@ final class RosterMember {
                     .forEach(role -> world.require(
                             told.remove(role), "events are paired", name + ": revoked " + role + ", not gained"));
         } else if (event instanceof RosterEvent.Fenced fenced) {
+            world.require(!world.gentle(), "nobody is fenced where all move in order", name + ": " + event);
             fenced.roles().forEach(told::remove); // may follow a revocation that overran its budget
-        } else if (event instanceof RosterEvent.Failed failed) {
+        } else if (event instanceof RosterEvent.Failed failed && !foreign && !thrown) {
             world.violate("no member fails", failed.toString(), failed.error());
         }
     }
@@ -110,7 +114,21 @@ final class RosterMember {
 
     /** Whether it is meant to be a member. */
     boolean stays() {
-        return alive && !resigned;
+        return alive && !resigned && !foreign && !thrown;
+    }
+
+    /** Whether its settings are not those of its group. */
+    boolean foreign() {
+        return foreign;
+    }
+
+    private void call(String what, Runnable call) {
+        if (world.throwsNow()) {
+            thrown = true;
+            world.trace().line(name, "a call throws: " + what);
+            throw new RosterLoop.Thrown(what);
+        }
+        client.execute(call);
     }
 
     boolean toldOfNothing() {
@@ -176,25 +194,32 @@ final class RosterMember {
                 @Override
                 public void commit(long number) {
                     if (world.lies()) {
-                        client.execute(() -> observer.committed(number, GroupObserver.Commit.ACCEPTED));
+                        call("commit", () -> observer.committed(number, GroupObserver.Commit.ACCEPTED));
                     } else {
-                        client.execute(() -> membership.commit(number));
+                        call("commit", () -> membership.commit(number));
                     }
                 }
 
                 @Override
                 public void write(int partition, byte[] record) {
-                    client.execute(() -> membership.write(partition, record));
+                    if (!world.losesClaim(record)) {
+                        call("write", () -> membership.write(partition, record));
+                    }
                 }
 
                 @Override
                 public void revoked(int partition) {
-                    client.execute(() -> membership.revoked(partition));
+                    call("revoked", () -> membership.revoked(partition));
+                }
+
+                @Override
+                public void highest(long token) {
+                    call("highest", () -> membership.highest(token));
                 }
 
                 @Override
                 public void standAside(Duration time) {
-                    client.execute(() -> membership.standAside(time));
+                    call("standAside", () -> membership.standAside(time));
                 }
 
                 @Override

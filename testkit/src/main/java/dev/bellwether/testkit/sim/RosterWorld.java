@@ -3,8 +3,10 @@ package dev.bellwether.testkit.sim;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.memory.MemoryGroups;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
@@ -27,16 +29,21 @@ final class RosterWorld {
     private final int partitions;
     private final int roles;
     private final long longestDelay;
+    private final long leastDelay;
+    private final int broadcasts;
     private final double loss;
     private final long longestWork;
     private final Duration threshold;
     private final Duration clockError;
-    private final Duration grace;
     private final Duration budget;
     private final boolean lies;
+    private final boolean gentle;
+    private final double throwing;
+    private final double lostClaims;
     private final long[] topToken;
     private final long[] vacantSince;
     private final boolean[][] led;
+    private long tokensFrom;
     private int serial;
     private long mandates;
     private boolean storm = true;
@@ -55,10 +62,18 @@ final class RosterWorld {
         topToken = new long[partitions];
         vacantSince = new long[partitions];
         led = new boolean[64][partitions];
-        longestDelay =
-                (long) (LEASE * (mode == RosterMode.OVERLAPPING ? 0.02 : 0.001 * Math.pow(100, random.nextDouble())));
-        loss = mode == RosterMode.OVERLAPPING || random.nextBoolean() ? 0 : 0.05 * random.nextDouble();
-        longestWork = random.nextInt(3) > 0 ? 1_000_000 : LEASE / 2;
+        // nothing is hurt: members come and go in order, at work for nearly as long as they may, and now and then a
+        // claim is lost
+        gentle = mode == RosterMode.EXCLUSIVE && random.nextInt(4) == 0;
+        throwing = mode == RosterMode.OVERLAPPING || gentle || random.nextInt(4) > 0 ? 0 : 0.002;
+        lostClaims = mode == RosterMode.EXCLUSIVE && random.nextInt(3) == 0 ? 0.3 : 0;
+        longestDelay = (long) (LEASE
+                * (mode == RosterMode.OVERLAPPING || gentle ? 0.02 : 0.001 * Math.pow(100, random.nextDouble())));
+        // the group is far away: an answer takes longer than what lies between two broadcasts
+        leastDelay = mode == RosterMode.TIMED && random.nextInt(4) == 0 ? LEASE / 32 : 1;
+        broadcasts = leastDelay > 1 ? 16 : 5;
+        loss = mode == RosterMode.OVERLAPPING || gentle || random.nextBoolean() ? 0 : 0.05 * random.nextDouble();
+        longestWork = gentle ? LEASE / 4 : random.nextInt(3) > 0 ? 1_000_000 : LEASE / 2;
         // what the paper assumes of a broker is so in some worlds only; in the others core must do without
         fenced = random.nextBoolean();
         kicks = random.nextBoolean();
@@ -66,10 +81,9 @@ final class RosterWorld {
         threshold = mode == RosterMode.OVERLAPPING
                 ? Duration.ofNanos(2 * LEASE)
                 : Duration.ofNanos((long) (LEASE * (0.5 + 0.4 * random.nextDouble())));
-        grace = threshold.plus(clockError);
-        budget = Duration.ofNanos(LEASE / (random.nextBoolean() ? 10 : 100));
+        budget = Duration.ofNanos(gentle ? LEASE * 2 / 5 : LEASE / (random.nextBoolean() ? 10 : 100));
         // the group then guarantees nothing, and the journal must do alone
-        lies = mode == RosterMode.EXCLUSIVE && random.nextBoolean();
+        lies = mode == RosterMode.EXCLUSIVE && !gentle && random.nextBoolean();
         groups = new MemoryGroups(new SimClock(agenda, 1, 0, 1, 0), fenced);
     }
 
@@ -98,6 +112,28 @@ final class RosterWorld {
         return lies;
     }
 
+    RosterMode mode() {
+        return mode;
+    }
+
+    /** Whether nothing is done to anybody that would cost a mandate. */
+    boolean gentle() {
+        return gentle;
+    }
+
+    /** Whether the call that is being made shall throw. */
+    boolean throwsNow() {
+        return storm && throwing > 0 && random.nextDouble() < throwing;
+    }
+
+    /** Whether this record is lost on its way: a claim, beside others that arrive. */
+    boolean losesClaim(byte[] record) {
+        return storm
+                && lostClaims > 0
+                && new String(record, StandardCharsets.UTF_8).startsWith("what=CLAIM")
+                && random.nextDouble() < lostClaims;
+    }
+
     /** Whether pieces of work may begin so late that a mandate is over. */
     boolean slow() {
         return false;
@@ -105,7 +141,7 @@ final class RosterWorld {
 
     long delay() {
         var most = storm ? longestDelay : LEASE / 1_000;
-        return 1 + (random.nextInt(10) > 0 ? random.nextLong(most / 10 + 1) : random.nextLong(most + 1));
+        return leastDelay + (random.nextInt(10) > 0 ? random.nextLong(most / 10 + 1) : random.nextLong(most + 1));
     }
 
     long workNanos() {
@@ -130,9 +166,12 @@ final class RosterWorld {
     }
 
     private String describe() {
-        return "%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss %.3f, threshold %s, grace %s"
+        return "%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss %.3f, threshold %s, grace %s"
                 .formatted(
                         mode,
+                        gentle ? ", gentle" : "",
+                        throwing > 0 ? ", calls throw" : "",
+                        lostClaims > 0 ? ", claims are lost" : leastDelay > 1 ? ", far away" : "",
                         partitions,
                         roles,
                         lies ? "lies" : "tells the truth",
@@ -141,7 +180,7 @@ final class RosterWorld {
                         Duration.ofNanos(longestDelay),
                         loss,
                         threshold,
-                        grace);
+                        threshold.plus(clockError));
     }
 
     // ---------------------------------------------------------------- a life
@@ -190,6 +229,10 @@ final class RosterWorld {
     }
 
     private void join() {
+        join(mode, threshold);
+    }
+
+    private void join(RosterMode mode, Duration threshold) {
         var drift = 1 + (random.nextDouble() - 0.5) * DRIFT * 0.98;
         var wallOffset = mode == RosterMode.TIMED
                 ? random.nextLong(-clockError.toNanos() * 8 / 10, clockError.toNanos() * 8 / 10)
@@ -206,11 +249,14 @@ final class RosterWorld {
                 .standDownBudget(budget)
                 .threshold(threshold)
                 .clockError(clockError)
-                .gracePeriod(grace)
-                .broadcastInterval(threshold.dividedBy(5))
+                .gracePeriod(threshold.plus(clockError))
+                .broadcastInterval(threshold.dividedBy(broadcasts))
                 .taskInterval(Duration.ofNanos(LEASE / 2));
+        if (serial > 0) {
+            groups.grow(ROSTER, partitions); // else it would be refused at once
+        }
         var name = "m" + ++serial;
-        trace.line(name, "joins");
+        trace.line(name, "joins" + (mode == this.mode ? "" : " in mode " + mode));
         members.add(new RosterMember(this, name, clock, groups, config));
     }
 
@@ -222,8 +268,12 @@ final class RosterWorld {
             return;
         }
         var one = standing.get(random.nextInt(standing.size()));
+        if (gentle) {
+            inOrder(standing, one);
+            return;
+        }
         var length = (long) (LEASE * 0.05 * Math.pow(40, random.nextDouble()));
-        switch (random.nextInt(8)) {
+        switch (random.nextInt(10)) {
             case 0 -> {
                 if (standing.size() > 1 || mode != RosterMode.OVERLAPPING) {
                     one.crash();
@@ -268,15 +318,55 @@ final class RosterWorld {
                     }
                 }
             }
-            default -> {
-                trace.line("all", "resize");
-                var number = random.nextInt(1, 2 * partitions + 1);
-                standing.forEach(member -> member.roster().resize(number));
-                agenda.in(
-                        LEASE / 4,
-                        () -> standing.forEach(member -> member.roster().resize(roles)));
+            case 7 -> resize(standing);
+            case 8 -> {
+                var left = random.nextInt(4);
+                trace.line("log", "all records but the last " + left + " are deleted");
+                groups.forget(ROSTER, 0, left);
             }
+            default -> recreate();
         }
+    }
+
+    /** What costs nobody a mandate. */
+    private void inOrder(List<RosterMember> standing, RosterMember one) {
+        switch (random.nextInt(4)) {
+            case 0 -> {
+                if (standing.size() > 1) {
+                    trace.line(one.name(), "resigns");
+                    one.resign();
+                }
+            }
+            case 1 -> resize(standing);
+            case 2 -> {
+                if (groups.members(ROSTER, "main").isEmpty()) {
+                    return; // it would be the others that are refused
+                }
+                var other = random.nextBoolean() ? RosterMode.OVERLAPPING : RosterMode.TIMED;
+                join(other, other == RosterMode.TIMED ? Duration.ofNanos(LEASE / 2) : Duration.ofNanos(2 * LEASE));
+            }
+            default -> join();
+        }
+    }
+
+    private void resize(List<RosterMember> standing) {
+        trace.line("all", "resize");
+        var number = random.nextInt(1, 2 * partitions + 1);
+        standing.forEach(member -> member.roster().resize(number));
+        agenda.in(LEASE / 4, () -> standing.forEach(member -> member.roster().resize(roles)));
+    }
+
+    /** The topic is deleted, and created again: at once as it was, or by a broker, with fewer partitions, which are added a little later. */
+    private void recreate() {
+        var fewer = mode == RosterMode.OVERLAPPING ? partitions : random.nextInt(1, partitions + 1);
+        trace.line("log", "deleted, and created with " + fewer + " partitions");
+        groups.recreate(ROSTER, fewer);
+        agenda.in(random.nextLong(LEASE), () -> groups.grow(ROSTER, partitions));
+        // nobody may be left in the group who knew the tokens of before, and those who led under them lead on for a
+        // while
+        tokensFrom = agenda.now() + 2 * LEASE;
+        Arrays.fill(topToken, 0);
+        settle();
     }
 
     /** Overlapping leaders are promised without a gap while the others are well: so one trouble at a time there. */
@@ -351,7 +441,7 @@ final class RosterWorld {
             mandates++;
         }
         led[index % led.length][partition] = leads;
-        if (leads && mode == RosterMode.EXCLUSIVE) {
+        if (leads && mode == RosterMode.EXCLUSIVE && agenda.now() >= tokensFrom) {
             var token = mandate.get().token();
             if (token < topToken[partition]) {
                 violate(

@@ -95,7 +95,55 @@ class PlantedRosterFaultsTest {
                         "a beat counted for half of its lease",
                         "internal/RosterLedger.java",
                         "var until = nowNanos + said.lease().toNanos();",
-                        "var until = nowNanos + said.lease().toNanos() / 2;"));
+                        "var until = nowNanos + said.lease().toNanos() / 2;"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "whoever missed records takes it that nobody leads",
+                        "internal/RosterLedger.java",
+                        "missedUntilNanos = nowNanos + longestLeaseNanos;",
+                        "missedUntilNanos = nowNanos;"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "a claim without effect here is not waited for",
+                        "internal/RosterLedger.java",
+                        "believed(seat, new Taken(said.instance(), claimed, until, false));",
+                        "seat.highest = Math.max(seat.highest, claimed);"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "a claim that is lost costs the member all that it has",
+                        "internal/RosterClaims.java",
+                        "hold.wroteLater(said.number());",
+                        "if (hold.phase() == Phase.CLAIMING) { standAside(); }"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "a lost claim is not written again",
+                        "internal/RosterHold.java",
+                        "return phase == Phase.CLAIMING && nanos - sent.nanos() > leaseNanos / 2;",
+                        "return false;"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "members of other modes share a group",
+                        "spi/RosterTerms.java",
+                        "mode != group.mode",
+                        "mode == null"),
+                fault(
+                        RosterMode.TIMED,
+                        "an answer counts only until the next broadcast",
+                        "internal/RosterInduction.java",
+                        "sent != null && outcome == Commit.ACCEPTED",
+                        "sent != null && loop.clock().nanos() - sent.nanos() < broadcastNanos && outcome == Commit.ACCEPTED"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "a turn that throws is forgotten",
+                        "internal/GuardedLoop.java",
+                        "onThrown.accept(e);",
+                        "e.getMessage();"),
+                fault(
+                        RosterMode.TIMED,
+                        "a roster whose turn threw does not leave its group",
+                        "internal/LoopRoster.java",
+                        "whole &= attempt(membership::leave);",
+                        "whole = false;"));
     }
 
     private static Fault fault(RosterMode mode, String fault, String file, String text, String instead) {
