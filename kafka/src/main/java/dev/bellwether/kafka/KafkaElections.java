@@ -61,8 +61,22 @@ public final class KafkaElections {
      */
     public static <K, V> Producer<K, V> fencedProducer(
             Mandate mandate, Map<String, ?> properties, Serializer<K> keys, Serializer<V> values) {
+        return fencedProducer(mandate, mandate.election(), properties, keys, values);
+    }
+
+    /**
+     * Makes a producer for one role of a roster, as {@link #fencedProducer(Mandate, Map, Serializer, Serializer)} does for an election. The roles
+     * of one partition have one mandate: each needs a producer of its own, since two made without the role would fence each other.
+     */
+    public static <K, V> Producer<K, V> fencedProducer(
+            Mandate mandate, int role, Map<String, ?> properties, Serializer<K> keys, Serializer<V> values) {
+        return fencedProducer(mandate, mandate.election() + '.' + role, properties, keys, values);
+    }
+
+    private static <K, V> Producer<K, V> fencedProducer(
+            Mandate mandate, String fencedName, Map<String, ?> properties, Serializer<K> keys, Serializer<V> values) {
         mandate.ensure();
-        var producer = new KafkaProducer<>(Settings.fenced(properties, mandate.election()), keys, values);
+        var producer = new KafkaProducer<>(Settings.fenced(properties, fencedName), keys, values);
         try {
             producer.initTransactions();
             /*

@@ -1,10 +1,15 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
 import dev.bellwether.RosterMode;
+import dev.bellwether.spi.AccessPatience;
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.GroupObserver.Commit;
 import dev.bellwether.spi.RosterStanding;
+import dev.bellwether.spi.RosterTerms;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -12,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,6 +32,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.record.TimestampType;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,21 +46,33 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final int MOST_WAKEUPS = 3;
+    private static final long MUTE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final RosterStanding standing;
     private final GroupObserver observer;
     private final KafkaRosters rosters;
     private final String topic;
     private final boolean journal;
+    private final boolean timed;
     private final @Nullable LogTail journalTail;
     private final LinkedBlockingQueue<Runnable> inbox = new LinkedBlockingQueue<>();
     private final Thread thread;
     private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
     private volatile boolean polling;
     private volatile boolean over;
+    private volatile boolean dead;
+    private volatile boolean writingRefused;
+    private volatile boolean given;
     private final AtomicLong highest = new AtomicLong();
+    private final Set<Integer> broadcasting = ConcurrentHashMap.newKeySet();
 
     // confined to the thread
+    private final AccessPatience access;
+    private final AccessPatience writing;
+    private @Nullable String refusal;
+    private long mutedUntilNanos = System.nanoTime();
+    private Uuid brokersTopic = Uuid.ZERO_UUID;
     private boolean writable;
     private boolean readable;
     private final Set<Integer> owned = new TreeSet<>();
@@ -69,17 +88,23 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         this.observer = observer;
         this.rosters = rosters;
         topic = rosters.topic(standing);
+        access = new AccessPatience(standing.config().accessPatience());
+        writing = new AccessPatience(standing.config().accessPatience());
+        timed = standing.config().mode() == RosterMode.TIMED;
         journal = standing.config().mode() == RosterMode.EXCLUSIVE;
         journalTail = journal
                 ? new LogTail(
                         new TopicPartition(topic, 0),
                         () -> rosters.reader(standing),
-                        new RosterReader(observer, error -> rosters.refusal(error, standing), this::caughtUp))
+                        new RosterReader(
+                                observer,
+                                new AccessPatience(standing.config().accessPatience()),
+                                error -> rosters.refusal(error, standing),
+                                this::caughtUp))
                 : null;
         writable = !journal;
         readable = !journal;
-        thread = new Thread(this::run, "bellwether-kafka-roster-" + standing.roster());
-        thread.setDaemon(true);
+        thread = BackendThread.of("bellwether-kafka-roster-" + standing.roster(), this::run, this::died);
     }
 
     void start() {
@@ -98,13 +123,53 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     @Override
     public void write(int partition, byte[] record) {
-        post(() -> {
-            try {
-                rosters.write(topic, partition, record, error -> {}); // whoever must know reads
-            } catch (KafkaException | IllegalStateException e) {
-                log.debug("a record for partition {} of {} was not written", partition, topic, e);
+        if (record.length > 0) {
+            post(() -> writeNow(partition, record));
+        } else if (broadcasting.add(partition)) { // else one waits already that says the same
+            post(() -> {
+                broadcasting.remove(partition);
+                writeNow(partition, record);
+            });
+        }
+    }
+
+    /**
+     * Writes, or not: whoever must know reads. A client that does not know where to send a record blocks for as long as it may, to find out: so after
+     * one such, those of the next second are dropped, and the others that this thread works for are served.
+     */
+    private void writeNow(int partition, byte[] record) {
+        if (System.nanoTime() - mutedUntilNanos < 0) {
+            return;
+        }
+        try {
+            rosters.write(topic, partition, record, this::wrote);
+        } catch (KafkaException | IllegalStateException e) {
+            log.debug("a record for partition {} of {} was not written", partition, topic, e);
+        }
+    }
+
+    /** Called on the producer's thread; or on ours, by a producer that could not even begin. */
+    private void wrote(@Nullable Exception error) {
+        if (error == null) {
+            if (writingRefused) {
+                writingRefused = false;
+                post(writing::answered);
             }
-        });
+            return;
+        }
+        if (Thread.currentThread().equals(thread)) {
+            mutedUntilNanos = System.nanoTime() + MUTE_NANOS;
+            lookSoon(); // is the topic gone?
+        }
+        var refused = rosters.refusal(error, standing);
+        if (refused instanceof AccessRefusedException) {
+            writingRefused = true;
+            post(() -> {
+                if (writingRefused && writing.ends(refused, System.nanoTime())) {
+                    fail(refused);
+                }
+            });
+        }
     }
 
     @Override
@@ -135,11 +200,31 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     @Override
     public void leave() {
+        if (dead) {
+            observer.left(); // the session runs out
+            return;
+        }
         post(() -> {
             leaving = true;
             discard(CLOSE_PATIENCE);
             observer.left();
         });
+    }
+
+    @Override
+    public RosterTerms terms() {
+        return RosterTerms.of(standing.config());
+    }
+
+    @Override
+    public boolean wasGiven() {
+        return given;
+    }
+
+    /** Told within a poll, in which nothing can be closed. */
+    @Override
+    public void refused(String why) {
+        refusal = why;
     }
 
     @Override
@@ -182,7 +267,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                     turn();
                 } catch (InterruptException e) {
                     over = true;
-                } catch (KafkaException | IllegalStateException e) {
+                } catch (RuntimeException e) { // of the client's, or ours: it may be no more than half done
                     failedOver(e);
                 }
             }
@@ -190,6 +275,25 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             discard(CLOSE_PATIENCE);
             rosters.closed(this);
         }
+    }
+
+    /** An error ended the thread; whoever believes in this membership is told, and waits for nothing. */
+    private void died(Throwable death) {
+        dead = true;
+        if (!over) {
+            observer.failed(new ElectionException(
+                    "the thread of member \"" + standing.member() + "\" of roster \"" + standing.roster()
+                            + "\" died of " + death + ". It leads nothing. Join again",
+                    death));
+        }
+        observer.left();
+    }
+
+    /** For good. */
+    private void fail(ElectionException error) {
+        observer.failed(error);
+        leaving = true;
+        discard(CLOSE_PATIENCE);
     }
 
     /**
@@ -206,13 +310,13 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     private void probed(@Nullable Exception error) {
         if (error == null) {
+            writing.answered();
             writable = true;
             return;
         }
-        var fatal = Failures.fatal(error, rosters.settings(), rosters.describe(standing));
-        if (fatal.isPresent()) {
-            observer.failed(fatal.get());
-            leaving = true;
+        var told = rosters.refusal(error, standing);
+        if (writing.ends(told, System.nanoTime())) {
+            fail(told);
         } else if (!over && !leaving) {
             log.debug("{} cannot write yet; trying again", standing, error);
             await(standing.config().tenure().retryInterval());
@@ -231,6 +335,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         if (over) {
             return;
         }
+        if (!leaving) {
+            look();
+        }
         if (leaving || aside > 0) {
             await(leaving ? LONGEST_POLL : Duration.ofNanos(aside));
             return;
@@ -248,6 +355,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         polling = true;
         try {
             for (var each : polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO)) {
+                if (timed && each.timestampType() != TimestampType.LOG_APPEND_TIME) {
+                    continue; // a topic that a broker made by itself has others' clocks, until it is mended
+                }
                 observer.read(
                         each.partition(),
                         each.offset(),
@@ -259,7 +369,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         } finally {
             polling = false;
         }
-        look();
+        if (refusal != null) {
+            fail(new ElectionException("member \"" + standing.member() + "\" of roster \"" + standing.roster()
+                    + "\", group " + standing.config().group() + ", is refused: " + refusal));
+        }
     }
 
     /**
@@ -273,11 +386,35 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
+    private void lookSoon() {
+        var soon = System.nanoTime() - LOOK_NANOS + MUTE_NANOS;
+        lookedNanos = soon - lookedNanos < 0 ? soon : lookedNanos;
+    }
+
     private void looked(TopicDescription found) {
-        if (found.partitions().size() != standing.config().partitions()) {
-            observer.failed(RosterTopic.changed(topic, found.partitions().size(), standing.config()));
-        }
         var id = found.topicId();
+        if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && brokersTopic.equals(Uuid.ZERO_UUID)) {
+            brokersTopic = id;
+        }
+        var count = found.partitions().size();
+        if (count < standing.config().partitions() && id.equals(brokersTopic)) {
+            // known to be another than ours was, and smaller: made by a broker, or by somebody who wants it so
+            rosters.bare(standing)
+                    .thenAccept(bare -> post(() -> {
+                        if (bare) {
+                            mend();
+                        } else {
+                            fail(RosterTopic.changed(topic, count, standing.config()));
+                        }
+                    }));
+            return;
+        }
+        if (count != standing.config().partitions()) {
+            fail(RosterTopic.changed(topic, count, standing.config()));
+            return;
+        }
+        brokersTopic = Uuid.ZERO_UUID;
+        mutedUntilNanos = System.nanoTime();
         if (journalTail != null) {
             if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.timesAnew() == anew) {
                 journalTail.beginAnew();
@@ -285,6 +422,13 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             anew = journalTail.timesAnew();
         }
         topicId = id;
+    }
+
+    private void mend() {
+        if (!leaving && !over) {
+            rosters.mend(standing);
+            lookSoon();
+        }
     }
 
     private void missed() {
@@ -299,29 +443,36 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             return Commit.REFUSED;
         }
         var partition = new TopicPartition(topic, owned.iterator().next());
-        try {
-            committing.commitSync(
-                    Map.of(partition, new OffsetAndMetadata(0)),
-                    standing.config().tenure().renewInterval().dividedBy(2));
-            return Commit.ACCEPTED;
-        } catch (RebalanceInProgressException e) {
-            return Commit.REBALANCING;
-        } catch (CommitFailedException e) {
-            return Commit.REFUSED; // the next poll will tell
-        } catch (KafkaException e) {
-            return Commit.UNANSWERED;
+        for (var attempt = 1; ; attempt++) {
+            try {
+                committing.commitSync(
+                        Map.of(partition, new OffsetAndMetadata(0)),
+                        standing.config().commitPatience());
+                access.answered();
+                return Commit.ACCEPTED;
+            } catch (WakeupException e) {
+                // it was meant for a poll, and came too late for that; nothing is known of the commit
+                if (attempt == MOST_WAKEUPS) {
+                    return Commit.UNANSWERED;
+                }
+            } catch (RebalanceInProgressException e) {
+                return Commit.REBALANCING;
+            } catch (CommitFailedException e) {
+                return Commit.REFUSED; // the next poll will tell
+            } catch (KafkaException e) {
+                return Commit.UNANSWERED;
+            }
         }
     }
 
     /** An error of the client that it does not recover from: go on with a new one. */
     private void failedOver(RuntimeException error) {
-        var fatal = Failures.fatal(error, rosters.settings(), rosters.describe(standing));
-        if (fatal.isPresent()) {
-            observer.failed(fatal.get());
-            leaving = true;
-        } else {
-            log.warn("the client of {} failed; going on with a new one", standing, error);
+        var told = rosters.refusal(error, standing);
+        if (access.ends(told, System.nanoTime())) {
+            fail(told);
+            return;
         }
+        log.warn("the client of {} failed; going on with a new one", standing, error);
         discard(Duration.ZERO);
         await(standing.config().tenure().retryInterval());
     }
@@ -346,8 +497,13 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
+    /** Heeds what waits now: what comes meanwhile must not keep us from the poll. */
     private void drain() {
-        for (var message = inbox.poll(); message != null; message = inbox.poll()) {
+        for (var left = inbox.size(); left > 0 && !over; left--) {
+            var message = inbox.poll();
+            if (message == null) {
+                return;
+            }
             message.run();
         }
     }
@@ -383,6 +539,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         if (numbers.size() < partitions.size()) {
             lookedNanos = System.nanoTime() - LOOK_NANOS; // there are more than there should be
         }
+        given = true;
+        access.answered();
         owned.addAll(numbers);
         observer.assigned(numbers);
     }
@@ -395,11 +553,13 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
         var numbers = numbers(partitions);
         moving.addAll(numbers);
+        polling = false; // within a poll, and yet not to be woken: the commit that is asked for here would hear it
         observer.revoking(numbers);
         var until = System.nanoTime() + standing.config().standDownBudget().toNanos();
         while (!moving.isEmpty() && System.nanoTime() - until < 0 && !over) {
             await(Duration.ofNanos(until - System.nanoTime()));
         }
+        polling = true;
         moving.clear();
         owned.removeAll(numbers);
     }

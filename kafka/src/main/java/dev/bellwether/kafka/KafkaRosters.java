@@ -149,6 +149,16 @@ final class KafkaRosters implements RosterCarrier {
         RosterTopic.createAnew(settings, admin, topic(standing), standing.config());
     }
 
+    /** A broker has made the topic by itself: makes of it what it was, unless that is not for us. */
+    void mend(RosterStanding standing) {
+        RosterTopic.mend(settings, admin, topic(standing), standing.config());
+    }
+
+    /** Returns whether nobody chose how many partitions the topic has. Completes only if the brokers answer. */
+    CompletionStage<Boolean> bare(RosterStanding standing) {
+        return RosterTopic.bare(admin, topic(standing));
+    }
+
     ElectionException refusal(Throwable error, RosterStanding standing) {
         return Failures.translated(error, settings, describe(standing));
     }

@@ -1,13 +1,19 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.RosterMode;
 import dev.bellwether.spi.Balance;
+import dev.bellwether.spi.RosterTerms;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.common.Cluster;
@@ -28,13 +34,22 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     /** The configuration that holds the {@link Desk}. */
     static final String DESK = "bellwether.roster.desk";
 
-    /** Who knows of tokens: should the topic be deleted, the group is where they are not forgotten. Thread-safe. */
+    /** The member that the consumer belongs to. It knows of tokens: should the topic be deleted, the group is where they are not forgotten. Thread-safe. */
     interface Desk {
         /** Returns the highest token that the member knows of. */
         long highest();
 
         /** Told, within a poll and before what is assigned, of the highest token that any member knew of when it joined. */
         void highest(long token);
+
+        /** Returns what the member's settings mean for the others. */
+        RosterTerms terms();
+
+        /** Returns whether the member was ever given a partition. */
+        boolean wasGiven();
+
+        /** Told, within a poll, that the member gets nothing, and why: its settings do not go together with those of the others. */
+        void refused(String why);
     }
 
     private int weight = 1;
@@ -65,15 +80,23 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
 
     @Override
     public ByteBuffer subscriptionUserData(Set<String> topics) {
-        return ByteBuffer.wrap(Fields.with("weight", weight)
-                .and("highest", desk == null ? 0 : desk.highest())
-                .build()
-                .bytes());
+        var fields = Fields.with("weight", weight);
+        if (desk != null) {
+            var terms = desk.terms();
+            fields.and("highest", desk.highest())
+                    .and("mode", terms.mode())
+                    .and("holds", terms.holds().toNanos())
+                    .and("waits", terms.waits().toNanos())
+                    .and("given", desk.wasGiven() ? 1 : 0);
+        }
+        return ByteBuffer.wrap(fields.build().bytes());
     }
 
     @Override
     public GroupAssignment assign(Cluster metadata, GroupSubscription group) {
+        var refusals = refusals(group.groupSubscription());
         var subscriptions = new TreeMap<>(group.groupSubscription());
+        subscriptions.keySet().removeAll(refusals.keySet());
         var assigned = new HashMap<String, List<TopicPartition>>();
         subscriptions.keySet().forEach(member -> assigned.put(member, new ArrayList<>()));
         subscriptions.values().stream()
@@ -87,14 +110,65 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
                 .orElse(0);
         var told = ByteBuffer.wrap(Fields.with("highest", highest).build().bytes());
         assigned.forEach((member, partitions) -> assignments.put(member, new Assignment(partitions, told.duplicate())));
+        refusals.forEach((member, why) -> assignments.put(
+                member,
+                new Assignment(
+                        List.of(),
+                        ByteBuffer.wrap(Fields.with("refused", why).build().bytes()))));
         return new GroupAssignment(assignments);
     }
 
     @Override
     public void onAssignment(@Nullable Assignment assignment, @Nullable ConsumerGroupMetadata metadata) {
         if (desk != null && assignment != null) {
-            desk.highest(told(assignment.userData()).number("highest"));
+            var told = told(assignment.userData());
+            desk.highest(told.number("highest"));
+            if (!told.text("refused").isEmpty()) {
+                desk.refused(told.text("refused"));
+            }
         }
+    }
+
+    /** Returns who cannot be a member beside the others, and why: those who own partitions stay, then those who did, then any. */
+    private static Map<String, String> refusals(Map<String, Subscription> subscriptions) {
+        var order = new ArrayList<>(subscriptions.keySet());
+        order.sort(Comparator.comparing((String member) -> owns(subscriptions.get(member)))
+                .thenComparing(member -> given(subscriptions.get(member)))
+                .reversed()
+                .thenComparing(Comparator.naturalOrder()));
+        var admitted = new ArrayList<RosterTerms>();
+        var refusals = new TreeMap<String, String>();
+        for (var member : order) {
+            var terms = terms(subscriptions.get(member));
+            var why = terms.flatMap(own -> admitted.stream()
+                    .flatMap(others -> own.refusal(others).stream())
+                    .findFirst());
+            why.ifPresent(text -> refusals.put(member, text));
+            if (why.isEmpty()) {
+                terms.ifPresent(admitted::add);
+            }
+        }
+        return refusals;
+    }
+
+    /** Returns the generation in which a member was given what it owns; lower than any if it owns nothing. */
+    private static int owns(@Nullable Subscription subscription) {
+        return subscription == null || subscription.ownedPartitions().isEmpty()
+                ? Integer.MIN_VALUE
+                : subscription.generationId().orElse(-1);
+    }
+
+    private static long given(@Nullable Subscription subscription) {
+        return subscription == null ? 0 : told(subscription.userData()).number("given");
+    }
+
+    private static Optional<RosterTerms> terms(@Nullable Subscription subscription) {
+        var told = told(subscription == null ? null : subscription.userData());
+        return Stream.of(RosterMode.values())
+                .filter(mode -> mode.name().equals(told.text("mode")))
+                .findFirst()
+                .map(mode -> new RosterTerms(
+                        mode, Duration.ofNanos(told.number("holds")), Duration.ofNanos(told.number("waits"))));
     }
 
     private static void assign(

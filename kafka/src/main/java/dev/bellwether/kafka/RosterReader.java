@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.GroupObserver;
 import java.time.Duration;
 import java.util.List;
@@ -16,6 +17,7 @@ final class RosterReader implements LogTail.Follower {
     private static final Duration SHORT_POLL = Duration.ofMillis(200);
 
     private final GroupObserver observer;
+    private final AccessPatience access;
     private final Function<ApiException, ElectionException> refusal;
     private final Runnable onCaughtUp;
 
@@ -23,8 +25,13 @@ final class RosterReader implements LogTail.Follower {
     private long end;
     private boolean caughtUp;
 
-    RosterReader(GroupObserver observer, Function<ApiException, ElectionException> refusal, Runnable onCaughtUp) {
+    RosterReader(
+            GroupObserver observer,
+            AccessPatience access,
+            Function<ApiException, ElectionException> refusal,
+            Runnable onCaughtUp) {
         this.observer = observer;
+        this.access = access;
         this.refusal = refusal;
         this.onCaughtUp = onCaughtUp;
     }
@@ -42,6 +49,7 @@ final class RosterReader implements LogTail.Follower {
 
     @Override
     public void reached(long offset) {
+        access.answered();
         if (!caughtUp && offset >= end) {
             caughtUp = true;
             onCaughtUp.run();
@@ -56,7 +64,10 @@ final class RosterReader implements LogTail.Follower {
 
     @Override
     public void failed(ApiException error) {
-        observer.failed(refusal.apply(error));
+        var refused = refusal.apply(error);
+        if (access.ends(refused, System.nanoTime())) {
+            observer.failed(refused);
+        }
     }
 
     @Override

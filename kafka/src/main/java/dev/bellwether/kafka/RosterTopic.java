@@ -18,12 +18,17 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.InvalidPartitionsException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
@@ -32,6 +37,8 @@ import org.slf4j.LoggerFactory;
 /** The topic of one roster: creates it, or looks whether it will do. */
 final class RosterTopic {
     private static final Logger log = LoggerFactory.getLogger(RosterTopic.class);
+
+    private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** Nothing in it is worth more than a few leases: what is older goes soon, since a new member reads what is left. */
     private static final Map<String, String> CONFIG = new TreeMap<>(Map.of(
@@ -65,6 +72,17 @@ final class RosterTopic {
         var name = name(settings, roster);
         try {
             var found = describe(settings, admin, name, patience);
+            var until = System.nanoTime() + patience.toNanos();
+            while (found.isPresent()
+                    && found.get().partitions().size() < config.partitions()
+                    && isBare(admin, name, patience)
+                    && System.nanoTime() - until < 0) {
+                LockSupport.parkNanos(AGAIN_NANOS); // a broker made it by itself: members that are there will mend it
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                found = describe(settings, admin, name, patience);
+            }
             if (found.isEmpty()) {
                 create(settings, admin, name, config, patience);
             } else if (found.get().partitions().size() != config.partitions()) {
@@ -133,6 +151,68 @@ final class RosterTopic {
         }
     }
 
+    /**
+     * The topic was deleted, and a broker has made it again by itself, as it does by default for whoever writes to it: with as many partitions as
+     * it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
+     */
+    // the callbacks say what the futures would
+    @SuppressWarnings("FutureReturnValueIgnored")
+    static void mend(Settings settings, Admin admin, String name, RosterConfig config) {
+        if (!settings.createTopic()) {
+            log.error(
+                    "a broker has created topic {} by itself, since it was deleted, and {} is false. Most roles have no leader"
+                            + " until you give it {} partitions and {}",
+                    name,
+                    Settings.CREATE_TOPIC,
+                    config.partitions(),
+                    CONFIG);
+            return;
+        }
+        log.warn("topic {} was deleted, and a broker has created it by itself: adding what it lacks", name);
+        var settingsOfOurs = CONFIG.entrySet().stream()
+                .map(entry ->
+                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
+                .toList();
+        admin.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
+                .all()
+                .toCompletionStage()
+                .thenCompose(grown -> admin.incrementalAlterConfigs(Map.of(resource(name), settingsOfOurs))
+                        .all()
+                        .toCompletionStage())
+                .whenComplete((done, error) -> {
+                    if (error != null && !(cause(error) instanceof InvalidPartitionsException)) {
+                        log.error(
+                                "topic {} could not be given {} partitions ({}). Most roles have no leader until it has them;"
+                                        + " trying again",
+                                name,
+                                config.partitions(),
+                                cause(error).getMessage());
+                    }
+                });
+    }
+
+    /** Returns whether a topic has no settings of its own: then a broker has made it, and nobody chose how many partitions it has. */
+    static CompletionStage<Boolean> bare(Admin admin, String name) {
+        return admin.describeConfigs(List.of(resource(name)))
+                .all()
+                .toCompletionStage()
+                .thenApply(found -> Objects.requireNonNull(found.get(resource(name))).entries().stream()
+                        .noneMatch(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG));
+    }
+
+    private static boolean isBare(Admin admin, String name, Duration patience)
+            throws TimeoutException, InterruptedException {
+        try {
+            return bare(admin, name).toCompletableFuture().get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            return false; // it is gone again, or we may not ask: then it is as it is
+        }
+    }
+
+    private static ConfigResource resource(String name) {
+        return new ConfigResource(ConfigResource.Type.TOPIC, name);
+    }
+
     private static Throwable cause(Throwable error) {
         return error instanceof CompletionException || error instanceof ExecutionException
                 ? Objects.requireNonNull(error.getCause())
@@ -175,7 +255,7 @@ final class RosterTopic {
                 .mapToInt(partition -> partition.replicas().size())
                 .min()
                 .orElse(0);
-        var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+        var resource = resource(name);
         var config = Objects.requireNonNull(
                 await(admin.describeConfigs(List.of(resource)).all(), patience).get(resource));
         var inSync = config.get("min.insync.replicas");
@@ -200,7 +280,7 @@ final class RosterTopic {
 
     private static void check(Admin admin, String name, RosterConfig config, Duration patience)
             throws TimeoutException, InterruptedException {
-        var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+        var resource = resource(name);
         try {
             var present = Objects.requireNonNull(
                     await(admin.describeConfigs(List.of(resource)).all(), patience)
