@@ -19,12 +19,16 @@ class FaultBenchTest {
 
     @Test
     void noFaultMakesTwoLeadersOnThreeBrokers() {
-        var ground = new KafkaGround(
+        FaultBench.run(ground(), Setting.of("kafka", LEASE).withSteps(Scripts.where("libfaketime")));
+    }
+
+    /** Three brokers, with a place for each link. */
+    static KafkaGround ground() {
+        return new KafkaGround(
                 SharedCluster.get(),
                 KafkaInfrastructure.LINKS,
                 addresses -> "kafka://" + addresses,
                 FaultBenchTest::coordinator);
-        FaultBench.run(ground, Setting.of("kafka", LEASE).withSteps(Scripts.where("libfaketime")));
     }
 
     /** The one that coordinates all groups: their topic has one partition here. */

@@ -9,16 +9,24 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import dev.bellwether.RosterEvent;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rosters on a real broker: 1,000 roles on 64 partitions, members that come, go, and are cut off. */
 class KafkaRosterTest {
@@ -61,15 +69,13 @@ class KafkaRosterTest {
 
     @Test
     void aThousandRolesAreSharedAndNoTwoMembersLeadOne() throws InterruptedException {
-        var members = new ArrayList<Roster>();
-        var over = new AtomicBoolean();
+        var members = new CopyOnWriteArrayList<Roster>();
         var overlaps = new AtomicInteger();
-        var watch = new Thread(() -> {
-            while (!over.get()) {
-                for (var role = 0; role < PARTITIONS; role++) {
-                    if (leaders(List.copyOf(members), role) > 1) {
-                        overlaps.incrementAndGet();
-                    }
+        var watch = new Watch(() -> {
+            var present = List.copyOf(members);
+            for (var role = 0; role < PARTITIONS; role++) {
+                if (leaders(present, role) > 1) {
+                    overlaps.incrementAndGet();
                 }
             }
         });
@@ -89,8 +95,7 @@ class KafkaRosterTest {
                 PATIENCE,
                 () -> members.stream().mapToInt(member -> member.roles().size()).sum() == ROLES);
         assertThat(members.get(1).roles()).as("whoever stays keeps what he has").containsAll(kept);
-        over.set(true);
-        watch.join();
+        watch.end();
         assertThat(overlaps).as(Never.mark("two members lead one role")).hasValue(0);
         members.get(0).close();
         members.get(1).close();
@@ -119,15 +124,12 @@ class KafkaRosterTest {
         var first = join(config);
         assertThat(first.await(PARTITIONS, PATIENCE)).isTrue();
         var second = join(config);
-        var over = new AtomicBoolean();
         var gaps = new AtomicInteger();
-        var watch = new Thread(() -> {
-            while (!over.get()) {
-                for (var role = 0; role < PARTITIONS; role++) {
-                    // asked in this order, and once more, since a role may move between the two questions
-                    if (!first.leads(role) && !second.leads(role) && !first.leads(role) && !second.leads(role)) {
-                        gaps.incrementAndGet();
-                    }
+        var watch = new Watch(() -> {
+            for (var role = 0; role < PARTITIONS; role++) {
+                // asked in this order, and once more, since a role may move between the two questions
+                if (!first.leads(role) && !second.leads(role) && !first.leads(role) && !second.leads(role)) {
+                    gaps.incrementAndGet();
                 }
             }
         });
@@ -135,8 +137,7 @@ class KafkaRosterTest {
         awaitShare(List.of(first, second));
         second.close();
         assertThat(first.await(PARTITIONS, PATIENCE)).isTrue();
-        over.set(true);
-        watch.join();
+        watch.end();
         assertThat(gaps).hasValue(0);
     }
 
@@ -146,11 +147,141 @@ class KafkaRosterTest {
         var first = join(config);
         assertThat(first.await(8, PATIENCE)).isTrue();
         var second = join(config);
+        var lastByFirst = new long[8];
+        var firstBySecond = new long[8];
+        var overlaps = new AtomicInteger();
+        var watch = new Watch(() -> {
+            for (var role = 0; role < 8; role++) {
+                var before = System.nanoTime();
+                var led = first.leads(role);
+                if (led) {
+                    lastByFirst[role] = before;
+                }
+                if (second.leads(role)) {
+                    overlaps.addAndGet(led && first.leads(role) ? 1 : 0);
+                    firstBySecond[role] = firstBySecond[role] == 0 ? System.nanoTime() : firstBySecond[role];
+                }
+            }
+        });
+        watch.start();
         Eventually.eventually(
                 "half each",
                 PATIENCE,
                 () -> first.roles().size() == 4 && second.roles().size() == 4);
+        watch.end();
+        assertThat(overlaps).as(Never.mark("two members lead one role")).hasValue(0);
         assertThat(first.roles()).doesNotContainAnyElementsOf(second.roles());
+        assertThat(second.roles()).allSatisfy(role -> assertThat(firstBySecond[role] - lastByFirst[role])
+                .as("role %s was vacant for the grace period, in nanoseconds", role)
+                .isGreaterThanOrEqualTo(config.gracePeriod().toNanos()));
+    }
+
+    /** Work that takes nearly all of the stand-down budget, on a member whose other roles stay: those must be proven meanwhile. */
+    @Test
+    void aSlowOrderlyMoveCostsTheRolesThatStayNothing() throws InterruptedException {
+        var never = new CountDownLatch(1);
+        var fenced = new CopyOnWriteArrayList<RosterEvent>();
+        var config = RosterConfig.builder()
+                .roles(8)
+                .partitions(8)
+                .lease(Duration.ofSeconds(6))
+                .standDownBudget(Duration.ofMillis(2_800))
+                .listener(event -> {
+                    if (event instanceof RosterEvent.Revoked) {
+                        await(never, Duration.ofMillis(2_600));
+                    } else if (event instanceof RosterEvent.Fenced) {
+                        fenced.add(event);
+                    }
+                })
+                .build();
+        var first = join(config);
+        assertThat(first.await(8, PATIENCE)).isTrue();
+        for (var i = 0; i < 3; i++) {
+            var second = join(config);
+            assertThat(second.await(4, PATIENCE)).isTrue();
+            second.close();
+            assertThat(first.await(8, PATIENCE)).isTrue();
+        }
+        assertThat(fenced).isEmpty();
+    }
+
+    /** As long as nothing counts it down. */
+    private static void await(CountDownLatch never, Duration time) {
+        try {
+            assertThat(never.await(time.toNanos(), TimeUnit.NANOSECONDS)).isFalse();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Test
+    void aMemberOfAnotherModeIsRefusedAndDisturbsNobody() throws InterruptedException {
+        var first = join(config().build());
+        assertThat(first.await(ROLES, PATIENCE)).isTrue();
+        var second = join(config().mode(RosterMode.OVERLAPPING).build());
+        assertThatThrownBy(second::awaitClose)
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("has mode OVERLAPPING")
+                .hasMessageContaining("have EXCLUSIVE");
+        assertThat(second.roles()).isEmpty();
+        assertThat(first.roles()).hasSize(ROLES);
+    }
+
+    /** Whatever the machine makes of the pace: they are led by one at a time, and by the other when that one has left. */
+    @ParameterizedTest
+    @ValueSource(ints = {100, 300})
+    void rolesOfShortSessionsAreLedByOneAtATime(int millis) throws InterruptedException {
+        var config = config().roles(4).partitions(4).lease(Duration.ofMillis(millis)).build();
+        var first = join(config);
+        assertThat(first.await(4, PATIENCE)).isTrue();
+        var second = join(config);
+        var overlaps = new AtomicInteger();
+        var watch = new Watch(() -> {
+            for (var role = 0; role < 4; role++) {
+                // the first question once more: a role may move between the two
+                if (first.leads(role) && second.leads(role) && first.leads(role)) {
+                    overlaps.incrementAndGet();
+                }
+            }
+        });
+        watch.start();
+        Eventually.eventually("the second leads some", PATIENCE, () -> !second.roles().isEmpty());
+        first.close();
+        assertThat(second.await(4, PATIENCE)).isTrue();
+        watch.end();
+        assertThat(overlaps).as(Never.mark("two members lead one role")).hasValue(0);
+    }
+
+    /** Looks at something again and again, on a thread whose end by an error is not overlooked. */
+    private static final class Watch {
+        private final AtomicBoolean over = new AtomicBoolean();
+        private final AtomicReference<Throwable> death = new AtomicReference<>();
+        private final AtomicLong looks = new AtomicLong();
+        private final Thread thread;
+
+        private Watch(Runnable look) {
+            thread = new Thread(
+                    () -> {
+                        while (!over.get()) {
+                            look.run();
+                            looks.incrementAndGet();
+                        }
+                    },
+                    "watch");
+            thread.setDaemon(true);
+            thread.setUncaughtExceptionHandler((dead, error) -> death.set(error));
+        }
+
+        private void start() {
+            thread.start();
+        }
+
+        private void end() throws InterruptedException {
+            over.set(true);
+            thread.join();
+            assertThat(death.get()).isNull();
+            assertThat(looks.get()).isPositive();
+        }
     }
 
     @Test

@@ -2,6 +2,10 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterMode;
+import dev.bellwether.spi.RosterTerms;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -12,6 +16,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
@@ -245,8 +250,93 @@ class RosterAssignorTest {
         assertThat(told).hasValue(4_711);
     }
 
+    private static RosterConfig.Builder config(RosterMode mode) {
+        return RosterConfig.builder().mode(mode).roles(PARTITIONS).partitions(PARTITIONS);
+    }
+
+    private static Subscription subscription(RosterConfig config, List<Integer> owned, int generation) {
+        var assignor = new RosterAssignor();
+        assignor.configure(Map.of(
+                RosterAssignor.DESK, desk(0, new AtomicLong(), RosterTerms.of(config), new AtomicReference<>())));
+        return new Subscription(
+                List.of(TOPIC),
+                assignor.subscriptionUserData(Set.of(TOPIC)),
+                owned.stream().map(i -> new TopicPartition(TOPIC, i)).toList(),
+                generation,
+                Optional.empty());
+    }
+
+    @Test
+    void aMemberOfAnotherModeGetsNothingAndIsToldWhy() {
+        var group = Map.of(
+                "z owns",
+                subscription(config(RosterMode.OVERLAPPING).build(), List.of(1, 2), 7),
+                "a comes",
+                subscription(config(RosterMode.EXCLUSIVE).build(), List.of(), -1),
+                "b comes",
+                subscription(config(RosterMode.OVERLAPPING).build(), List.of(), -1));
+        var assigned = new RosterAssignor()
+                .assign(cluster(), new GroupSubscription(group))
+                .groupAssignment();
+        assertThat(assign(group).get("a comes")).isEmpty();
+        assertThat(assign(group).get("b comes")).isNotEmpty();
+        var why = new AtomicReference<>("");
+        var refused = new RosterAssignor();
+        refused.configure(Map.of(
+                RosterAssignor.DESK,
+                desk(
+                        0,
+                        new AtomicLong(),
+                        RosterTerms.of(config(RosterMode.EXCLUSIVE).build()),
+                        why)));
+        refused.onAssignment(assigned.get("b comes"), null);
+        assertThat(why).hasValue("");
+        refused.onAssignment(assigned.get("a comes"), null);
+        assertThat(why.get()).contains("mode EXCLUSIVE").contains("OVERLAPPING").contains("stop all of its members");
+    }
+
+    @Test
+    void timedMembersOneOfWhomLeadsOnForLongerThanTheOtherWaitsAreNotOfOneGroup() {
+        var long1 = config(RosterMode.TIMED).threshold(Duration.ofSeconds(8)).build();
+        var short1 = config(RosterMode.TIMED).threshold(Duration.ofSeconds(3)).build();
+        assertThat(assign(Map.of("a", subscription(short1, List.of(), 1), "z", subscription(long1, List.of(3), 1)))
+                        .get("a"))
+                .isEmpty();
+        assertThat(assign(Map.of("a", subscription(long1, List.of(), 1), "z", subscription(short1, List.of(3), 1)))
+                        .get("a"))
+                .isEmpty();
+    }
+
+    @Test
+    void exclusiveMembersOfDifferentThresholdsShareAGroupSinceTheyHaveNoUseForThem() {
+        var one = config(RosterMode.EXCLUSIVE).threshold(Duration.ofSeconds(8)).build();
+        var other = config(RosterMode.EXCLUSIVE).build();
+        assertThat(assign(Map.of("a", subscription(one, List.of(), 1), "b", subscription(other, List.of(), 1))))
+                .allSatisfy((member, partitions) -> assertThat(partitions).isNotEmpty());
+    }
+
     private static RosterAssignor.Desk desk(long known, AtomicLong told) {
+        return desk(known, told, RosterTerms.of(config(RosterMode.EXCLUSIVE).build()), new AtomicReference<>());
+    }
+
+    private static RosterAssignor.Desk desk(
+            long known, AtomicLong told, RosterTerms terms, AtomicReference<String> why) {
         return new RosterAssignor.Desk() {
+            @Override
+            public RosterTerms terms() {
+                return terms;
+            }
+
+            @Override
+            public boolean wasGiven() {
+                return false;
+            }
+
+            @Override
+            public void refused(String text) {
+                why.set(text);
+            }
+
             @Override
             public long highest() {
                 return known;

@@ -16,11 +16,15 @@ import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -28,8 +32,11 @@ import java.util.stream.LongStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -146,6 +153,116 @@ class RosterTopicTest {
                     && members.stream().noneMatch(member -> member.roles().isEmpty())
                     && lowest(one, other, third) > before;
         });
+    }
+
+    /** Nobody leads by what was written to it, and so nobody must be blocked by what cannot be. */
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void aTopicThatIsDeletedIsMadeAnewInEveryModeAndClosingEndsTheThreads(RosterMode mode) throws Exception {
+        var config = config().mode(mode).build();
+        try (var elections = Elections.connect(SharedBroker.uri())) {
+            var roster = elections.roster(name, config);
+            awaitAll(roster);
+            var before = topicId(SharedBroker.get());
+            administer(admin -> admin.deleteTopics(List.of(topic)).all().get());
+            Eventually.eventually("it is made anew", PATIENCE, () -> {
+                var now = topicId(SharedBroker.get());
+                return now.isPresent() && !now.equals(before);
+            });
+            Eventually.eventually("a new mandate", PATIENCE, () -> roster.roles().size() == ROLES);
+            assertThat(roster.failure()).isEmpty();
+            administer(admin -> admin.deleteTopics(List.of(topic)).all().get());
+        }
+        Eventually.eventually("no thread of it is left", PATIENCE, () -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().contains(name)));
+    }
+
+    /** As brokers do by default. */
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void aDeletedTopicThatABrokerMakesByItselfIsMadeWhatItWas(RosterMode mode) throws Exception {
+        var brokers = CreatingBroker.BROKERS;
+        for (var i = 0; i < 2; i++) {
+            var elections = Elections.connect("kafka://" + brokers.bootstrap());
+            open.add(elections);
+            elections.roster(name, config().mode(mode).member("m" + i).build());
+        }
+        Eventually.eventually("all roles are led", PATIENCE, () -> led() == ROLES);
+        var before = topicId(brokers);
+        try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
+            admin.deleteTopics(List.of(topic)).all().get();
+            Eventually.eventually("it is made anew, with all of its partitions", PATIENCE, () -> {
+                var now = topicId(brokers);
+                return now.isPresent() && !now.equals(before) && partitions(admin) == PARTITIONS;
+            });
+            events.clear();
+            Eventually.eventually("all roles are led again", PATIENCE, () -> led() >= ROLES);
+            assertThat(events).noneMatch(event -> event instanceof RosterEvent.Failed);
+            var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+            Eventually.eventually("it has the settings that it had", PATIENCE, () -> {
+                try {
+                    return "LogAppendTime"
+                            .equals(Objects.requireNonNull(admin.describeConfigs(List.of(resource))
+                                            .all()
+                                            .get()
+                                            .get(resource))
+                                    .get("message.timestamp.type")
+                                    .value());
+                } catch (InterruptedException | ExecutionException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+        }
+    }
+
+    /** Returns how many roles were gained and not lost since. */
+    private int led() {
+        var led = new HashSet<Integer>();
+        for (var event : events) {
+            if (event instanceof RosterEvent.Gained gained) {
+                led.addAll(gained.roles());
+            } else if (event instanceof RosterEvent.Revoked revoked) {
+                revoked.roles().forEach(led::remove);
+            } else if (event instanceof RosterEvent.Fenced fenced) {
+                fenced.roles().forEach(led::remove);
+            }
+        }
+        return led.size();
+    }
+
+    private int partitions(Admin admin) {
+        try {
+            return Objects.requireNonNull(admin.describeTopics(List.of(topic))
+                            .allTopicNames()
+                            .get()
+                            .get(topic))
+                    .partitions()
+                    .size();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        } catch (ExecutionException e) {
+            return 0;
+        }
+    }
+
+    private Optional<Uuid> topicId(KafkaBrokers brokers) {
+        try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
+            return Optional.ofNullable(admin.describeTopics(List.of(topic))
+                            .allTopicNames()
+                            .get()
+                            .get(topic))
+                    .map(TopicDescription::topicId);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        } catch (ExecutionException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** A broker with the default that tests otherwise do not have. Ends with the process. */
+    private static final class CreatingBroker {
+        private static final KafkaBrokers BROKERS = KafkaInfrastructure.warm(
+                KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "true", "num.partitions", "1")));
     }
 
     @Test
