@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.RosterConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.EventLog;
@@ -41,7 +42,17 @@ import org.junit.jupiter.params.provider.EnumSource;
 class KafkaRightsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final List<String> USERS = List.of(
-            "candidate", "observer", "operator", "stranger", "creator", "mute", "deaf", "loner", "plain", "fickle");
+            "candidate",
+            "observer",
+            "operator",
+            "stranger",
+            "creator",
+            "mute",
+            "deaf",
+            "loner",
+            "plain",
+            "fickle",
+            "member");
     private static final String ELECTION = "billing";
 
     // JUnit calls start before anything else can look
@@ -240,6 +251,46 @@ class KafkaRightsTest {
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("WRITE and DESCRIBE on the transactional ids")
                     .hasMessageContaining("--transactional-id bellwether. --resource-pattern-type prefixed");
+        }
+    }
+
+    private static RosterConfig roster(Duration accessPatience) {
+        return RosterConfig.builder()
+                .roles(4)
+                .partitions(4)
+                .lease(Duration.ofSeconds(6))
+                .accessPatience(accessPatience)
+                .build();
+    }
+
+    /** By mistake, say. Nobody has to start anything again. */
+    @Test
+    void aRightOfARostersMemberThatIsWithdrawnMayComeBackWithinItsPatience() throws Exception {
+        var rights = Stream.of(
+                        AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE)
+                .map(operation ->
+                        rule("member", ResourceType.TOPIC, "bellwether.roster.", PatternType.PREFIXED, operation));
+        var group = rule("member", ResourceType.GROUP, "bellwether.", PatternType.PREFIXED, AclOperation.READ);
+        grant(List.of(
+                rights,
+                topic("member", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                Stream.of(group)));
+        try (var elections = KafkaElections.using(as("member"))) {
+            var patient = elections.roster("patient", roster(Duration.ofMinutes(5)));
+            var impatient = elections.roster("impatient", roster(Duration.ofSeconds(1)));
+            assertThat(patient.await(4, PATIENCE)).isTrue();
+            assertThat(impatient.await(4, PATIENCE)).isTrue();
+            admin.deleteAcls(List.of(group.toFilter())).all().get();
+            assertThatThrownBy(impatient::awaitClose)
+                    .isInstanceOf(ElectionException.class)
+                    .hasCauseInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("READ on the groups with the prefix");
+            assertThat(impatient.failure()).isPresent();
+            Eventually.eventually(
+                    "leads no more", PATIENCE, () -> patient.roles().isEmpty());
+            grant(List.of(Stream.of(group)));
+            assertThat(patient.await(4, PATIENCE)).isTrue();
+            assertThat(patient.failure()).isEmpty();
         }
     }
 
