@@ -266,8 +266,7 @@ class KafkaRightsTest {
     /** By mistake, say. Nobody has to start anything again. */
     @Test
     void aRightOfARostersMemberThatIsWithdrawnMayComeBackWithinItsPatience() throws Exception {
-        var rights = Stream.of(
-                        AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE)
+        var rights = Stream.of(AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE)
                 .map(operation ->
                         rule("member", ResourceType.TOPIC, "bellwether.roster.", PatternType.PREFIXED, operation));
         var group = rule("member", ResourceType.GROUP, "bellwether.", PatternType.PREFIXED, AclOperation.READ);

@@ -8,8 +8,8 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
-import dev.bellwether.RosterMode;
 import dev.bellwether.RosterEvent;
+import dev.bellwether.RosterMode;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import java.time.Duration;
@@ -171,9 +171,10 @@ class KafkaRosterTest {
         watch.end();
         assertThat(overlaps).as(Never.mark("two members lead one role")).hasValue(0);
         assertThat(first.roles()).doesNotContainAnyElementsOf(second.roles());
-        assertThat(second.roles()).allSatisfy(role -> assertThat(firstBySecond[role] - lastByFirst[role])
-                .as("role %s was vacant for the grace period, in nanoseconds", role)
-                .isGreaterThanOrEqualTo(config.gracePeriod().toNanos()));
+        assertThat(second.roles())
+                .allSatisfy(role -> assertThat(firstBySecond[role] - lastByFirst[role])
+                        .as("role %s was vacant for the grace period, in nanoseconds", role)
+                        .isGreaterThanOrEqualTo(config.gracePeriod().toNanos()));
     }
 
     /** Work that takes nearly all of the stand-down budget, on a member whose other roles stay: those must be proven meanwhile. */
@@ -231,7 +232,8 @@ class KafkaRosterTest {
     @ParameterizedTest
     @ValueSource(ints = {100, 300})
     void rolesOfShortSessionsAreLedByOneAtATime(int millis) throws InterruptedException {
-        var config = config().roles(4).partitions(4).lease(Duration.ofMillis(millis)).build();
+        var config =
+                config().roles(4).partitions(4).lease(Duration.ofMillis(millis)).build();
         var first = join(config);
         assertThat(first.await(4, PATIENCE)).isTrue();
         var second = join(config);
@@ -245,7 +247,8 @@ class KafkaRosterTest {
             }
         });
         watch.start();
-        Eventually.eventually("the second leads some", PATIENCE, () -> !second.roles().isEmpty());
+        Eventually.eventually(
+                "the second leads some", PATIENCE, () -> !second.roles().isEmpty());
         first.close();
         assertThat(second.await(4, PATIENCE)).isTrue();
         watch.end();

@@ -62,7 +62,9 @@ class RosterBenchTest {
             System.out.println("and an administrator deleted records " + administrator.deletions
                     + " times, and threw all members of a group out " + administrator.removals + " times");
         }
-        assertThat(findings.overlapNanos()).as(Never.mark("two lead one role, in nanoseconds")).isZero();
+        assertThat(findings.overlapNanos())
+                .as(Never.mark("two lead one role, in nanoseconds"))
+                .isZero();
         var roles = RoleTerms.read(folder);
         print(roles);
         assertThat(roles).hasSize(3 * OurRosters.ROLES);

@@ -169,12 +169,16 @@ class RosterTopicTest {
                 var now = topicId(SharedBroker.get());
                 return now.isPresent() && !now.equals(before);
             });
-            Eventually.eventually("a new mandate", PATIENCE, () -> roster.roles().size() == ROLES);
+            Eventually.eventually(
+                    "a new mandate", PATIENCE, () -> roster.roles().size() == ROLES);
             assertThat(roster.failure()).isEmpty();
             administer(admin -> admin.deleteTopics(List.of(topic)).all().get());
         }
-        Eventually.eventually("no thread of it is left", PATIENCE, () -> Thread.getAllStackTraces().keySet().stream()
-                .noneMatch(thread -> thread.getName().contains(name)));
+        Eventually.eventually(
+                "no thread of it is left",
+                PATIENCE,
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().contains(name)));
     }
 
     /** As brokers do by default. */

@@ -98,18 +98,6 @@ class PlantedRosterFaultsTest {
                         "var until = nowNanos + said.lease().toNanos() / 2;"),
                 fault(
                         RosterMode.EXCLUSIVE,
-                        "whoever missed records takes it that nobody leads",
-                        "internal/RosterLedger.java",
-                        "missedUntilNanos = nowNanos + longestLeaseNanos;",
-                        "missedUntilNanos = nowNanos;"),
-                fault(
-                        RosterMode.EXCLUSIVE,
-                        "a claim without effect here is not waited for",
-                        "internal/RosterLedger.java",
-                        "believed(seat, new Taken(said.instance(), claimed, until, false));",
-                        "seat.highest = Math.max(seat.highest, claimed);"),
-                fault(
-                        RosterMode.EXCLUSIVE,
                         "a claim that is lost costs the member all that it has",
                         "internal/RosterClaims.java",
                         "hold.wroteLater(said.number());",
