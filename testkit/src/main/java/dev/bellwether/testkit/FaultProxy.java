@@ -86,10 +86,30 @@ public final class FaultProxy implements Link, AutoCloseable {
         });
     }
 
+    /**
+     * Lets nothing through on one of the connections that are there, counted from 0 from the oldest, and beyond the last from the
+     * beginning again. The others, and new ones, stay as they are. {@link #heal} ends it.
+     *
+     * @return false if there is no connection
+     */
+    public boolean cutOne(int number) {
+        var done = new CompletableFuture<Boolean>();
+        order(() -> {
+            var all = List.copyOf(connections);
+            if (!all.isEmpty()) {
+                all.get(number % all.size()).die();
+                spread();
+            }
+            done.complete(!all.isEmpty());
+        });
+        return done.getNow(false);
+    }
+
     /** Lets everything through again, what was held first; connects again, and without delay. */
     @Override
     public void heal() {
         order(() -> {
+            connections.forEach(FaultProxyConnection::revive);
             cut = null;
             refusing = false;
             delayNanos = 0;

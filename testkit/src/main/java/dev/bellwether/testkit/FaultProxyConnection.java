@@ -25,6 +25,7 @@ final class FaultProxyConnection {
     private final Pipe answers;
     private boolean connecting;
     private boolean abandoned;
+    private boolean dead;
     private boolean broken;
     private boolean over;
 
@@ -43,9 +44,18 @@ final class FaultProxyConnection {
         return side.register(selector, 0, this);
     }
 
+    /** Lets nothing through, whatever becomes of the others, until {@link #revive}. */
+    void die() {
+        dead = true;
+    }
+
+    void revive() {
+        dead = false;
+    }
+
     void set(@Nullable Way cut, long delayNanos) {
-        requests.cut = abandoned || cut == Way.REQUESTS || cut == Way.BOTH;
-        answers.cut = abandoned || cut == Way.ANSWERS || cut == Way.BOTH;
+        requests.cut = abandoned || dead || cut == Way.REQUESTS || cut == Way.BOTH;
+        answers.cut = abandoned || dead || cut == Way.ANSWERS || cut == Way.BOTH;
         requests.delayNanos = delayNanos;
         answers.delayNanos = delayNanos;
     }

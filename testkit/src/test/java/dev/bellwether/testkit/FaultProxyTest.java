@@ -92,6 +92,22 @@ class FaultProxyTest {
     }
 
     @Test
+    void ofSeveralConnectionsOneCanBeDeadAndIsRevived() throws IOException {
+        assertThat(proxy.cutOne(0)).as("there is none").isFalse();
+        var first = connect();
+        exchange(first);
+        var second = connect();
+        exchange(second);
+        assertThat(proxy.cutOne(3)).isTrue(); // beyond the last, so from the beginning: the second
+        send(second, "late");
+        exchange(first);
+        exchange(connect());
+        assertNothingComes(second);
+        proxy.heal();
+        assertThat(receive(second, 4)).isEqualTo("late");
+    }
+
+    @Test
     void cutRequestsDoNotArriveWhileAnswersPass() throws IOException {
         var client = connect();
         exchange(client);

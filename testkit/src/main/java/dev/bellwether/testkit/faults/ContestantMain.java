@@ -8,14 +8,18 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * The process of one contestant. Says {@code standing}, {@code fault WHAT} and {@code closed}; takes {@code block MILLIS}; leaves in order at the end
- * of its input.
+ * The process of one contestant. Says {@code standing}, {@code fault WHAT} and {@code closed}; takes {@code block MILLIS} and {@code interrupted};
+ * leaves in order at the end of its input, after {@code interrupted} by a thread that is interrupted.
  */
 final class ContestantMain {
     private static final Duration BETWEEN_LOOKS = Duration.ofNanos(100_000);
 
+    static final String INTERRUPTED = "interrupted";
+
+    private volatile boolean interrupted;
     private volatile long blockedUntilNanos = System.nanoTime();
 
     private ContestantMain() {}
@@ -72,21 +76,42 @@ final class ContestantMain {
                 arguments.candidate,
                 arguments.lease,
                 this::held,
+                () -> interrupted,
                 fault -> say("fault " + fault.replace('\n', ' '))));
         var looker = new Looker(contestant, TermFile.open(arguments.terms), BETWEEN_LOOKS);
         var writer = new RegisterWriter(contestant, arguments.number, arguments.port);
         say("standing");
         obey();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
         contestant.close();
+        if (Thread.interrupted() || interrupted) {
+            requireNoMore(contestant, arguments.lease);
+        }
         looker.close();
         writer.close();
         say("closed");
     }
 
+    /** Closed is closed, for whoever is interrupted, too; the looker looks on for a lease. */
+    private static void requireNoMore(Contestant contestant, Duration lease) {
+        var until = System.nanoTime() + lease.toNanos();
+        while (System.nanoTime() - until < 0) {
+            if (contestant.isLeader()) {
+                say("fault it leads though its close has returned");
+                return;
+            }
+            LockSupport.parkNanos(BETWEEN_LOOKS.toNanos());
+        }
+    }
+
     private void obey() throws IOException {
         var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (var line = input.readLine(); line != null; line = input.readLine()) {
-            if (line.startsWith("block ")) {
+            if (line.equals(INTERRUPTED)) {
+                interrupted = true;
+            } else if (line.startsWith("block ")) {
                 blockedUntilNanos = System.nanoTime()
                         + Duration.ofMillis(Long.parseLong(line.substring(6))).toNanos();
             }

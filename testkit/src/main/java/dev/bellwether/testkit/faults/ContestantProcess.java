@@ -119,6 +119,12 @@ final class ContestantProcess {
         }
     }
 
+    /** Has it leave, and interrupts the thread that closes it. */
+    void leaveInterrupted() {
+        tell(ContestantMain.INTERRUPTED);
+        leave();
+    }
+
     void awaitEnd() {
         try {
             if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {

@@ -18,6 +18,10 @@ public enum Fault {
     CUT_REQUESTS(Victim.LINK),
     /** What it is sent arrives late: its requests are carried out, and it does not know. */
     CUT_ANSWERS(Victim.LINK),
+    /** The way to one of several servers is cut; the ways to the others stay. */
+    CUT_ONE_SERVER(Victim.ONE_LINK),
+    /** One of its connections is dead, and does not say so; the others live, and so do new ones. */
+    CUT_ONE_CONNECTION(Victim.LINK),
     /** All takes longer, each way. */
     SLOW(Victim.LINK),
     /** Its connections break, and what is under way is lost; again and again. */
@@ -28,6 +32,14 @@ public enum Fault {
     VANISH(Victim.LINK),
     /** It leaves in order; another comes when the time is over. */
     LEAVE(Victim.CANDIDATE),
+    /** The same, and the thread that closes it is interrupted; its work ends only when it is interrupted, too. */
+    LEAVE_INTERRUPTED(Victim.CANDIDATE),
+    /** It leaves while it is cut off; every second time the thread that closes it is interrupted. */
+    LEAVE_CUT_OFF(Victim.LINK),
+    /** SIGKILL; and an operator orders the dead one to stand down, again and again, until another has led. */
+    ORDERS_TO_DEAD(Victim.CANDIDATE),
+    /** SIGSTOP; and an operator orders the frozen one to stand down, again and again, until another has led. */
+    ORDERS_TO_FROZEN(Victim.CANDIDATE),
     /** An operator's order to stand down. */
     STAND_DOWN(Victim.ALL),
     /** Its listener does not return; and the operator's order, so that there is something to be heard. */
@@ -49,6 +61,7 @@ public enum Fault {
     enum Victim {
         CANDIDATE,
         LINK,
+        ONE_LINK,
         CLOCK,
         SERVER_CLOCK,
         SERVER,
@@ -68,11 +81,27 @@ public enum Fault {
     }
 
     boolean hurtsOneCandidate() {
-        return victim == Victim.CANDIDATE || victim == Victim.LINK || victim == Victim.CLOCK;
+        return switch (victim) {
+            case CANDIDATE, LINK, ONE_LINK, CLOCK -> true;
+            case SERVER, MORTAL_SERVER, LEADING_SERVER, ALL -> false;
+        };
     }
 
     boolean endsProcess() {
-        return this == KILL || this == LEAVE || this == VANISH;
+        return switch (this) {
+            case KILL, LEAVE, LEAVE_INTERRUPTED, LEAVE_CUT_OFF, ORDERS_TO_DEAD, VANISH -> true;
+            default -> false;
+        };
+    }
+
+    /** Returns whether it ends when another candidate has led. */
+    boolean waitsForAnother() {
+        return this == ORDERS_TO_DEAD || this == ORDERS_TO_FROZEN;
+    }
+
+    /** Returns whether a server is started again at the end, which takes a while. */
+    boolean restartsServer() {
+        return this == KILL_SERVER || this == KILL_LEADER_OF_SERVERS;
     }
 
     @Override

@@ -135,6 +135,20 @@ public final class Findings {
         return this;
     }
 
+    /**
+     * Complains if there were fewer faults or terms than there must be: then this has shown nothing.
+     *
+     * @throws AssertionError naming what there was and what there must be
+     */
+    Findings requireAtLeast(Ground.Least least) {
+        if (!least.isReached(deeds, terms.size())) {
+            throw new AssertionError(
+                    "%d faults and %d terms on %s show nothing: at least %d faults and %d terms are needed"
+                            .formatted(deeds, terms.size(), where, least.faults(), least.terms()));
+        }
+        return this;
+    }
+
     /** Returns it in words. */
     @Override
     public String toString() {

@@ -39,10 +39,28 @@ public interface Ground extends AutoCloseable {
         return true;
     }
 
+    /** Returns how much must happen in a minute of a bench; with less, it has shown nothing. */
+    default Least atLeast() {
+        return new Least(30, 6);
+    }
+
     @Override
     default void close() {}
 
-    /** One server. */
+    /** How many faults and terms there must be at least: in a minute, or in a run. */
+    record Least(int faults, int terms) {
+        /** Returns what that is in so much time; there is always something, and leadership has changed. */
+        Least in(Duration time) {
+            return new Least(Math.max(1, (int) (faults * time.toMillis() / 60_000)), Math.max(2, (int)
+                    (terms * time.toMillis() / 60_000)));
+        }
+
+        boolean isReached(int faultsDone, int termsSeen) {
+            return faultsDone >= faults && termsSeen >= terms;
+        }
+    }
+
+    /** One server. Started again by a thread of its own; used by one thread at a time. */
     interface Server {
         /** Returns what it is called. */
         String name();

@@ -10,8 +10,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -26,9 +27,10 @@ final class Mischief implements AutoCloseable {
     private final String election;
     private final Path clock;
     private final Consumer<String> notes;
-    private final ExecutorService operator = Executors.newSingleThreadExecutor(Mischief::thread);
+    private final ScheduledExecutorService operator = Executors.newSingleThreadScheduledExecutor(Mischief::thread);
     private @Nullable Elections operators; // the operator's thread only
     private int steps;
+    private int ones;
 
     Mischief(Ground ground, FaultBench.Setting setting, String election, Consumer<String> notes) {
         this.ground = ground;
@@ -50,6 +52,21 @@ final class Mischief implements AutoCloseable {
             case CUT -> cut(number, Link.Way.BOTH);
             case CUT_REQUESTS -> cut(number, Link.Way.REQUESTS);
             case CUT_ANSWERS -> cut(number, Link.Way.ANSWERS);
+            case CUT_ONE_SERVER -> {
+                var links = ground.links(number);
+                var one = links.get(ones++ % links.size());
+                one.cut();
+                yield one::heal;
+            }
+            case CUT_ONE_CONNECTION -> {
+                var links = ground.links(number);
+                ones++;
+                for (var i = 0;
+                        i < links.size()
+                                && !links.get((ones + i) % links.size()).cutOne(ones);
+                        i++) {}
+                yield () -> links.forEach(FaultProxy::heal);
+            }
             case SLOW -> {
                 ground.links(number).forEach(link -> link.delay(lease.dividedBy(12)));
                 yield () -> ground.links(number).forEach(FaultProxy::heal);
@@ -80,8 +97,17 @@ final class Mischief implements AutoCloseable {
             }
             case KILL_SERVER -> kill(ground.servers().get(number));
             case KILL_LEADER_OF_SERVERS -> kill(ground.leader());
-            case KILL, FREEZE_BRIEFLY, FREEZE, STUTTER, LEAVE, VANISH, BLOCK_LISTENER ->
-                throw new IllegalArgumentException(fault + " is of a process");
+            case KILL,
+                    FREEZE_BRIEFLY,
+                    FREEZE,
+                    STUTTER,
+                    LEAVE,
+                    LEAVE_INTERRUPTED,
+                    LEAVE_CUT_OFF,
+                    ORDERS_TO_DEAD,
+                    ORDERS_TO_FROZEN,
+                    VANISH,
+                    BLOCK_LISTENER -> throw new IllegalArgumentException(fault + " is of a process");
         };
     }
 
@@ -148,18 +174,27 @@ final class Mischief implements AutoCloseable {
 
     /** An operator waits for no answer of ours: the server may be away just now. */
     Undo standDown() {
-        operator.execute(() -> {
-            try {
-                if (operators == null) {
-                    operators = Elections.connect(ground.operatorsUri());
-                }
-                notes.accept("operator: somebody was told to stand down: "
-                        + operators.election(election).standDown());
-            } catch (ElectionException e) {
-                notes.accept("operator: " + e.getMessage());
-            }
-        });
+        operator.execute(this::order);
         return () -> {};
+    }
+
+    /** Orders whoever is in the seat to stand down, twice in each lease, until that is ended. */
+    Undo standDownAgainAndAgain() {
+        var orders = operator.scheduleWithFixedDelay(
+                this::order, 0, lease.dividedBy(2).toMillis(), TimeUnit.MILLISECONDS);
+        return () -> orders.cancel(false);
+    }
+
+    private void order() {
+        try {
+            if (operators == null) {
+                operators = Elections.connect(ground.operatorsUri());
+            }
+            notes.accept("operator: somebody was told to stand down: "
+                    + operators.election(election).standDown());
+        } catch (ElectionException e) {
+            notes.accept("operator: " + e.getMessage());
+        }
     }
 
     /** Returns the environment in which a process has the wall clock that is stepped here. */

@@ -9,16 +9,19 @@ import java.util.Deque;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Does to a bench what it draws from a seed: one fault of each kind that the ground has, in an order by chance, then again; up to two at a time, on leaders
- * twice as often as on others. Confined to one thread.
+ * Does to a bench what it draws from a seed: one fault of each kind that the ground has, in an order by chance, then again; up to three at a time, on
+ * leaders twice as often as on others, and one candidate is always left alone. Confined to one thread; servers are started again by another, since that takes a while.
  */
 public final class Nemesis {
-    private static final int AT_ONCE = 2;
+    private static final int AT_ONCE = 3;
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
     private static final double LEADERS = 0.67;
 
     private final FaultBench bench;
@@ -27,7 +30,48 @@ public final class Nemesis {
     private final List<Running> running = new ArrayList<>();
     private int begun;
 
-    private record Running(Fault fault, int number, long untilNanos, FaultBench.Undo undo) {
+    private static final class Running {
+        private final Fault fault;
+        private final int number;
+        private final long untilNanos;
+        private final FaultBench.Undo undo;
+        private @Nullable CompletableFuture<Void> restart;
+
+        private Running(Fault fault, int number, long untilNanos, FaultBench.Undo undo) {
+            this.fault = fault;
+            this.number = number;
+            this.untilNanos = untilNanos;
+            this.undo = undo;
+        }
+
+        /** Ends it if that is due, and returns whether it is over. */
+        boolean isOver(long now, boolean atOnce) {
+            var started = restart;
+            if (started != null) {
+                if (atOnce || started.isDone()) {
+                    started.join();
+                    return true;
+                }
+                return false;
+            }
+            if (untilNanos - now > 0 && !atOnce) {
+                return false;
+            }
+            if (!undo.isReady() && System.nanoTime() - untilNanos < PATIENCE.toNanos()) {
+                return false;
+            }
+            if (fault.restartsServer()) {
+                restart = CompletableFuture.runAsync(undo::run, task -> {
+                    var thread = new Thread(task, "bellwether-start-server");
+                    thread.setDaemon(true);
+                    thread.start();
+                });
+                return false;
+            }
+            undo.run();
+            return true;
+        }
+
         boolean isOfServers() {
             return fault.victim() == Fault.Victim.SERVER
                     || fault.victim() == Fault.Victim.MORTAL_SERVER
@@ -47,37 +91,38 @@ public final class Nemesis {
         var next = System.nanoTime();
         while (System.nanoTime() - until < 0) {
             endThoseDue(System.nanoTime());
-            if (running.size() < AT_ONCE && System.nanoTime() - next > 0) {
-                begin();
-                next = System.nanoTime() + ofLeases(0.1, 0.8).toNanos();
+            if (running.size() < AT_ONCE && System.nanoTime() - next > 0 && begin()) {
+                next = System.nanoTime() + ofLeases(0.1, 0.6).toNanos();
             }
             Eventually.throughout("a while", Duration.ofMillis(10), () -> true);
         }
-        endThoseDue(Long.MAX_VALUE);
+        while (!running.isEmpty()) {
+            running.removeIf(one -> one.isOver(System.nanoTime(), true));
+            Eventually.throughout("a while", Duration.ofMillis(10), () -> true);
+        }
     }
 
     private void endThoseDue(long now) {
-        for (var one : List.copyOf(running)) {
-            if (now == Long.MAX_VALUE || one.untilNanos - now < 0) {
-                one.undo.run();
-                running.remove(one);
-            }
-        }
+        running.removeIf(one -> one.isOver(now, false));
     }
 
-    private void begin() {
-        var fault = draw();
-        var number = victim(fault);
-        if (number.isEmpty()) {
+    /** Begins the next of the deck for which there is a victim just now. Returns whether there was one. */
+    private boolean begin() {
+        for (var left = Math.max(1, deck.size()); left > 0; left--) {
+            var fault = draw();
+            var number = victim(fault);
+            if (number.isPresent()) {
+                begin(fault, number.getAsInt());
+                return true;
+            }
             deck.addLast(fault); // later
-            return;
         }
+        return false;
+    }
+
+    private void begin(Fault fault, int number) {
         var time = time(fault);
-        running.add(new Running(
-                fault,
-                number.getAsInt(),
-                System.nanoTime() + time.toNanos(),
-                bench.begin(fault, number.getAsInt(), time)));
+        running.add(new Running(fault, number, System.nanoTime() + time.toNanos(), bench.begin(fault, number, time)));
         begun++;
     }
 
@@ -94,8 +139,10 @@ public final class Nemesis {
     private boolean isPossible(Fault fault) {
         var ground = bench.ground();
         return switch (fault.victim()) {
-            case CANDIDATE, ALL -> true;
+            case CANDIDATE -> ground.places() > 1 || !fault.waitsForAnother();
+            case ALL -> true;
             case LINK -> !ground.links(0).isEmpty();
+            case ONE_LINK -> ground.links(0).size() > 1;
             case CLOCK -> bench.clocks().isPresent();
             case SERVER_CLOCK -> ground.servers().stream().anyMatch(Ground.Server::hasClock);
             case SERVER -> !ground.servers().isEmpty();
@@ -107,7 +154,10 @@ public final class Nemesis {
     /** Returns whom to do it to; empty if there is nobody just now. */
     private OptionalInt victim(Fault fault) {
         if (fault.hurtsOneCandidate()) {
-            return candidate(fault);
+            var hurt = running.stream()
+                    .filter(one -> one.fault.hurtsOneCandidate())
+                    .count();
+            return hurt < Math.max(1, bench.ground().places() - 1) ? candidate(fault) : OptionalInt.empty();
         }
         if (fault.victim() == Fault.Victim.ALL) {
             return OptionalInt.of(0);
@@ -142,8 +192,8 @@ public final class Nemesis {
     private Duration time(Fault fault) {
         return switch (fault) {
             case FREEZE_BRIEFLY -> ofLeases(0.1, 0.5);
-            case FREEZE -> ofLeases(1.2, 2.2);
-            case CUT, CUT_REQUESTS, CUT_ANSWERS -> ofLeases(0.3, 2.2);
+            case FREEZE, ORDERS_TO_DEAD, ORDERS_TO_FROZEN -> ofLeases(1.2, 2.2);
+            case CUT, CUT_REQUESTS, CUT_ANSWERS, CUT_ONE_SERVER, CUT_ONE_CONNECTION -> ofLeases(0.3, 2.2);
             default -> ofLeases(0.4, 1.6);
         };
     }

@@ -5,11 +5,15 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.testkit.EventLog;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /** Bellwether's own candidates, by the address that is connected to; the backend is found on the class path. */
 public final class Ours implements Contestant.Maker {
     private static final long RETRY_MILLIS = 100;
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     /** For the process that stands. */
     public Ours() {}
@@ -32,7 +36,9 @@ public final class Ours implements Contestant.Maker {
                             pair(log, false, orders);
                         })
                         .build());
-        return new Standing(elections, candidacy, log, orders);
+        var work = new Work(orders.stubborn());
+        candidacy.whileLeading(mandate -> work.bite());
+        return new Standing(elections, candidacy, log, work, orders);
     }
 
     private static Elections connect(String uri) throws InterruptedException {
@@ -53,7 +59,38 @@ public final class Ours implements Contestant.Maker {
         }
     }
 
-    private record Standing(Elections elections, Candidacy candidacy, EventLog log, Contestant.Orders orders)
+    /** A task in bites; a stubborn one ends only when it is interrupted. */
+    private static final class Work {
+        private static final long BITE_MILLIS = 20;
+
+        private final BooleanSupplier stubborn;
+        private volatile boolean biting;
+
+        Work(BooleanSupplier stubborn) {
+            this.stubborn = stubborn;
+        }
+
+        void bite() throws InterruptedException {
+            biting = true;
+            try {
+                do {
+                    TimeUnit.MILLISECONDS.sleep(BITE_MILLIS);
+                } while (stubborn.getAsBoolean());
+            } finally {
+                biting = false;
+            }
+        }
+
+        boolean endsWithin(Duration patience) {
+            var until = System.nanoTime() + patience.toNanos();
+            while (biting && System.nanoTime() - until < 0) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            return !biting;
+        }
+    }
+
+    private record Standing(Elections elections, Candidacy candidacy, EventLog log, Work work, Contestant.Orders orders)
             implements Contestant {
         @Override
         public boolean isLeader() {
@@ -68,8 +105,25 @@ public final class Ours implements Contestant.Maker {
         @Override
         public void close() {
             candidacy.close();
-            pair(log, true, orders);
+            var interrupted = Thread.interrupted();
+            if (!interrupted) {
+                pair(log, true, orders);
+            } else {
+                Thread.currentThread().interrupt();
+            }
             elections.close();
+            if (interrupted) {
+                afterInterrupt();
+            }
+        }
+
+        /** Nobody waited; but its work is interrupted in the end, and then its events are complete. */
+        private void afterInterrupt() {
+            Thread.interrupted();
+            if (!work.endsWithin(PATIENCE)) {
+                orders.faults().accept("work goes on after all is closed, and nobody interrupts it");
+            }
+            pair(log, true, orders);
         }
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -45,6 +46,29 @@ class FindingsTest {
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("NEVER: two led at once for 1 ns")
                 .hasMessageContaining("history.txt");
+    }
+
+    @Test
+    void aRunThatDidTooLittleHasShownNothing() {
+        var findings = findings(
+                List.of(new Chronicle.Deed(20 * MS, Fault.KILL, Optional.empty())),
+                term(1, 1, 0, 10),
+                term(2, 5, 11, 20));
+
+        assertThat(findings.requireAtLeast(new Ground.Least(1, 2))).isSameAs(findings);
+        assertThatThrownBy(() -> findings.requireAtLeast(new Ground.Least(2, 2)))
+                .isInstanceOf(AssertionError.class)
+                .hasMessage("1 faults and 2 terms on here show nothing: at least 2 faults and 2 terms are needed");
+        assertThatThrownBy(() -> findings.requireAtLeast(new Ground.Least(1, 3)))
+                .isInstanceOf(AssertionError.class);
+    }
+
+    @Test
+    void theLeastGrowsWithTheTime() {
+        var aMinute = new Ground.Least(30, 6);
+
+        assertThat(aMinute.in(Duration.ofMinutes(10))).isEqualTo(new Ground.Least(300, 60));
+        assertThat(aMinute.in(Duration.ofSeconds(10))).isEqualTo(new Ground.Least(5, 2));
     }
 
     @Test

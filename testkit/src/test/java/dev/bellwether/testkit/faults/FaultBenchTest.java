@@ -1,0 +1,127 @@
+package dev.bellwether.testkit.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.testkit.faults.FaultBench.Setting;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What a bench asks of itself, shown by a candidate that needs no server, since it stands alone. */
+class FaultBenchTest {
+    private static final Duration LEASE = Duration.ofMillis(300);
+    private static final Duration TIME = Duration.ofSeconds(1);
+
+    /** It leads as long as its process runs, under a token that rises from process to process. */
+    static final class Alone implements Contestant.Maker {
+        @Override
+        public Contestant stand(Contestant.Orders orders) {
+            return new Standing(System.nanoTime());
+        }
+    }
+
+    /** It leads until it is closed. */
+    private static final class Standing implements Contestant {
+        private final long token;
+        private volatile boolean closed;
+
+        private Standing(long token) {
+            this.token = token;
+        }
+
+        @Override
+        public boolean isLeader() {
+            return !closed;
+        }
+
+        @Override
+        public long token() {
+            return token;
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+        }
+    }
+
+    /** It leads on though it was closed, as who gives up to close when interrupted. */
+    static final class LeadsOn implements Contestant.Maker {
+        @Override
+        public Contestant stand(Contestant.Orders orders) {
+            var standing = new Standing(System.nanoTime());
+            return new Contestant() {
+                @Override
+                public boolean isLeader() {
+                    return standing.isLeader();
+                }
+
+                @Override
+                public long token() {
+                    return standing.token();
+                }
+
+                @Override
+                public void close() {
+                    if (!Thread.currentThread().isInterrupted()) {
+                        standing.close();
+                    }
+                }
+            };
+        }
+    }
+
+    /** A place for one. */
+    private record Room(Least atLeast) implements Ground {
+        @Override
+        public String describe() {
+            return "nothing";
+        }
+
+        @Override
+        public int places() {
+            return 1;
+        }
+
+        @Override
+        public String uri(int place) {
+            return operatorsUri();
+        }
+
+        @Override
+        public String operatorsUri() {
+            return "memory:bench";
+        }
+    }
+
+    private static Findings run(Ground.Least least) {
+        return FaultBench.run(new Room(least), Setting.of("alone", LEASE).with(Alone.class), TIME, 1);
+    }
+
+    @Test
+    void aRunThatDoesWhatItMustPasses() {
+        assertThat(run(new Ground.Least(60, 60)).terms()).isNotEmpty();
+    }
+
+    @Test
+    void aRunWithFewerFaultsThanItMustHaveFails() {
+        assertThatThrownBy(() -> run(new Ground.Least(1_000_000, 0)))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("show nothing: at least 16666 faults and 2 terms are needed");
+    }
+
+    @Test
+    void whoLeadsOnWhenItsCloserIsInterruptedIsFound() {
+        var setting = Setting.of("leads-on", LEASE).with(LeadsOn.class);
+        try (var bench = new FaultBench(new Room(new Ground.Least(0, 0)), setting)) {
+            bench.startAll();
+            var leaving = bench.begin(Fault.LEAVE_INTERRUPTED, 0, LEASE);
+            leaving.run();
+            bench.awaitAll();
+            assertThat(bench.end().faults())
+                    .singleElement()
+                    .asString()
+                    .contains("it leads though its close has returned");
+        }
+    }
+}
