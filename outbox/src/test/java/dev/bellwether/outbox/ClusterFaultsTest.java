@@ -13,8 +13,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** Three brokers, of which one is always alive and one may not be, while applications write. */
 class ClusterFaultsTest {
@@ -99,9 +99,7 @@ class ClusterFaultsTest {
     }
 
     @Test
-    @EnabledIfSystemProperty(
-            named = "bellwether.rounds",
-            matches = ".+") // it takes a minute to be found out: mvn -Psoak
+    @Tag("cluster") // each round takes a minute, until another coordinator is found
     void coordinatorThatIsFrozenWhileItCommitsLosesAndReordersNothing() throws Exception {
         try (var stage = new RelayStage();
                 var traffic = new Traffic(stage, 33)) {
