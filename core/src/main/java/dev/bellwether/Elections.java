@@ -90,7 +90,8 @@ public interface Elections extends AutoCloseable {
 
     /**
      * Closes every candidacy, all at once and each in order, then the connection. Waits no longer than the longest
-     * {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in the background.
+     * {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in the background; so it does if
+     * the thread is interrupted, which it stays.
      */
     @Override
     void close();

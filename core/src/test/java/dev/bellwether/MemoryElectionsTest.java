@@ -32,6 +32,39 @@ class MemoryElectionsTest {
     }
 
     @Test
+    void anInterruptedCloserDoesNotWaitAndTheSeatIsHandedOverInOrderAllTheSame() throws Exception {
+        var aMinute = CandidacyConfig.builder()
+                .lease(Duration.ofMinutes(1)) // nobody here waits for it to run out
+                .standDownBudget(Duration.ofSeconds(1))
+                .build();
+        var interrupted = new CountDownLatch(1);
+        try (var second = Elections.connect(uri)) {
+            var first = Elections.connect(uri);
+            var leader = first.stand("billing", aMinute);
+            assertThat(leader.await(PATIENCE)).isPresent();
+            var works = new CountDownLatch(1);
+            leader.whileLeading(mandate -> {
+                works.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } catch (InterruptedException e) {
+                    interrupted.countDown();
+                    throw e;
+                }
+            });
+            assertThat(works.await(10, TimeUnit.SECONDS)).isTrue();
+            var standby = second.stand("billing", aMinute);
+            Thread.currentThread().interrupt();
+            first.close();
+            assertThat(Thread.interrupted()).as("it stays interrupted").isTrue();
+            assertThat(interrupted.await(10, TimeUnit.SECONDS))
+                    .as("the work is interrupted in time")
+                    .isTrue();
+            assertThat(standby.await(PATIENCE)).as("handed over").isPresent();
+        }
+    }
+
+    @Test
     void aTaskRunsOnlyWhileWeLeadAndEventsComeInOrder() throws Exception {
         var heard = new CopyOnWriteArrayList<String>();
         var tokens = new CountDownLatch(3);

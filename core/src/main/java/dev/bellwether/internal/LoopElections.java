@@ -181,12 +181,17 @@ public final class LoopElections implements Elections {
         var members = List.copyOf(rosters.values());
         open.forEach(Candidacy::resign);
         members.forEach(LoopRoster::resign);
-        if (open.stream().anyMatch(LoopCandidacy::runsHere) || members.stream().anyMatch(LoopRoster::runsHere)) {
-            var closer = new Thread(() -> finish(open, members), "bellwether-close"); // we would wait for ourselves
-            closer.setDaemon(true);
-            closer.start();
-        } else {
-            finish(open, members);
+        // On a thread of its own, which nobody interrupts: who is interrupted need not wait, but the seats are handed
+        // over in order.
+        var closer = new Thread(() -> finish(open, members), "bellwether-close");
+        closer.setDaemon(true);
+        closer.start();
+        if (open.stream().noneMatch(LoopCandidacy::runsHere) && members.stream().noneMatch(LoopRoster::runsHere)) {
+            try {
+                closer.join();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -195,7 +200,11 @@ public final class LoopElections implements Elections {
         var since = System.nanoTime();
         resigned.forEach(candidacy -> candidacy.awaitClosed(since));
         members.forEach(member -> member.awaitClosed(since));
-        arbiter.close();
+        try {
+            arbiter.close();
+        } catch (RuntimeException e) {
+            log.error("{} could not be closed in order; connections or threads may be left until this process ends", this, e);
+        }
         loop.execute(() -> {
             candidacies.values().forEach(LoopCandidacy::abandon);
             rosters.values().forEach(LoopRoster::abandon);
