@@ -50,6 +50,11 @@ final class SqliteGround implements Ground, Ground.Server {
     }
 
     @Override
+    public boolean frozenMayBlockAll() {
+        return true;
+    }
+
+    @Override
     public String name() {
         return "the file (locked)";
     }

@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 /** One that stands in an election, of whatever make: what the bench starts in a process of its own. */
 public interface Contestant extends Looker.Subject, AutoCloseable {
 
-    /** Stands no more, in order. It is looked at until this returns, and leads no more then, even if this thread is interrupted. */
+    /** Stands no more, in order. It is looked at until this returns; if this thread is interrupted, for a lease more. */
     @Override
     void close();
 

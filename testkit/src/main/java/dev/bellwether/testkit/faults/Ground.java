@@ -39,6 +39,11 @@ public interface Ground extends AutoCloseable {
         return true;
     }
 
+    /** Returns whether a candidate that is frozen may hold what all others need, such as the lock of a file, until it is thawed. */
+    default boolean frozenMayBlockAll() {
+        return false;
+    }
+
     /** Returns how much must happen in a minute of a bench; with less, it has shown nothing. */
     default Least atLeast() {
         return new Least(30, 6);

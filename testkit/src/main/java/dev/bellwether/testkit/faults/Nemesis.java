@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Nemesis {
     private static final int AT_ONCE = 3;
+    private static final int DECKS = 2;
     private static final Duration PATIENCE = Duration.ofSeconds(90);
     private static final double LEADERS = 0.67;
 
@@ -48,11 +49,10 @@ public final class Nemesis {
         boolean isOver(long now, boolean atOnce) {
             var started = restart;
             if (started != null) {
-                if (atOnce || started.isDone()) {
-                    started.join();
-                    return true;
+                if (started.isDone()) {
+                    started.join(); // tells if it failed
                 }
-                return false;
+                return started.isDone();
             }
             if (untilNanos - now > 0 && !atOnce) {
                 return false;
@@ -106,10 +106,24 @@ public final class Nemesis {
         running.removeIf(one -> one.isOver(now, false));
     }
 
-    /** Begins the next of the deck for which there is a victim just now. Returns whether there was one. */
+    /** Begins the next of the deck for which there is a victim just now; of a new deck beside it, if there is none. Returns whether there was one. */
     private boolean begin() {
-        for (var left = Math.max(1, deck.size()); left > 0; left--) {
-            var fault = draw();
+        if (deck.isEmpty()) {
+            shuffle();
+        }
+        if (beginOneOfDeck()) {
+            return true;
+        }
+        if (deck.size() < DECKS * Fault.values().length) {
+            shuffle();
+            return beginOneOfDeck();
+        }
+        return false;
+    }
+
+    private boolean beginOneOfDeck() {
+        for (var left = deck.size(); left > 0; left--) {
+            var fault = deck.removeFirst();
             var number = victim(fault);
             if (number.isPresent()) {
                 begin(fault, number.getAsInt());
@@ -126,20 +140,19 @@ public final class Nemesis {
         begun++;
     }
 
-    private Fault draw() {
-        if (deck.isEmpty()) {
-            var all =
-                    Stream.of(Fault.values()).filter(this::isPossible).collect(Collectors.toCollection(ArrayList::new));
-            Collections.shuffle(all, random);
-            deck.addAll(all);
-        }
-        return deck.removeFirst();
+    /** Adds one of each kind that there can be here, in an order by chance. */
+    private void shuffle() {
+        var all = Stream.of(Fault.values()).filter(this::isPossible).collect(Collectors.toCollection(ArrayList::new));
+        Collections.shuffle(all, random);
+        deck.addAll(all);
     }
 
     private boolean isPossible(Fault fault) {
         var ground = bench.ground();
         return switch (fault.victim()) {
-            case CANDIDATE -> ground.places() > 1 || !fault.waitsForAnother();
+            case CANDIDATE ->
+                !fault.waitsForAnother()
+                        || (ground.places() > 1 && (fault == Fault.ORDERS_TO_DEAD || !ground.frozenMayBlockAll()));
             case ALL -> true;
             case LINK -> !ground.links(0).isEmpty();
             case ONE_LINK -> ground.links(0).size() > 1;

@@ -51,6 +51,15 @@ public final class Ours implements Contestant.Maker {
         }
     }
 
+    private static boolean isPaired(EventLog log) {
+        try {
+            log.requirePaired(true);
+            return true;
+        } catch (AssertionError e) {
+            return false;
+        }
+    }
+
     private static void pair(EventLog log, boolean over, Contestant.Orders orders) {
         try {
             log.requirePaired(over);
@@ -122,6 +131,10 @@ public final class Ours implements Contestant.Maker {
             Thread.interrupted();
             if (!work.endsWithin(PATIENCE)) {
                 orders.faults().accept("work goes on after all is closed, and nobody interrupts it");
+            }
+            var until = System.nanoTime() + PATIENCE.toNanos();
+            while (!isPaired(log) && System.nanoTime() - until < 0) {
+                LockSupport.parkNanos(1_000_000);
             }
             pair(log, true, orders);
         }

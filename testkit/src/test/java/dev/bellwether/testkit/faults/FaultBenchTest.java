@@ -121,7 +121,7 @@ class FaultBenchTest {
             assertThat(bench.end().faults())
                     .singleElement()
                     .asString()
-                    .contains("it leads though its close has returned");
+                    .contains("it leads a lease after it was closed");
         }
     }
 }
