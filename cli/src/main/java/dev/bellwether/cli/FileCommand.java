@@ -1,5 +1,6 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.LeadershipEvent;
 import java.io.IOException;
@@ -36,7 +37,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Else: 0 ended by Ctrl-C or",
             "SIGTERM, after handing over; 1 the file cannot be written, or the election has ended; 4 the backend",
-            "does not answer."
+            "does not answer; 5 the candidacy failed for good, by an error that no retry can mend."
         })
 final class FileCommand implements Callable<Integer> {
     private final Surroundings around;
@@ -118,8 +119,7 @@ final class FileCommand implements Callable<Integer> {
                         fresh.write(mandate.get());
                     }
                     if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
-                        around.err().println("bellwether: " + name + ": the election has ended");
-                        return ExitCode.FAILED;
+                        return tellEnd(candidacy);
                     }
                 }
             } finally {
@@ -129,6 +129,17 @@ final class FileCommand implements Callable<Integer> {
             fresh.remove();
         }
         return ExitCode.OK;
+    }
+
+    /** Tells why it stands no more, though nobody here has asked for that. */
+    private int tellEnd(Candidacy candidacy) {
+        var failure = candidacy.failure();
+        around.err()
+                .println("bellwether: " + candidacy.election() + ": "
+                        + failure.map(error -> "the candidacy has failed: " + error.getMessage())
+                                .orElse("the election has ended: nobody can lead it before it is deleted"
+                                        + " ('bellwether delete')"));
+        return failure.isPresent() ? ExitCode.CANDIDACY_FAILED : ExitCode.FAILED;
     }
 
     private static void removeQuietly(Thread hook) {

@@ -50,9 +50,10 @@ import picocli.CommandLine.Parameters;
             "      a command that stays: started at the first win, told by signals after that",
             "",
             "Exit codes: the command's own, or 128 and the signal's number; 2 the command line is wrong;",
-            "122 the election has ended; 123 leadership was lost and the command ended for it;",
-            "124 it did not lead within --max-wait; 125 bellwether failed; 126 the command may not be",
-            "executed; 127 there is no such command; 130 Ctrl-C and 143 SIGTERM, after handing over."
+            "121 the candidacy failed for good; 122 the election has ended; 123 leadership was lost and the",
+            "command ended for it; 124 it did not lead within --max-wait; 125 bellwether failed; 126 the",
+            "command may not be executed; 127 there is no such command; 130 Ctrl-C and 143 SIGTERM, after",
+            "handing over."
         })
 final class RunCommand implements Callable<Integer> {
     private static final Duration RESTART_PAUSE = Duration.ofSeconds(1);
@@ -121,7 +122,7 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-q", "--quiet"},
-            description = "Tell nothing about standing, winning and losing.")
+            description = "Tell nothing about standing, winning and losing; only what is wrong.")
     private boolean quiet;
 
     RunCommand(Surroundings around) {
@@ -176,11 +177,15 @@ final class RunCommand implements Callable<Integer> {
                 return ExitCode.RUN_NOT_WON;
             }
             if (outcome instanceof Stand.Over) {
-                tell("the election has ended");
+                complain("the election has ended: nobody can lead it before it is deleted ('bellwether delete')");
                 return ExitCode.RUN_OVER;
             }
+            if (outcome instanceof Stand.Failed failed) {
+                complain("the candidacy has failed: " + failed.why());
+                return ExitCode.RUN_CANDIDACY_FAILED;
+            }
             if (outcome instanceof Stand.Broken broken) {
-                tell(broken.why());
+                complain(broken.why());
                 return ExitCode.RUN_FAILED;
             }
             if (outcome instanceof Stand.Exited exited) {
@@ -270,8 +275,13 @@ final class RunCommand implements Callable<Integer> {
 
     private void tell(String message) {
         if (!quiet) {
-            around.err().println(new Paint(around.errColours()).faint("bellwether: " + election + ": ") + message);
+            complain(message);
         }
+    }
+
+    /** Tells it to who wants it quiet, too. */
+    private void complain(String message) {
+        around.err().println(new Paint(around.errColours()).faint("bellwether: " + election + ": ") + message);
     }
 
     /** Hands over when this process is told to end. */

@@ -29,6 +29,7 @@ final class Stand implements LeadershipListener {
     private volatile long idleSinceNanos = System.nanoTime();
     private final boolean again;
     private volatile boolean leaving;
+    private volatile boolean endedByWatchdog;
     private boolean lost; // confined to the events
 
     /** What came of a term. */
@@ -43,7 +44,10 @@ final class Stand implements LeadershipListener {
     /** The election is over. */
     record Over() implements Outcome {}
 
-    /** Something is broken that standing again would not mend. */
+    /** The candidacy has failed for good: standing again would not mend it. */
+    record Failed(String why) implements Outcome {}
+
+    /** Something else is broken that standing again would not mend. */
     record Broken(String why) implements Outcome {}
 
     /** Tells of standing by after a loss only if it will stand again. */
@@ -93,7 +97,7 @@ final class Stand implements LeadershipListener {
             outcomes.add(new Over());
         } else if (event instanceof LeadershipEvent.Failed failed) {
             stop();
-            outcomes.add(new Broken(String.valueOf(failed.error().getMessage())));
+            outcomes.add(new Failed(String.valueOf(failed.error().getMessage())));
         }
     }
 
@@ -128,10 +132,13 @@ final class Stand implements LeadershipListener {
 
     private void end(Cause cause, boolean atOnce) throws InterruptedException {
         var present = keeper.get();
-        if (present == null) {
-            return; // it has ended already
-        }
         var why = wordsFor(cause);
+        if (present == null) {
+            if (endedByWatchdog && !leaving) {
+                say.accept("leading no more (" + why + ")");
+            }
+            return; // the command has ended already
+        }
         lost = job.tell().isEmpty();
         if (job.tell().isPresent() && !leaving) {
             present.lost();
@@ -175,13 +182,20 @@ final class Stand implements LeadershipListener {
         }
         switch (ended.why()) {
             case "ended" -> outcomes.add(new Exited(ended.code()));
-            case "expired" -> outcomes.add(new Lost("its time ran out before it was extended", false));
-            case "asked" -> outcomes.add(new Lost("the watchdog was told to end", false));
+            case "expired" -> endedByWatchdog("the lease was not extended in time");
+            case "asked" -> endedByWatchdog("it got a signal to end");
             case "ordered" -> {} // whoever ordered it tells
             default ->
                 outcomes.add(new Broken(
                         "the watchdog of the command failed (" + ended.why() + "), so the command was killed"));
         }
+    }
+
+    /** The watchdog was first: of the loss we hear a moment later, or never. */
+    private void endedByWatchdog(String why) {
+        endedByWatchdog = true;
+        say.accept("the watchdog ended the command: " + why);
+        outcomes.add(new Lost(why, false));
     }
 
     private static String wordsFor(Cause cause) {

@@ -8,6 +8,7 @@ import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
@@ -52,6 +53,27 @@ class FileTest {
                     .isZero();
             assertThat(file).doesNotExist();
         }
+    }
+
+    @Test
+    void aCandidacyThatFailsIsToldAsThatWithItsCause() throws Exception {
+        var file = folder.resolve("leader");
+        var on = Commands.uri(folder);
+        var writer = CompletableFuture.supplyAsync(
+                () -> Spoken.of(Map.of(), "file", file.toString(), "nightly", "--on", on, "--lease", "5s"),
+                task -> new Thread(task).start());
+        Eventually.eventually("it is fresh", PATIENCE, () -> check(file) == 0);
+        try (var connection = DriverManager.getConnection(on);
+                var statement = connection.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 5000");
+            statement.execute("DROP TABLE bellwether_election");
+        }
+        var said = writer.join();
+        assertThat(said.code()).isEqualTo(ExitCode.CANDIDACY_FAILED);
+        assertThat(said.err())
+                .contains("nightly: the candidacy has failed: ", "bellwether_election")
+                .doesNotContain("has ended");
+        assertThat(file).doesNotExist();
     }
 
     @Test

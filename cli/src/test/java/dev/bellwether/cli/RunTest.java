@@ -6,6 +6,8 @@ import dev.bellwether.testkit.Never;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -161,6 +163,9 @@ class RunTest {
         untilBeats(2);
         signal("CONT", first.pid());
         assertThat(codeOf(first)).isEqualTo(ExitCode.RUN_LOST);
+        assertThat(told(first))
+                .containsAnyOf(
+                        "the watchdog ended the command: the lease was not extended in time", "leading no more (");
         assertNoOverlap(2);
     }
 
@@ -188,6 +193,40 @@ class RunTest {
 
         untilBeats(2);
         assertNoOverlap(2);
+    }
+
+    @Test
+    void watchdogThatGetsASignalSaysWhyTheCommandEnded() throws Exception {
+        var run = run("--restart", "e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        signal("TERM", keeperOf(run));
+
+        untilBeats(2);
+        assertThat(told(run)).contains("the watchdog ended the command: it got a signal to end");
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void candidacyThatFailsIsToldAsThatWithItsCauseAndEndsTheCommandWith121() throws Exception {
+        var run = run("--restart", "-q", "e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        dropTable();
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_CANDIDACY_FAILED);
+        assertThat(told(run))
+                .contains("the candidacy has failed: ", "bellwether_election")
+                .doesNotContain("has ended");
+        assertNobodyLives();
+    }
+
+    private void dropTable() throws SQLException {
+        try (var connection = DriverManager.getConnection(Commands.uri(folder));
+                var statement = connection.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 5000");
+            statement.execute("DROP TABLE bellwether_election");
+        }
     }
 
     @Test

@@ -203,7 +203,10 @@ public final class LoopElections implements Elections {
         try {
             arbiter.close();
         } catch (RuntimeException e) {
-            log.error("{} could not be closed in order; connections or threads may be left until this process ends", this, e);
+            log.error(
+                    "{} could not be closed in order; connections or threads may be left until this process ends",
+                    this,
+                    e);
         }
         loop.execute(() -> {
             candidacies.values().forEach(LoopCandidacy::abandon);

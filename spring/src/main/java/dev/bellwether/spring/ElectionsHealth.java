@@ -55,6 +55,9 @@ final class ElectionsHealth {
 
     private static String describe(Candidacy candidacy) {
         var status = candidacy.status();
+        if (status.failure().isPresent()) {
+            return "failed: " + status.failure().get().getMessage();
+        }
         return candidacy.isLeader()
                 ? "leads, token " + status.token()
                 : status.following()

@@ -69,6 +69,7 @@ final class Leadership implements LeadershipListener {
             fenced(fenced);
         } else if (event instanceof LeadershipEvent.Failed failed) {
             failure = failed.error();
+            publisher.publishEvent(new FailedEvent(failed.election(), failed.error()));
         }
     }
 

@@ -146,6 +146,7 @@ class ActuatorTest {
             controlled.election("billing").fail(new ElectionException("planted"));
             assertThat(status(indicator)).isEqualTo("DOWN");
             assertThat(details(indicator).get("error")).asString().contains("planted");
+            assertThat(details(indicator).get("billing")).isEqualTo("failed: planted");
         });
     }
 

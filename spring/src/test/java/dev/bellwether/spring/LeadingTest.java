@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.testkit.BellwetherExtension;
@@ -51,6 +52,18 @@ class LeadingTest {
                             "fenced 2 EXPIRED",
                             "second stops",
                             "first stops");
+        });
+    }
+
+    @Test
+    void whoFailsForGoodIsFencedAndThenTold(ControlledElections controlled) {
+        Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
+            var story = context.getBean(Story.class).lines;
+            controlled.election("billing").acquire();
+            story.clear();
+            controlled.election("billing").fail(new ElectionException("planted"));
+            assertThat(story).last().isEqualTo("failed billing planted");
+            assertThat(story).contains("second stops", "first stops");
         });
     }
 
@@ -191,6 +204,11 @@ class LeadingTest {
         @EventListener
         void on(FencedEvent event) {
             lines.add("fenced " + event.mandate().token() + ' ' + event.cause());
+        }
+
+        @EventListener
+        void on(FailedEvent event) {
+            lines.add("failed " + event.election() + ' ' + event.error().getMessage());
         }
     }
 
