@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
             "Stands for the election and, while it leads, keeps rewriting FILE, each time in one step; when it leads no more,"
                     + " the file is gone. With --check, tells whether the file is there and its writer leads still: the"
                     + " file says until when, and nobody is asked. A file whose writer was killed or frozen is too old when"
-                    + " its mandate is over."
+                    + " its mandate is over. What it did not write it leaves alone."
         },
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
@@ -91,7 +91,7 @@ final class FileCommand implements Callable<Integer> {
                 Optional.ofNullable(file.toAbsolutePath().getParent()).orElse(file))) {
             throw new UsageException("the folder of " + file + " does not exist");
         }
-        fresh.remove(); // what an earlier one may have left behind
+        fresh.requireOursOrNothing(name);
         return stand(name, fresh);
     }
 
@@ -117,6 +117,8 @@ final class FileCommand implements Callable<Integer> {
                     var mandate = candidacy.await(interval);
                     if (mandate.isPresent()) {
                         fresh.write(mandate.get());
+                    } else {
+                        fresh.removeStale(name); // we stand, so it is ours to tidy up
                     }
                     if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
                         return tellEnd(candidacy);

@@ -2,7 +2,10 @@ package dev.bellwether.cli;
 
 import dev.bellwether.Mandate;
 import java.io.IOException;
+import java.io.StringReader;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -20,6 +23,7 @@ final class FreshFile {
     private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
 
     private final Path file;
+    private String written = ""; // what we wrote last; guarded by this
 
     FreshFile(Path file) {
         this.file = file;
@@ -49,18 +53,66 @@ final class FreshFile {
                         clock.name,
                         clock.millis,
                         clock.millis + remaining.toMillis());
+        requireOursOrNothing(mandate.election());
         var folder = file.toAbsolutePath().getParent();
         var beside = Files.createTempFile(folder, "." + file.getFileName(), ".new");
         try {
             Files.writeString(beside, text);
+            written = text;
             Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } finally {
             Files.deleteIfExists(beside);
         }
     }
 
+    /** Removes it if it is what we wrote last, and nothing if it is not. */
     synchronized void remove() throws IOException {
-        Files.deleteIfExists(file);
+        var ours = written;
+        if (!ours.isEmpty() && ours.equals(text())) {
+            Files.deleteIfExists(file);
+        }
+        written = "";
+    }
+
+    /** Removes what an earlier writer for this election has left behind and nobody keeps fresh. */
+    synchronized void removeStale(String election) throws IOException {
+        if (written.isEmpty() && Files.isRegularFile(file) && isOf(election) && !check().isEmpty()) {
+            Files.deleteIfExists(file);
+        }
+    }
+
+    /**
+     * Refuses what is not ours to replace: anything but a file that was written for this election by a writer such as this one.
+     *
+     * @throws UsageException if it is something else
+     */
+    void requireOursOrNothing(String election) throws IOException {
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS) || (Files.isRegularFile(file) && isOf(election))) {
+            return;
+        }
+        throw new UsageException(file + " was not written by 'bellwether file' for \"" + election
+                + "\", so it stays as it is: name another file, or remove this one yourself");
+    }
+
+    private boolean isOf(String election) throws IOException {
+        var said = new Properties();
+        try {
+            said.load(new StringReader(text()));
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+        return election.equals(said.getProperty("election"))
+                && said.getProperty("clock") != null
+                && said.getProperty("until_millis") != null;
+    }
+
+    /** Returns what it holds: nothing if it is missing, or no text. */
+    private String text() throws IOException {
+        try {
+            return Files.readString(file);
+        } catch (NoSuchFileException | CharacterCodingException e) {
+            return "";
+        }
     }
 
     /** Returns why nobody leads here by what the file says, or an empty text if somebody does. */

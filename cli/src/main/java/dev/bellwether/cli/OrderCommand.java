@@ -1,6 +1,7 @@
 package dev.bellwether.cli;
 
 import dev.bellwether.Election;
+import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -23,6 +24,9 @@ abstract class OrderCommand implements Callable<Integer> {
             description = "Do not ask. Without it, and without a terminal to ask on, nothing is done.")
     private boolean yes;
 
+    @Option(names = "--force", description = "Do it even if no such election is known.")
+    private boolean force;
+
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
@@ -37,6 +41,11 @@ abstract class OrderCommand implements Callable<Integer> {
     /** Gives the order; returns false if there was nobody to order. */
     abstract boolean give(Election election);
 
+    /** Returns whether it is refused where no such election is known: it would leave something behind. */
+    boolean mustBeKnown() {
+        return true;
+    }
+
     /** Returns what was done, in words. */
     abstract String done(String election, Optional<Leader> leader);
 
@@ -50,6 +59,13 @@ abstract class OrderCommand implements Callable<Integer> {
         try (var elections = target.connect()) {
             var seat = elections.election(election);
             var leader = seat.leader();
+            if (!force && mustBeKnown() && leader.isEmpty() && !isKnown(elections)) {
+                around.err()
+                        .println("bellwether: there is no election \"" + election
+                                + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force does it"
+                                + " all the same");
+                return ExitCode.FAILED;
+            }
             if (!yes && !around.confirm(question(election, leader))) {
                 around.err().println("Nothing was done.");
                 return ExitCode.FAILED;
@@ -66,6 +82,13 @@ abstract class OrderCommand implements Callable<Integer> {
             }
             return given ? ExitCode.OK : ExitCode.NOBODY_LEADS;
         }
+    }
+
+    private boolean isKnown(Elections elections) {
+        var state = elections.election(election).state();
+        return state.ended()
+                || !state.candidates().isEmpty()
+                || elections.list().contains(election);
     }
 
     static String nameOf(Optional<Leader> leader) {

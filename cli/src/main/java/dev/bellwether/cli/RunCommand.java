@@ -71,7 +71,11 @@ final class RunCommand implements Callable<Integer> {
     @Parameters(index = "1..*", arity = "1..*", paramLabel = "COMMAND", description = "What to run.", hidden = true)
     private List<String> command = new ArrayList<>();
 
-    @Option(names = "--restart", description = "Stand again when the command ends or leadership is lost, for ever.")
+    @Option(
+            names = "--restart",
+            description =
+                    "Stand again when the command ends or leadership is lost, forever. After an order to stand down it stands"
+                            + " again in any case.")
     private boolean restart;
 
     @Option(
@@ -214,7 +218,7 @@ final class RunCommand implements Callable<Integer> {
                 return null;
             }
             var outcome = stand.next(wait);
-            if (outcome instanceof Stand.Lost loss && restart && loss.standsAgain()) {
+            if (outcome instanceof Stand.Lost loss && loss.standsAgain() && (restart || loss.ordered())) {
                 continue; // by itself
             }
             if (outcome != null) {

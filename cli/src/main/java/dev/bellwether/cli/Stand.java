@@ -38,8 +38,13 @@ final class Stand implements LeadershipListener {
     /** The command ended by itself. */
     record Exited(int code) implements Outcome {}
 
-    /** The seat was lost, and the command ended for that. */
-    record Lost(String why, boolean standsAgain) implements Outcome {}
+    /**
+     * The seat was lost, and the command ended for that.
+     *
+     * @param standsAgain whether the candidacy stands again by itself
+     * @param ordered whether an operator ordered it to stand down, and no more than that
+     */
+    record Lost(String why, boolean standsAgain, boolean ordered) implements Outcome {}
 
     /** The election is over. */
     record Over() implements Outcome {}
@@ -139,7 +144,7 @@ final class Stand implements LeadershipListener {
             }
             return; // the command has ended already
         }
-        lost = job.tell().isEmpty();
+        lost = job.tell().isEmpty() && cause != Cause.REVOKED_BY_OPERATOR;
         if (job.tell().isPresent() && !leaving) {
             present.lost();
             say.accept("leading no more (" + why + "): SIG" + job.tell().get().lost() + " sent");
@@ -157,7 +162,7 @@ final class Stand implements LeadershipListener {
             present.down();
         }
         if (cause != Cause.ENDED && cause != Cause.FAILED) { // what follows on these says more
-            outcomes.add(new Lost(why, true));
+            outcomes.add(new Lost(why, true, cause == Cause.REVOKED_BY_OPERATOR));
         }
     }
 
@@ -195,7 +200,7 @@ final class Stand implements LeadershipListener {
     private void endedByWatchdog(String why) {
         endedByWatchdog = true;
         say.accept("the watchdog ended the command: " + why);
-        outcomes.add(new Lost(why, false));
+        outcomes.add(new Lost(why, false, false));
     }
 
     private static String wordsFor(Cause cause) {

@@ -35,6 +35,11 @@ final class StandDownCommand extends OrderCommand {
     }
 
     @Override
+    boolean mustBeKnown() {
+        return false;
+    }
+
+    @Override
     boolean give(Election election) {
         return election.standDown();
     }

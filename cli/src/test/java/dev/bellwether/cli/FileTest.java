@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -44,7 +45,8 @@ class FileTest {
 
     @Test
     void aStandbyWritesNothingAndRemovesWhatAnotherLeftBehind() throws Exception {
-        var file = Files.writeString(folder.resolve("leader"), "left behind");
+        var file = Files.writeString(
+                folder.resolve("leader"), "election=nightly\nclock=another\nat_millis=0\nuntil_millis=1\n");
         try (var elections = Elections.connect(uri);
                 var leader = elections.stand("nightly")) {
             assertThat(leader.await(PATIENCE)).isPresent();
@@ -74,6 +76,46 @@ class FileTest {
                 .contains("nightly: the candidacy has failed: ", "bellwether_election")
                 .doesNotContain("has ended");
         assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void whatItDidNotWriteStaysAsItIs() throws Exception {
+        var script = Files.writeString(folder.resolve("precious.sh"), "echo hello\n");
+        var empty = Files.createDirectory(folder.resolve("empty"));
+        var others = Files.writeString(
+                folder.resolve("others"), "election=weekly\nclock=another\nat_millis=0\nuntil_millis=1\n");
+        for (var one : List.of(script, empty, others)) {
+            for (var on : List.of(uri, "jdbc:postgresql://localhost:1/x")) {
+                var said = Spoken.of(Map.of(), "file", one.toString(), "nightly", "--on", on, "--for", "500ms");
+                assertThat(said.code()).as(said.err()).isEqualTo(ExitCode.USAGE);
+                assertThat(said.err()).contains(one + " was not written by 'bellwether file'");
+                assertThat(one).exists();
+            }
+        }
+        assertThat(script).hasContent("echo hello\n");
+    }
+
+    @Test
+    void whatAnotherLeftBehindStaysIfTheBackendCannotBeReached() throws Exception {
+        var file = Files.writeString(
+                folder.resolve("leader"), "election=nightly\nclock=another\nat_millis=0\nuntil_millis=1\n");
+        assertThat(Spoken.of(Map.of(), "file", file.toString(), "nightly", "--on", "jdbc:postgresql://localhost:1/x")
+                        .code())
+                .isNotZero();
+        assertThat(file).exists();
+    }
+
+    @Test
+    void theFileOfOneThatLeadsIsNotRemovedByOneThatStandsBy() throws Exception {
+        var file = folder.resolve("leader");
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
+            new FreshFile(file).write(leader.await(PATIENCE).orElseThrow());
+            assertThat(Spoken.of(environment, "file", file.toString(), "nightly", "--for", "500ms")
+                            .code())
+                    .isZero();
+            assertThat(check(file)).isZero();
+        }
     }
 
     @Test

@@ -70,6 +70,25 @@ class VerbsTest {
     }
 
     @Test
+    void ordersToAnElectionThatNobodyKnowsAreRefusedUnlessForced() throws Exception {
+        lead("billing", "ann");
+        for (var verb : List.of("end", "delete")) {
+            var spoken = Spoken.of(environment, verb, "biling", "--yes");
+            assertThat(spoken.code()).as(verb).isEqualTo(ExitCode.FAILED);
+            assertThat(spoken.err()).contains("there is no election \"biling\"", "--force");
+        }
+        assertThat(elections.election("biling").state().ended()).isFalse();
+        assertThat(elections.list()).containsExactly("billing");
+
+        assertThat(Spoken.of(environment, "end", "biling", "--yes", "--force").code())
+                .isZero();
+        assertThat(elections.election("biling").state().ended()).isTrue();
+        assertThat(Spoken.of(environment, "delete", "biling", "--yes").code())
+                .as("an ended one is known")
+                .isZero();
+    }
+
+    @Test
     void lsOfNothingSaysHowToBegin() {
         var spoken = Spoken.of(environment, "ls");
 
