@@ -83,7 +83,7 @@ public enum Fault {
     boolean hurtsOneCandidate() {
         return switch (victim) {
             case CANDIDATE, LINK, ONE_LINK, CLOCK -> true;
-            case SERVER, MORTAL_SERVER, LEADING_SERVER, ALL -> false;
+            case SERVER_CLOCK, SERVER, MORTAL_SERVER, LEADING_SERVER, ALL -> false;
         };
     }
 
