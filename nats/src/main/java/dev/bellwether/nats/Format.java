@@ -6,7 +6,6 @@ import io.nats.client.support.JsonParseException;
 import io.nats.client.support.JsonParser;
 import io.nats.client.support.JsonValue;
 import java.nio.charset.StandardCharsets;
-import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -14,7 +13,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a {@link Seat} is written. Ours is a JSON document; Choria's is the leader's name and nothing else, so that there our document
+ * How a {@link SeatRecord} is written. Ours is a JSON document; Choria's is the leader's name and nothing else, so that there our document
  * goes along as a header, which Choria does not look at. Immutable.
  */
 final class Format {
@@ -22,7 +21,15 @@ final class Format {
     private static final String OPERATION = "KV-Operation";
     private static final String MARKER = "Nats-Marker-Reason";
     private static final String MARKER_OF_AGE = "MaxAge";
+    private static final String FORMAT = "bellwether";
+    /** Others are never taken for a vacant seat. */
+    private static final int VERSION = 2;
+
     private static final int LONGEST_FOREIGN_NAME = 200;
+    /** What is longer was not written by us. */
+    private static final int LONGEST_DOCUMENT = 1 << 20;
+
+    private static final long LONGEST_LEASE_NANOS = Duration.ofDays(3_650).toNanos();
 
     private final boolean choria;
     private final Duration ttl;
@@ -33,53 +40,65 @@ final class Format {
         this.ttl = ttl;
     }
 
-    byte[] body(Seat seat) {
-        if (!choria) {
-            return document(seat).getBytes(StandardCharsets.UTF_8);
+    byte[] body(SeatRecord record) {
+        if (record.kind() == SeatRecord.Kind.DELETED) {
+            return new byte[0];
         }
-        return seat.isHeld() ? seat.candidate().getBytes(StandardCharsets.UTF_8) : new byte[0];
+        if (!choria) {
+            return document(record).getBytes(StandardCharsets.UTF_8);
+        }
+        return record.isHeld() ? record.candidate().getBytes(StandardCharsets.UTF_8) : new byte[0];
     }
 
-    Headers headers(Seat seat) {
+    Headers headers(SeatRecord record) {
         var headers = new Headers();
-        if (choria) {
-            headers.put(DOCUMENT, ascii(document(seat)));
-            if (!seat.isHeld()) {
-                headers.put(OPERATION, "DEL");
-            }
+        var deleted = record.kind() == SeatRecord.Kind.DELETED;
+        if (choria && !deleted) {
+            headers.put(DOCUMENT, ascii(document(record)));
+        }
+        if (deleted || (choria && !record.isHeld())) {
+            headers.put(OPERATION, "DEL");
         }
         return headers;
     }
 
-    Seat seat(Found found) {
+    StoredRecord stored(Found found) {
+        return new StoredRecord(found.revision(), found.time(), record(found));
+    }
+
+    private SeatRecord record(Found found) {
         var document = choria ? found.header(DOCUMENT) : found.text();
         var operation = found.header(OPERATION);
-        if (found.header(MARKER).equals(MARKER_OF_AGE)) {
-            return Seat.bare(Seat.Kind.EXPIRED, "");
+        if (choria && found.header(MARKER).equals(MARKER_OF_AGE)) {
+            return SeatRecord.bare(SeatRecord.Kind.EXPIRED, "");
         }
         if (!found.header(MARKER).isEmpty() || (!operation.isEmpty() && !(choria && !document.isEmpty()))) {
-            return Seat.bare(Seat.Kind.DELETED, "");
+            return SeatRecord.bare(SeatRecord.Kind.DELETED, "");
         }
-        if (!document.isEmpty()) {
-            try {
-                return read(JsonParser.parse(document).map);
-            } catch (JsonParseException | ElectionException | DateTimeException e) {
-                return foreign(found); // somebody wrote something else here
-            }
+        if (document.isEmpty() || document.length() > LONGEST_DOCUMENT) {
+            return foreign(found);
         }
-        return foreign(found);
+        try {
+            return read(JsonParser.parse(document).map);
+        } catch (JsonParseException | RuntimeException | StackOverflowError e) {
+            return foreign(found); // somebody wrote something else here
+        }
     }
 
-    private Seat foreign(Found found) {
-        var name = found.text().replaceAll("\\p{Cntrl}", "?");
-        var shown = name.isBlank() ? "?" : name.substring(0, Math.min(name.length(), LONGEST_FOREIGN_NAME));
-        var bare = Seat.bare(Seat.Kind.FOREIGN, shown);
-        return choria ? bare.renewed(0, null, ttl) : bare;
+    private SeatRecord foreign(Found found) {
+        var text = found.text();
+        var name =
+                text.substring(0, Math.min(text.length(), LONGEST_FOREIGN_NAME)).replaceAll("\\p{Cntrl}", "?");
+        var bare = SeatRecord.bare(SeatRecord.Kind.FOREIGN, name.isBlank() ? "?" : name);
+        return choria ? bare.keptFor(ttl) : bare;
     }
 
-    private static Seat read(Map<String, JsonValue> map) {
-        if (map == null || !map.containsKey("bellwether")) {
+    private static SeatRecord read(Map<String, JsonValue> map) {
+        if (map == null || !map.containsKey(FORMAT)) {
             throw new ElectionException("no record of ours");
+        }
+        if (number(map.get(FORMAT)) != VERSION) {
+            return SeatRecord.bare(SeatRecord.Kind.UNKNOWN, text(map.get("candidate")));
         }
         var metadata = new HashMap<String, String>();
         var described = map.get("metadata");
@@ -87,57 +106,80 @@ final class Format {
             described.map.forEach((key, value) -> metadata.put(key, text(value)));
         }
         var since = text(map.get("since"));
-        return new Seat(
+        var lease = number(map.get("lease_nanos"));
+        if (lease < 0 || lease > LONGEST_LEASE_NANOS || number(map.get("token")) < 0) {
+            throw new ElectionException("no lease of ours");
+        }
+        return new SeatRecord(
                 kind(text(map.get("state"))),
                 text(map.get("candidate")),
                 text(map.get("nonce")),
+                text(map.get("stamp")),
                 number(map.get("token")),
-                Duration.ofNanos(number(map.get("lease_nanos"))),
+                number(map.get("base")),
+                Duration.ofNanos(lease),
                 since.isEmpty() ? null : Instant.parse(since),
                 (int) number(map.get("priority")),
                 Map.copyOf(metadata),
-                flag(map.get("stand_down")),
-                flag(map.get("ended")),
-                number(map.get("era")),
-                flag(map.get("listed")));
+                new SeatRecord.Orders(
+                        number(map.get("stand_down")),
+                        flag(map.get("ended")),
+                        number(map.get("era")),
+                        flag(map.get("listed")),
+                        number(map.get("origin"))));
     }
 
-    private static Seat.Kind kind(String state) {
+    private static SeatRecord.Kind kind(String state) {
         return switch (state) {
-            case "held" -> Seat.Kind.HELD;
-            case "pending" -> Seat.Kind.PENDING;
-            case "vacant" -> Seat.Kind.VACANT;
+            case "held" -> SeatRecord.Kind.HELD;
+            case "pending" -> SeatRecord.Kind.PENDING;
+            case "vacant" -> SeatRecord.Kind.VACANT;
             default -> throw new ElectionException("no state of ours");
         };
     }
 
-    static String document(Seat seat) {
+    /** What is empty is left out: a bucket of Choria's takes messages of 1,024 bytes. */
+    static String document(SeatRecord record) {
         var metadata = new HashMap<String, JsonValue>();
-        seat.metadata().forEach((key, value) -> metadata.put(key, new JsonValue(value)));
+        record.metadata().forEach((key, value) -> metadata.put(key, new JsonValue(value)));
         var map = new HashMap<String, JsonValue>();
-        map.put("bellwether", new JsonValue(1));
+        map.put(FORMAT, new JsonValue(VERSION));
         map.put(
                 "state",
                 new JsonValue(
-                        switch (seat.kind()) {
+                        switch (record.kind()) {
                             case HELD -> "held";
                             case PENDING -> "pending";
-                            case VACANT, DELETED, EXPIRED, ABSENT, FOREIGN -> "vacant";
+                            case VACANT, DELETED, EXPIRED, ABSENT, FOREIGN, UNKNOWN -> "vacant";
                         }));
-        map.put("candidate", new JsonValue(seat.candidate()));
-        map.put("nonce", new JsonValue(seat.nonce()));
-        map.put("token", new JsonValue(seat.token()));
-        map.put("lease_nanos", new JsonValue(seat.lease().toNanos()));
-        if (seat.since() != null) {
-            map.put("since", new JsonValue(seat.since().toString()));
+        map.put("stamp", new JsonValue(record.stamp()));
+        map.put("token", new JsonValue(record.token()));
+        map.put("lease_nanos", new JsonValue(record.lease().toNanos()));
+        if (!record.nonce().isEmpty()) {
+            map.put("candidate", new JsonValue(record.candidate()));
+            map.put("nonce", new JsonValue(record.nonce()));
         }
-        map.put("priority", new JsonValue(seat.priority()));
-        map.put("metadata", new JsonValue(metadata));
-        map.put("stand_down", new JsonValue(seat.standDown()));
-        map.put("ended", new JsonValue(seat.ended()));
-        map.put("era", new JsonValue(seat.era()));
-        map.put("listed", new JsonValue(seat.listed()));
+        if (record.since() != null) {
+            map.put("since", new JsonValue(record.since().toString()));
+        }
+        if (!metadata.isEmpty()) {
+            map.put("metadata", new JsonValue(metadata));
+        }
+        var orders = record.orders();
+        putUnlessZero(map, "base", record.base());
+        putUnlessZero(map, "priority", record.priority());
+        putUnlessZero(map, "stand_down", orders.standDown());
+        putUnlessZero(map, "era", orders.era());
+        putUnlessZero(map, "origin", orders.origin());
+        map.put("ended", new JsonValue(orders.ended()));
+        map.put("listed", new JsonValue(orders.listed()));
         return new JsonValue(map).toJson();
+    }
+
+    private static void putUnlessZero(Map<String, JsonValue> map, String name, long value) {
+        if (value != 0) {
+            map.put(name, new JsonValue(value));
+        }
     }
 
     /** A header holds ASCII only. */

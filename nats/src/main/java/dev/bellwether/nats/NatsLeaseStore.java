@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -40,10 +39,7 @@ final class NatsLeaseStore implements LeaseStore {
     private final Wire wire;
     private final NatsConfig config;
     private final Bucket bucket;
-    private final Sightings sightings = new Sightings();
-    private final Register register;
     private final Seats seats;
-    private final Orders orders;
     private final Roll roll;
     private final Survey survey;
     private final Watches watches;
@@ -56,12 +52,10 @@ final class NatsLeaseStore implements LeaseStore {
         this.wire = wire;
         this.config = config;
         this.bucket = bucket;
-        register = new Register(wire, config, bucket, sightings, writeOnly);
-        seats = new Seats(register, bucket.ttl(), config.choria());
-        orders = new Orders(wire, register, config.choria());
+        seats = new Seats(wire, config, bucket, writeOnly);
         var presence = presence(config.presence(), bucket.ttl());
         roll = new Roll(wire, presence, bucket.messageTtl() && wire.serverIsAtLeast("2.11.0"));
-        survey = new Survey(wire, register, roll, config.choria());
+        survey = new Survey(wire, seats, roll, config.choria());
         var name = "bellwether-nats-" + SERIAL.incrementAndGet();
         thread = new ScheduledThreadPoolExecutor(1, task -> {
             var made = new Thread(task, name);
@@ -167,8 +161,8 @@ final class NatsLeaseStore implements LeaseStore {
         all.add(Finding.atMost("hand-over", new Finding.Term("stand-down budget", candidacy.standDownBudget())));
         all.add(Finding.ok("clock", "no server's clock decides: each candidate waits for the lease by its own"));
         all.addAll(Bucket.findings(wire, config, candidacy));
-        if (register.isWriteOnly()) {
-            all.add(Finding.warning("rights", register.cannotRead(), "grant it, as docs/nats.md says"));
+        if (seats.isWriteOnly()) {
+            all.add(Finding.warning("rights", seats.cannotRead(), "grant it, as docs/nats.md says"));
         } else if (bucket.replicas() > 1) {
             survey.leases().forEach((election, held) -> {
                 if (held.compareTo(Bucket.FAIL_OVER) <= 0) {
@@ -212,19 +206,18 @@ final class NatsLeaseStore implements LeaseStore {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher) {
-        if (register.isWriteOnly()) {
+        if (seats.isWriteOnly()) {
             return Watch.NONE;
         }
-        var key = register.key(election);
-        Consumer<Sighting> told =
-                sighting -> watcher.accept(sighting.view(System.nanoTime(), 0, roll.topPriority(election), List.of()));
+        var key = seats.key(election);
+        Consumer<View> told = view -> watcher.accept(roll.complete(view, view.candidates()));
         electionsByKey.put(key, election);
-        sightings.watch(election, told);
+        seats.watch(election, told);
         watches.add(key);
         var ended = new AtomicBoolean();
         return () -> {
             if (ended.compareAndSet(false, true)) {
-                if (sightings.unwatch(election, told)) {
+                if (seats.unwatch(election, told)) {
                     electionsByKey.remove(key);
                 }
                 watches.remove(key);
@@ -234,7 +227,7 @@ final class NatsLeaseStore implements LeaseStore {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        return orders.order(election, order);
+        return seats.order(election, order);
     }
 
     @Override
@@ -271,7 +264,7 @@ final class NatsLeaseStore implements LeaseStore {
     private void heard(Found found) {
         var election = electionsByKey.get(found.key());
         if (election != null) {
-            register.note(election, Optional.of(found));
+            seats.heard(election, found);
         }
     }
 
@@ -290,18 +283,7 @@ final class NatsLeaseStore implements LeaseStore {
     }
 
     private Answer withPriority(Answer answer) {
-        var view = answer.view();
         return new Answer(
-                answer.granted(),
-                new View(
-                        view.election(),
-                        view.token(),
-                        view.holder(),
-                        view.remaining(),
-                        view.standDown(),
-                        view.ended(),
-                        view.era(),
-                        roll.topPriority(view.election()),
-                        view.candidates()));
+                answer.granted(), roll.complete(answer.view(), answer.view().candidates()));
     }
 }

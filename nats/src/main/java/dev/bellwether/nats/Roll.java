@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.View;
 import io.nats.client.impl.Headers;
 import io.nats.client.support.JsonParseException;
 import io.nats.client.support.JsonParser;
@@ -103,6 +104,20 @@ final class Roll {
         return topPriorities.getOrDefault(election, Integer.MIN_VALUE);
     }
 
+    /** Returns the view with what is known here beyond the seat. */
+    View complete(View view, List<Candidate> candidates) {
+        return new View(
+                view.election(),
+                view.token(),
+                view.holder(),
+                view.remaining(),
+                view.standDown(),
+                view.ended(),
+                view.era(),
+                topPriority(view.election()),
+                candidates);
+    }
+
     /** Asks for the highest priority, along with whatever else is asked for meanwhile. */
     void askPriorities(String election) {
         synchronized (wanted) {
@@ -179,7 +194,7 @@ final class Roll {
     }
 
     /** Returns who stands, and what the server told with it. */
-    CompletableFuture<Listed> list(String election, Sighting sighting) {
+    CompletableFuture<Listed> list(String election, ObservedRecord observed) {
         return wire.overview(Keys.of(election) + ".*.*", TIMEOUT).thenCompose(overview -> {
             var reads = overview.keys().keySet().stream()
                     .map(key -> wire.read(key, TIMEOUT))
@@ -191,7 +206,7 @@ final class Roll {
                                 .flatMap(Optional::stream)
                                 .toList();
                         var now = overview.now().orElse(overview.lastWritten());
-                        return new Listed(candidates(found, sighting, now), overview);
+                        return new Listed(candidates(found, observed, now), overview);
                     });
         });
     }
@@ -199,8 +214,8 @@ final class Roll {
     /** What {@link #list} found. */
     record Listed(List<Candidate> candidates, Wire.Overview overview) {}
 
-    private List<Candidate> candidates(List<Found> found, Sighting sighting, Instant now) {
-        var leader = sighting.isHeld(System.nanoTime()) ? sighting.seat().candidate() : "";
+    private List<Candidate> candidates(List<Found> found, ObservedRecord observed, Instant now) {
+        var leader = observed.isHeld(System.nanoTime()) ? observed.record().candidate() : "";
         var listed = new ArrayList<Candidate>();
         for (var one : found) {
             if (one.time().plus(presence).isAfter(now)) {

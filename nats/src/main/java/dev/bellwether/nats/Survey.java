@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,45 +24,46 @@ final class Survey {
     private static final int MANY = 100;
 
     private final Wire wire;
-    private final Register register;
+    private final Seats seats;
     private final Roll roll;
     private final boolean choria;
 
-    Survey(Wire wire, Register register, Roll roll, boolean choria) {
+    Survey(Wire wire, Seats seats, Roll roll, boolean choria) {
         this.wire = wire;
-        this.register = register;
+        this.seats = seats;
         this.roll = roll;
         this.choria = choria;
     }
 
     CompletionStage<View> read(String election) {
-        return register.read(election).thenCompose(sighting -> {
+        return seats.read(election).thenCompose(observed -> {
             // in a crowd, who reads is a candidate of ours whose claim went unanswered, and waits for this
             if (choria || wire.isCrowded()) {
-                return CompletableFuture.completedFuture(view(sighting, List.of(), Optional.empty()));
+                return CompletableFuture.completedFuture(view(election, observed, List.of(), Optional.empty()));
             }
-            return roll.list(election, sighting)
+            return roll.list(election, observed)
                     .handle((listed, error) -> listed == null
-                            ? view(sighting, List.of(), Optional.empty())
+                            ? view(election, observed, List.of(), Optional.empty())
                             : view(
-                                    sighting,
+                                    election,
+                                    observed,
                                     listed.candidates(),
                                     listed.overview().now()));
         });
     }
 
     /** For display, a leader is gone whose lease should have run out by the clock of the server that wrote it down. */
-    private View view(Sighting sighting, List<Candidate> listed, Optional<Instant> serverNow) {
-        var now = System.nanoTime();
-        var plain = sighting.view(now, 0, roll.topPriority(sighting.election()), listed);
+    private View view(String election, ObservedRecord observed, List<Candidate> listed, Optional<Instant> serverNow) {
+        var plain = roll.complete(seats.view(election, observed), listed);
         if (plain.holder().isEmpty()) {
             return plain;
         }
+        var seat = observed.record();
+        var written = observed.stored().written();
         var gone = serverNow
-                .filter(time -> !sighting.written().equals(Instant.EPOCH))
-                .filter(time -> sighting.written().plus(sighting.seat().lease()).isBefore(time))
+                .filter(time -> !written.equals(Instant.EPOCH))
+                .filter(time -> written.plus(seat.lease()).isBefore(time))
                 .isPresent();
-        var seat = sighting.seat();
         var all = new ArrayList<Candidate>();
         listed.forEach(one -> all.add(new Candidate(one.id(), one.priority(), one.metadata(), one.leads() && !gone)));
         if (!gone && listed.stream().noneMatch(Candidate::leads)) {
@@ -81,13 +83,13 @@ final class Survey {
 
     CompletionStage<List<String>> list() {
         return elections().thenCompose(elections -> {
-            if (register.isWriteOnly()) {
+            if (seats.isWriteOnly()) {
                 return CompletableFuture.completedFuture(elections);
             }
             var listed = elections.stream()
-                    .map(election -> register.look(election, PATIENCE)
-                            .thenApply(sighting ->
-                                    sighting.seat().listed() ? Optional.of(election) : Optional.<String>empty()))
+                    .map(election -> seats.read(election)
+                            .handle((observed, error) ->
+                                    isListed(observed, error) ? Optional.of(election) : Optional.<String>empty()))
                     .toList();
             return CompletableFuture.allOf(listed.toArray(CompletableFuture[]::new))
                     .thenApply(done -> listed.stream()
@@ -97,12 +99,20 @@ final class Survey {
         });
     }
 
+    /** One record that cannot be read hides none of its neighbours. */
+    private static boolean isListed(@Nullable ObservedRecord observed, @Nullable Throwable error) {
+        if (observed == null && error != null && Errors.cause(error) instanceof UnavailableException unavailable) {
+            throw unavailable;
+        }
+        return observed == null || observed.record().orders().listed();
+    }
+
     /** Returns the leases of our leaders, of the first of many elections. Waits. */
     Map<String, Duration> leases() {
         var leases = new TreeMap<String, Duration>();
         try {
             for (var election : elections().join().stream().limit(MANY).toList()) {
-                var seat = register.look(election, PATIENCE).join().seat();
+                var seat = seats.read(election).join().record();
                 if (seat.isHeld()) {
                     leases.put(election, seat.lease());
                 }

@@ -59,9 +59,11 @@ final class Wire implements AutoCloseable {
      *
      * @param keys the keys that were asked for
      * @param now the server's clock, or, of a server that does not tell it, when it last wrote something
+     * @param lastSequence the highest revision that it has given
      * @param created when the stream was made
      */
-    record Overview(Map<String, Long> keys, Optional<Instant> now, Instant lastWritten, String created) {}
+    record Overview(
+            Map<String, Long> keys, Optional<Instant> now, Instant lastWritten, long lastSequence, String created) {}
 
     private Wire(Connection connection, boolean owned, String description, NatsConfig config, Rights rights) {
         this.connection = connection;
@@ -203,6 +205,7 @@ final class Wire implements AutoCloseable {
                     keys,
                     Found.instant(Format.text(reply.get("ts"))),
                     Found.instant(Format.text(stateMap.get("last_ts"))).orElse(Instant.EPOCH),
+                    Format.number(stateMap.get("last_seq")),
                     Found.instant(Format.text(reply.get("created")))
                             .map(Instant::toString)
                             .orElse(""));

@@ -1,0 +1,85 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.nats.SeatRecord.Kind;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import java.util.function.Supplier;
+
+/** Takes a seat if nobody holds it. Confined to whoever holds the lock of the memory. */
+final class ClaimRequest extends SeatRequest<Answer> {
+    private final Claim claim;
+    private final boolean lookFirst;
+
+    /** Looks first, or trusts what was heard while that says that it is too early. */
+    ClaimRequest(SeatMemory memory, Supplier<String> stamps, Claim claim, boolean lookFirst) {
+        super(memory, stamps);
+        this.claim = claim;
+        this.lookFirst = lookFirst;
+    }
+
+    @Override
+    SeatStep<Answer> begin(long nowNanos) {
+        var known = memory.observed();
+        if (lookFirst
+                || known.isEmpty()
+                || known.get().record().ended()
+                || known.get().record().isHeldUnder(claim.nonce())) {
+            return ask(false, nowNanos);
+        }
+        if (waitNanos(known.get(), nowNanos) > 0) {
+            return refuse(known.get(), nowNanos); // the watch keeps us up to date
+        }
+        return memory.rules().readsBeforeClaiming() ? ask(false, nowNanos) : looked(known.get(), nowNanos);
+    }
+
+    @Override
+    SeatStep<Answer> looked(ObservedRecord known, long nowNanos) {
+        var record = known.record();
+        if (record.isHeldUnder(claim.nonce()) && memory.isOurs(known.stored())) {
+            return SeatStep.done(new Answer(true, view(known, nowNanos))); // its answer was lost
+        }
+        if (record.ended() || waitNanos(known, nowNanos) > 0) {
+            return refuse(known, nowNanos);
+        }
+        var before = known.lastReadable();
+        if (!memory.traits().choria() && memory.rules().mustBeMarked(known)) {
+            var lease = memory.riddle(claim.lease());
+            return write(0, before.nobodys(memory.highestToken(), memory.base(before, 0), lease, stamp()));
+        }
+        var confirmed = memory.isOurPending(known.stored(), claim) || record.kind() == Kind.VACANT;
+        var kind = memory.traits().choria() && !confirmed ? Kind.PENDING : Kind.HELD;
+        var over = isHidden(known) ? 0 : known.revision();
+        return writeOwn(over, before.taken(claim, kind, stamp(), memory.base(before, over)));
+    }
+
+    @Override
+    SeatStep<Answer> carriedOut(ObservedRecord known, long nowNanos) {
+        return SeatStep.done(new Answer(known.record().kind() == Kind.HELD, view(known, nowNanos)));
+    }
+
+    private SeatStep<Answer> refuse(ObservedRecord known, long nowNanos) {
+        return SeatStep.done(new Answer(false, view(known, nowNanos)));
+    }
+
+    private dev.bellwether.spi.View view(ObservedRecord known, long nowNanos) {
+        return memory.view(known, nowNanos, waitNanos(known, nowNanos));
+    }
+
+    private long waitNanos(ObservedRecord known, long nowNanos) {
+        if (memory.isOurPending(known.stored(), claim)) {
+            return Math.max(0, known.seenNanos() + memory.traits().grace().toNanos() - nowNanos);
+        }
+        if (isHidden(known)) {
+            var pause = known.record().kind() == Kind.FOREIGN
+                    ? memory.traits().pause().toNanos()
+                    : 0;
+            return Math.max(0, known.seenNanos() + pause - nowNanos);
+        }
+        return memory.waitNanos(known, claim, nowNanos);
+    }
+
+    /** Returns whether what is there was not written here, and may not be read. */
+    private boolean isHidden(ObservedRecord known) {
+        return memory.traits().writeOnly() && !known.record().isReadable();
+    }
+}

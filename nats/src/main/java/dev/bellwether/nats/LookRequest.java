@@ -1,0 +1,19 @@
+package dev.bellwether.nats;
+
+/** Finds out what is there. Confined to whoever holds the lock of the memory. */
+final class LookRequest extends SeatRequest<ObservedRecord> {
+
+    LookRequest(SeatMemory memory) {
+        super(memory, () -> "");
+    }
+
+    @Override
+    SeatStep<ObservedRecord> begin(long nowNanos) {
+        return ask(false, nowNanos);
+    }
+
+    @Override
+    SeatStep<ObservedRecord> looked(ObservedRecord known, long nowNanos) {
+        return SeatStep.done(known);
+    }
+}

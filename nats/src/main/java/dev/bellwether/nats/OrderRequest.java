@@ -1,0 +1,100 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.UnavailableException;
+import dev.bellwether.nats.SeatRecord.Kind;
+import dev.bellwether.spi.Order;
+import java.time.Duration;
+import java.util.function.Supplier;
+
+/** Writes an operator's order into the record of a seat. Confined to whoever holds the lock of the memory. */
+final class OrderRequest extends SeatRequest<Boolean> {
+    /** For so long a seat is left alone of which an order found nothing that it could read. */
+    private static final Duration AFTER_A_RIDDLE = Duration.ofMinutes(1);
+
+    private final Order order;
+    private boolean named;
+    private long token; // whose holder it is for
+    private long era; // in which it is given
+    private String candidate = ""; // of a record that is not ours
+    private boolean inDoubt;
+
+    OrderRequest(SeatMemory memory, Supplier<String> stamps, Order order) {
+        super(memory, stamps);
+        this.order = order;
+    }
+
+    @Override
+    SeatStep<Boolean> begin(long nowNanos) {
+        return ask(false, nowNanos);
+    }
+
+    @Override
+    SeatStep<Boolean> looked(ObservedRecord known, long nowNanos) {
+        var record = known.record();
+        if (!named) {
+            if (order == Order.STAND_DOWN && !known.isHeld(nowNanos)) {
+                return SeatStep.done(false);
+            }
+            named = true;
+            token = known.token();
+            era = known.lastReadable().era();
+            candidate = record.candidate();
+        }
+        if (isDone(known)) {
+            return SeatStep.done(true);
+        }
+        if (order == Order.STAND_DOWN && record.kind() == Kind.FOREIGN) {
+            return write(known.revision(), SeatRecord.bare(Kind.DELETED, "")); // as Choria evicts its leaders
+        }
+        var over = record.isReadable() ? record : riddle(known);
+        var origin = record.isReadable() ? known.stored().origin() : 0;
+        var orders = over.orders().over(origin);
+        var next = switch (order) {
+            case STAND_DOWN -> orders.standDown(known.token());
+            case END -> orders.end();
+            case DELETE -> orders.delete();
+        };
+        return write(known.revision(), memory.rules().ordered(over, known, next, stamp()));
+    }
+
+    /** Returns whether there is nothing left to do: it was written, or whom it was for is gone. */
+    private boolean isDone(ObservedRecord known) {
+        var record = known.record();
+        return switch (order) {
+            case STAND_DOWN ->
+                record.kind() == Kind.FOREIGN
+                        ? !record.candidate().equals(candidate)
+                        : !record.isHeld()
+                                || !memory.rules().isFor(token, known.token())
+                                || record.orders().standDown() == known.token();
+            case END -> !isForEra(known) || (record.isReadable() && record.ended());
+            case DELETE -> !isForEra(known);
+        };
+    }
+
+    private boolean isForEra(ObservedRecord known) {
+        return memory.rules().isFor(era, known.lastReadable().era());
+    }
+
+    @Override
+    SeatStep<Boolean> carriedOut(ObservedRecord known, long nowNanos) {
+        return SeatStep.done(true);
+    }
+
+    /** It may have been carried out, or not: the record tells. */
+    @Override
+    SeatStep<Boolean> unanswered(RuntimeException error, long nowNanos) {
+        if (!named || inDoubt || !(error instanceof UnavailableException)) {
+            return SeatStep.failed(error);
+        }
+        inDoubt = true;
+        return ask(false, nowNanos);
+    }
+
+    /** Returns a vacant seat in place of what told nothing; if somebody may have led, it is to be left alone for a while. */
+    private SeatRecord riddle(ObservedRecord known) {
+        var before = known.lastReadable();
+        var lease = known.record().isRiddle() || known.suspect() ? memory.riddle(AFTER_A_RIDDLE) : Duration.ZERO;
+        return before.nobodys(memory.highestToken(), memory.base(before, known.revision()), lease, stamp());
+    }
+}

@@ -1,0 +1,177 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import java.time.Instant;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request of a candidate, an operator or an observer concerning one seat: it is told what the store answered, and says what it wants next. What it decides,
+ * it decides by {@link SeatRules}.
+ *
+ * <p>Confined to whoever holds the lock of the memory. Deterministic: time is an argument, and so is chance.
+ */
+abstract class SeatRequest<T> {
+    private static final int TRIES = 4;
+    private static final int READINGS = 6;
+
+    final SeatMemory memory;
+    private final Supplier<String> stamps;
+    private int tries = TRIES;
+    private int readings = READINGS;
+    private boolean confirming;
+    private long revisionWhenAsked;
+    private long expected = -1;
+    private @Nullable SeatRecord sent;
+    private boolean tracked;
+
+    SeatRequest(SeatMemory memory, Supplier<String> stamps) {
+        this.memory = memory;
+        this.stamps = stamps;
+    }
+
+    // ---------------------------------------------------------------- told by the driver
+
+    /** Returns what is wanted first. */
+    abstract SeatStep<T> begin(long nowNanos);
+
+    /**
+     * A reading was answered.
+     *
+     * @param given up to which revision the store has given any, if it was asked for that: when confirming; else 0
+     */
+    final SeatStep<T> read(StoredRecord found, long given, long nowNanos) {
+        if (found.revision() < revisionWhenAsked && !confirming) {
+            return ask(true, nowNanos); // an old answer, or the store has lost its last writes
+        }
+        if (found.revision() >= revisionWhenAsked && found.revision() < memory.revision()) {
+            return ask(false, nowNanos); // meanwhile something newer was heard, or written here
+        }
+        if (found.revision() < revisionWhenAsked && !memory.rules().believesFall()) {
+            return SeatStep.failed(
+                    new UnavailableException("\"" + memory.election() + "\" was read at an older revision"));
+        }
+        if (found.revision() < revisionWhenAsked) {
+            memory.noteFall(found, given, nowNanos);
+        } else {
+            memory.note(found, nowNanos);
+        }
+        confirming = false;
+        if (!memory.rules().isKnown(found.record())) {
+            return SeatStep.failed(new ElectionException("the record of \"" + memory.election()
+                    + "\" is in a format that this version of Bellwether does not know. This process does not take the seat."
+                    + " Run one version, or use another bucket"));
+        }
+        if (expected >= 0 && found.revision() == expected) {
+            return SeatStep.failed(new UnavailableException("a write of \"" + memory.election()
+                    + "\" was refused because the record is not at revision " + expected
+                    + ", and it is: the server contradicts itself. Whether it was written is unknown"));
+        }
+        return looked(known(nowNanos), nowNanos);
+    }
+
+    /** A writing was carried out. */
+    final SeatStep<T> written(long revision, long nowNanos) {
+        var record = requireSent();
+        if (tracked) {
+            memory.carriedOut(record.nonce(), record.stamp(), revision);
+        }
+        return carriedOut(memory.note(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
+    }
+
+    /** A writing was refused, since the record is at another revision: at this one; negative if that was not said. */
+    final SeatStep<T> outdated(long revision, long nowNanos) {
+        var record = requireSent();
+        if (tracked) {
+            memory.refused(record.nonce(), record.stamp());
+        }
+        if (--tries == 0) {
+            return SeatStep.failed(new UnavailableException("\"" + memory.election()
+                    + "\" is written faster than it is read: gave up after " + TRIES + " tries"));
+        }
+        return memory.traits().writeOnly() ? guess(revision, nowNanos) : ask(false, nowNanos);
+    }
+
+    /** There was no definite answer to the last step. */
+    SeatStep<T> unanswered(RuntimeException error, long nowNanos) {
+        return SeatStep.failed(error);
+    }
+
+    // ---------------------------------------------------------------- what each does
+
+    /** Looks at what is there now. */
+    abstract SeatStep<T> looked(ObservedRecord known, long nowNanos);
+
+    /** What was written stands. */
+    SeatStep<T> carriedOut(ObservedRecord known, long nowNanos) {
+        throw new IllegalStateException("this writes nothing");
+    }
+
+    // ---------------------------------------------------------------- what they share
+
+    /** Reads; or, where we may not read, takes what is known. */
+    final SeatStep<T> ask(boolean confirm, long nowNanos) {
+        if (memory.traits().writeOnly()) {
+            return looked(known(nowNanos), nowNanos);
+        }
+        if (--readings == 0) {
+            return SeatStep.failed(new UnavailableException("what is read of \"" + memory.election()
+                    + "\" is older than what is known of it: gave up after " + READINGS + " tries"));
+        }
+        confirming = confirm;
+        revisionWhenAsked = memory.revision();
+        return SeatStep.read(confirm);
+    }
+
+    /** Writes what is a holder's own, so that it is known again if the answer is lost. */
+    final SeatStep<T> writeOwn(long over, SeatRecord next) {
+        memory.sending(next.nonce(), next.stamp());
+        return write(over, next, true);
+    }
+
+    /** Writes what belongs to nobody here. */
+    final SeatStep<T> write(long over, SeatRecord next) {
+        return write(over, next, false);
+    }
+
+    private SeatStep<T> write(long over, SeatRecord next, boolean own) {
+        expected = over;
+        sent = next;
+        tracked = own;
+        return SeatStep.write(over, next);
+    }
+
+    final String stamp() {
+        return stamps.get();
+    }
+
+    /** Returns what was seen last; nothing, if nothing was. */
+    final ObservedRecord known(long nowNanos) {
+        return memory.observed()
+                .orElseGet(() -> ObservedRecord.first(
+                        new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT),
+                        memory.traits().mayVanish(),
+                        nowNanos));
+    }
+
+    /** What a refusal tells one who may not read: that somebody wrote, or nobody did, and no more. */
+    private SeatStep<T> guess(long revision, long nowNanos) {
+        if (revision < 0) {
+            return SeatStep.failed(new UnavailableException("a write of \"" + memory.election()
+                    + "\" was refused, and we may not read who leads: whether somebody does is unknown"));
+        }
+        var record = revision == 0
+                ? SeatRecord.ABSENT
+                : SeatRecord.bare(SeatRecord.Kind.FOREIGN, "?")
+                        .keptFor(memory.traits().pause());
+        return looked(memory.guess(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
+    }
+
+    private SeatRecord requireSent() {
+        if (sent == null) {
+            throw new IllegalStateException("nothing was written");
+        }
+        return sent;
+    }
+}

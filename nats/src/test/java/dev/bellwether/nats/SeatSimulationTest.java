@@ -1,0 +1,152 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.nats.SeatRecord.Kind;
+import dev.bellwether.nats.SeatRecord.Orders;
+import dev.bellwether.nats.SeatSimulation.Setting;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** The rules of a seat under all that infrastructure does; and that a wrong rule is found out. */
+class SeatSimulationTest {
+    private static final int SEEDS = Integer.getInteger("bellwether.seats.seeds", 2_000);
+    private static final long FIRST = Long.getLong("bellwether.seats.first", 1);
+
+    @Test
+    void noHistoryMakesTwoLeadersOrLeavesTheSeatEmpty() {
+        var terms = 0;
+        for (var seed = FIRST; seed < FIRST + SEEDS; seed++) {
+            var simulation = new SeatSimulation(seed, Setting.TRUE);
+            assertThat(simulation.run()).as("seed " + seed).isEmpty();
+            terms += simulation.terms();
+        }
+        assertThat(terms).as("mandates").isGreaterThan(4 * SEEDS);
+        System.out.println("seats: " + SEEDS + " seeds, " + terms + " mandates");
+    }
+
+    @Test
+    void aRevisionThatIsUsedAgainIsNotTakenForTheRecordThatWasSeenThere() {
+        caught("a record is known by its revision alone, and claimed without reading it again", new SeatRules() {
+            @Override
+            boolean isSame(StoredRecord found, StoredRecord known) {
+                return found.revision() == known.revision();
+            }
+
+            @Override
+            boolean readsBeforeClaiming() {
+                return false;
+            }
+        });
+    }
+
+    @Test
+    void aLowerRevisionIsBelieved() {
+        caught("a lower revision is taken for an old answer", new SeatRules() {
+            @Override
+            boolean believesFall() {
+                return false;
+            }
+        });
+    }
+
+    @Test
+    void theFormerHolderWaitsToo() {
+        caught("the former holder claims a deleted key at once", new SeatRules() {
+            @Override
+            long waitNanos(ObservedRecord known, String nonce, Duration longest, long nowNanos) {
+                return known.record().kind() == Kind.DELETED
+                                && known.former().isHeld()
+                                && known.former().nonce().split("-")[0].equals(nonce.split("-")[0])
+                                && known.untilNanos() - known.seenNanos() > 0
+                        ? 0
+                        : super.waitNanos(known, nonce, longest, nowNanos);
+            }
+        });
+    }
+
+    @Test
+    void nothingIsNotFreeWhereKeysAreDropped() {
+        caught("no record is free at once", new SeatRules() {
+            @Override
+            boolean mustBeMarked(ObservedRecord known) {
+                return false;
+            }
+        });
+        caught("no record is free after a lease", new SeatRules() {
+            @Override
+            boolean mustBeMarked(ObservedRecord known) {
+                return false;
+            }
+
+            @Override
+            long waitNanos(ObservedRecord known, String nonce, Duration longest, long nowNanos) {
+                return known.revision() == 0 && known.suspect()
+                        ? Math.max(0, known.seenNanos() + longest.toNanos() - nowNanos)
+                        : super.waitNanos(known, nonce, longest, nowNanos);
+            }
+        });
+    }
+
+    @Test
+    void anOrderMakesNobodyWaitAgain() {
+        caught("an order is a new record", new SeatRules() {
+            @Override
+            SeatRecord ordered(SeatRecord over, ObservedRecord known, Orders orders, String stamp) {
+                return super.ordered(over, known, orders.over(0), stamp);
+            }
+        });
+    }
+
+    @Test
+    void anOrderHitsNoOtherThanItWasFor() {
+        caught("an order that is tried again is for whoever leads then", new SeatRules() {
+            @Override
+            boolean isFor(long named, long present) {
+                return true;
+            }
+        });
+    }
+
+    @Test
+    void copiesOfAProcessDoNotLeadTogether() {
+        var rules = new SeatRules() {
+            @Override
+            boolean isOurs(StoredRecord found, String carriedOut, long revision, boolean unanswered) {
+                return true;
+            }
+        };
+        caught("whatever stands under our name is ours", Setting.of(rules));
+        caught("whatever stands under our name is ours, and claims are counted", new Setting(rules, false));
+    }
+
+    @Test
+    void whatIsSeenFirstIsNotFree() {
+        caught("a held seat is free at first sight", new SeatRules() {
+            @Override
+            long waitNanos(ObservedRecord known, String nonce, Duration longest, long nowNanos) {
+                return known.record().isHeld() ? 0 : super.waitNanos(known, nonce, longest, nowNanos);
+            }
+        });
+    }
+
+    @Test
+    void aTokenIsAboveAllThatWereSeen() {
+        // what a store forgot excuses a token that nobody knows of; so this is a fact of the record, not of a simulated run
+        var memory = new SeatMemory("e", SeatTraits.PLAIN, SeatRules.TRUE);
+        var before = SeatRecord.ABSENT.nobodys(900, 0, Duration.ZERO, "a");
+        memory.note(new StoredRecord(950, java.time.Instant.EPOCH, before), 0);
+        memory.noteFall(new StoredRecord(17, java.time.Instant.EPOCH, before), 17, 1);
+        assertThat(memory.base(before, 17) + 18).isGreaterThan(900);
+    }
+
+    private static void caught(String rule, SeatRules rules) {
+        caught(rule, Setting.of(rules));
+    }
+
+    private static void caught(String rule, Setting setting) {
+        var found = SeatSimulation.found(SEEDS, setting, () -> FIRST);
+        System.out.println(rule + ": found in " + (found.isEmpty() ? "none" : found));
+        assertThat(found).as(rule).isNotEmpty();
+    }
+}
