@@ -22,10 +22,12 @@ final class ReleaseRequest extends SeatRequest<Answer> {
         if (lookFirst || known.isEmpty()) {
             return ask(false, nowNanos);
         }
-        if (isOurs(known.get())) {
+        if (isOurs(known.get()) && memory.confirmed().isPresent()) {
             return looked(known.get(), nowNanos);
         }
-        return memory.wrote(claim.nonce()) ? ask(false, nowNanos) : answer(false, known.get(), nowNanos);
+        return memory.wrote(claim.nonce()) || isOurs(known.get())
+                ? ask(false, nowNanos)
+                : answer(false, known.get(), nowNanos);
     }
 
     @Override

@@ -15,7 +15,7 @@ final class RenewRequest extends SeatRequest<Answer> {
 
     @Override
     SeatStep<Answer> begin(long nowNanos) {
-        var known = memory.observed();
+        var known = memory.confirmed();
         return known.isPresent() && isOurs(known.get()) ? looked(known.get(), nowNanos) : ask(false, nowNanos);
     }
 

@@ -29,6 +29,8 @@ final class SeatMemory {
     private long highestToken;
     private long floor; // the store has given revisions up to this one
     private Duration longestLease = Duration.ZERO;
+    private Object connection = "";
+    private boolean unconfirmed;
 
     /** What was written here under one nonce. */
     private static final class Written {
@@ -82,6 +84,22 @@ final class SeatMemory {
     }
 
     // ---------------------------------------------------------------- seeing
+
+    /** What follows goes over this connection. */
+    void over(Object connection) {
+        unconfirmed |= !connection.equals(this.connection);
+        this.connection = connection;
+    }
+
+    /** Returns what was seen last, if a holder may rely on it and write over it. */
+    Optional<ObservedRecord> confirmed() {
+        return unconfirmed && rules.readsAfterABreak() ? Optional.empty() : observed();
+    }
+
+    /** What is known has been read over the present connection. */
+    void confirm() {
+        unconfirmed = false;
+    }
 
     /** Takes note of what was read, or of what was written here. */
     ObservedRecord note(StoredRecord found, long nowNanos) {

@@ -57,6 +57,7 @@ abstract class SeatRequest<T> {
         } else {
             memory.note(found, nowNanos);
         }
+        memory.confirm();
         confirming = false;
         if (!memory.rules().isKnown(found.record())) {
             return SeatStep.failed(new ElectionException("the record of \"" + memory.election()

@@ -54,6 +54,14 @@ class SeatRules {
     }
 
     /**
+     * Returns whether a holder must read its record before it writes over it when the connection is not the one over which it knows it. A store that lost its last writes
+     * while it was restarted may have given the revision of our last write to another's: to extend our lease there would be to write over theirs.
+     */
+    boolean readsAfterABreak() {
+        return true;
+    }
+
+    /**
      * Returns whether a record that is nobody's must be written and watched before a claim. "Nothing" has no revision: somebody may have come and gone between two
      * looks. So to have seen nothing for a lease is not enough where there was a record, or where the store may drop them.
      */

@@ -215,7 +215,10 @@ final class Seats {
         var known = known(election);
         var request = making.apply(known.memory);
         var running = new Running<>(known, request, timeout);
-        running.advance(() -> request.begin(System.nanoTime()));
+        running.advance(() -> {
+            known.memory.over(wire.session());
+            return request.begin(System.nanoTime());
+        });
         return running.answer;
     }
 

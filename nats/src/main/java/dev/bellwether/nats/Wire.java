@@ -123,6 +123,12 @@ final class Wire implements AutoCloseable {
         return owned;
     }
 
+    /** Returns what tells this connection from others that were there before it, though they were made by the same client. */
+    String session() {
+        var info = connection.getServerInfo();
+        return info.getServerId() + '/' + info.getClientId();
+    }
+
     /** Returns what right was found missing for requests of JetStream that begin like this. */
     Optional<String> missingRight(String request) {
         return rights.missing(apiPrefix + request);
