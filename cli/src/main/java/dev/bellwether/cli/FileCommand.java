@@ -61,6 +61,12 @@ final class FileCommand implements Callable<Integer> {
                     "Hold the seat for so long after each renewal; bounds how old a file --check takes. Default: 10s.")
     private Duration lease = Duration.ofSeconds(10);
 
+    @Option(
+            names = "--access-patience",
+            paramLabel = "TIME",
+            description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
+    private Optional<Duration> accessPatience = Optional.empty();
+
     @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
     private Optional<String> id = Optional.empty();
 
@@ -105,6 +111,7 @@ final class FileCommand implements Callable<Integer> {
             }
         });
         id.ifPresent(settings::candidate);
+        accessPatience.ifPresent(settings::accessPatience);
         var config = settings.build();
         var interval = config.renewInterval().dividedBy(4);
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();

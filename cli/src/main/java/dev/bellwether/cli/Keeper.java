@@ -35,6 +35,7 @@ final class Keeper {
     private final CompletableFuture<Ended> ended;
     private volatile Mandate mandate;
     private volatile boolean over;
+    private volatile boolean steppedIn; // we killed the command, because the watchdog was too slow or stuck
     private long toldMillis; // until when the watchdog thinks that we lead; guarded by this
 
     /**
@@ -174,6 +175,7 @@ final class Keeper {
                 var left = Math.max(deadline - System.nanoTime(), 1);
                 if (!process.waitFor(stepped ? Long.MAX_VALUE : left, TimeUnit.NANOSECONDS)) {
                     stepped = true;
+                    steppedIn = true;
                     killGroup();
                     process.destroyForcibly();
                 } else {
@@ -256,6 +258,9 @@ final class Keeper {
         }
         if (result.why().equals("broken")) {
             killGroup();
+            if (steppedIn) {
+                result = new Ended(ExitCode.RUN_FAILED, "ordered"); // by us, as the watchdog should have
+            }
         }
         sweep();
         return result;

@@ -98,6 +98,12 @@ final class RunCommand implements Callable<Integer> {
             description = "Time from SIGTERM to SIGKILL, taken off the lease. Default: a fifth of the lease.")
     private Optional<Duration> grace = Optional.empty();
 
+    @Option(
+            names = "--access-patience",
+            paramLabel = "TIME",
+            description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
+    private Optional<Duration> accessPatience = Optional.empty();
+
     @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
     private Optional<String> id = Optional.empty();
 
@@ -256,6 +262,7 @@ final class RunCommand implements Callable<Integer> {
                 .priority(priority)
                 .metadata(metadata);
         id.ifPresent(builder::candidate);
+        accessPatience.ifPresent(builder::accessPatience);
         return builder.build();
     }
 

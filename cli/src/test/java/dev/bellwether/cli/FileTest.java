@@ -62,7 +62,17 @@ class FileTest {
         var file = folder.resolve("leader");
         var on = Commands.uri(folder);
         var writer = CompletableFuture.supplyAsync(
-                () -> Spoken.of(Map.of(), "file", file.toString(), "nightly", "--on", on, "--lease", "5s"),
+                () -> Spoken.of(
+                        Map.of(),
+                        "file",
+                        file.toString(),
+                        "nightly",
+                        "--on",
+                        on,
+                        "--lease",
+                        "5s",
+                        "--access-patience",
+                        "100ms"),
                 task -> new Thread(task).start());
         Eventually.eventually("it is fresh", PATIENCE, () -> check(file) == 0);
         try (var connection = DriverManager.getConnection(on);

@@ -209,7 +209,7 @@ class RunTest {
 
     @Test
     void candidacyThatFailsIsToldAsThatWithItsCauseAndEndsTheCommandWith121() throws Exception {
-        var run = run("--restart", "-q", "e", "--", "bash", "-c", STUBBORN);
+        var run = run("--restart", "-q", "--access-patience", "100ms", "e", "--", "bash", "-c", STUBBORN);
         untilBeats(1);
 
         dropTable();
@@ -274,6 +274,20 @@ class RunTest {
         assertThat(run.isAlive()).isTrue();
         assertThat(told(run)).contains("an operator ordered it to stand down");
         assertNoOverlap(3);
+    }
+
+    @Test
+    void watchdogThatIsTooSlowForAnOrderDoesNotEndTheRun() throws Exception {
+        var run = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        signal("STOP", keeperOf(run));
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+
+        untilBeats(2);
+        assertThat(run.isAlive()).isTrue();
+        assertThat(told(run)).doesNotContain("failed");
+        assertNoOverlap(2);
     }
 
     @Test
