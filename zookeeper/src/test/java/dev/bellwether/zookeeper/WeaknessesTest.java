@@ -65,6 +65,25 @@ class WeaknessesTest {
         }
     }
 
+    /** It stayed, and was shown as if the next leader were to stand down. */
+    @Test
+    void anOrderThatOutlivedTheLeaderWhomItNamedIsTakenAway() throws Exception {
+        hands.make(election, Paths.STAND_DOWN);
+        hands.write(election, Paths.STAND_DOWN, "le_0000009999");
+        var leader = stage.standLong(stage.client());
+        leader.awaitLeads();
+        stage.eventually("the order is gone", () -> children().stream().noneMatch(Paths.STAND_DOWN::equals));
+        Eventually.throughout("the leader leads on", Duration.ofSeconds(1), leader::isLeader);
+    }
+
+    private List<String> children() {
+        try {
+            return hands.children(election);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     /** The third: whoever wrote to a node blinded its watchers, or had them spin. */
     @Test
     void dataWrittenToCandidatesNodesDisturbsNobody() throws Exception {

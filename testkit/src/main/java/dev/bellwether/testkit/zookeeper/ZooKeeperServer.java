@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,8 @@ public final class ZooKeeperServer implements Ground.Server {
     private final Path config;
     private final Path output;
     private final List<String> systemProperties;
+    private final Map<String, String> settings;
+    private final Supplier<Map<String, String>> drawn;
     private @Nullable Process process;
 
     ZooKeeperServer(
@@ -36,6 +39,7 @@ public final class ZooKeeperServer implements Ground.Server {
             List<FaultProxy> links,
             Path parent,
             Map<String, String> settings,
+            Supplier<Map<String, String>> drawn,
             List<String> properties) {
         this.id = id;
         this.port = port;
@@ -47,13 +51,22 @@ public final class ZooKeeperServer implements Ground.Server {
         try {
             var data = Files.createDirectories(directory.resolve("data"));
             Files.writeString(data.resolve("myid"), Integer.toString(id));
-            var lines = settings.entrySet().stream()
-                    .map(entry -> entry.getKey() + '=' + entry.getValue())
-                    .collect(Collectors.joining("\n"));
-            Files.writeString(config, lines + "\nclientPort=" + port + "\ndataDir=" + data + '\n');
+            this.settings = new TreeMap<>(settings);
+            this.settings.put("clientPort", Integer.toString(port));
+            this.settings.put("dataDir", data.toString());
+            this.drawn = drawn;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private void writeConfig() throws IOException {
+        var all = new TreeMap<>(settings);
+        all.putAll(drawn.get());
+        var lines = all.entrySet().stream()
+                .map(entry -> entry.getKey() + '=' + entry.getValue() + '\n')
+                .collect(Collectors.joining());
+        Files.writeString(config, lines);
     }
 
     /** Returns its id. */
@@ -184,6 +197,7 @@ public final class ZooKeeperServer implements Ground.Server {
         command.addAll(
                 List.of("-cp", System.getProperty("java.class.path"), ServerMain.class.getName(), config.toString()));
         try {
+            writeConfig();
             Files.deleteIfExists(output);
             process = new ProcessBuilder(command)
                     .redirectErrorStream(true)

@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -33,7 +34,12 @@ public final class ZooKeeperServers implements AutoCloseable {
     private final List<ZooKeeperServer> servers;
     private final Thread atExit = new Thread(this::end);
 
-    private ZooKeeperServers(int count, int links, Map<String, String> settings, List<String> systemProperties) {
+    private ZooKeeperServers(
+            int count,
+            int links,
+            Map<String, String> settings,
+            Supplier<Map<String, String>> drawn,
+            List<String> systemProperties) {
         try {
             directory = Files.createTempDirectory("bellwether-zookeeper-");
         } catch (IOException e) {
@@ -50,6 +56,7 @@ public final class ZooKeeperServers implements AutoCloseable {
                                 .toList(),
                         directory,
                         common,
+                        drawn,
                         systemProperties))
                 .toList();
         Runtime.getRuntime().addShutdownHook(atExit);
@@ -63,7 +70,15 @@ public final class ZooKeeperServers implements AutoCloseable {
     /** Starts servers with these settings beside or instead of ours, and with these arguments to their JVM. */
     public static ZooKeeperServers start(
             int count, int links, Map<String, String> settings, List<String> jvmArguments) {
-        var ensemble = new ZooKeeperServers(count, links, settings, jvmArguments);
+        return start(new ZooKeeperServers(count, links, settings, Map::of, jvmArguments));
+    }
+
+    /** Starts servers each of which draws settings of its own, anew at each start of it. */
+    public static ZooKeeperServers startDrawing(int count, int links, Supplier<Map<String, String>> settings) {
+        return start(new ZooKeeperServers(count, links, Map.of(), settings, List.of()));
+    }
+
+    private static ZooKeeperServers start(ZooKeeperServers ensemble) {
         try {
             ensemble.servers.forEach(ZooKeeperServer::launch);
             ensemble.servers.forEach(ZooKeeperServer::awaitServing);
