@@ -19,11 +19,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 
-/** What is so with a database and what follows for elections. Confined to one thread; waits for answers. */
+/** Diagnoses the database for {@code bellwether doctor}. Confined to one thread; waits for answers. */
 final class Checkup {
     private static final String REPLICATION = "replication";
     private static final String DURABILITY = "durability";
+    private static final String CLOCKS = "clocks";
+    private static final long NEVER_MILLIS = Duration.ofHours(1).toMillis();
     private static final Set<String> NETWORK_FILES =
             Set.of("nfs", "nfs4", "cifs", "smb", "smb2", "smbfs", "fuse.sshfs", "9p", "ceph", "glusterfs");
 
@@ -38,10 +41,12 @@ final class Checkup {
         this.config = config;
     }
 
-    static List<Finding> of(Connection connection, SqlConfig config, CandidacyConfig candidacy) throws SQLException {
+    static List<Finding> of(Source source, Connection connection, SqlConfig config, CandidacyConfig candidacy)
+            throws SQLException {
         var checkup = new Checkup(connection, Dialect.of(connection), config);
         checkup.vacancies(candidacy);
         checkup.clock();
+        checkup.clocks(source.nodes(), candidacy.standDownBudget());
         switch (checkup.dialect) {
             case POSTGRESQL -> checkup.postgres();
             case MARIADB -> checkup.mariadb();
@@ -83,6 +88,52 @@ final class Checkup {
                         .formatted(Math.abs(ahead), ahead < 0 ? "behind" : "ahead of")));
     }
 
+    /** The clock of each node that may take over, where the address names them. */
+    private void clocks(List<Source.Node> nodes, Duration margin) {
+        if (nodes.size() < 2) {
+            return;
+        }
+        var least = Long.MAX_VALUE;
+        var most = Long.MIN_VALUE;
+        var silent = new ArrayList<String>();
+        for (var node : nodes) {
+            try (var one = node.open();
+                    var statement = one.createStatement()) {
+                statement.execute("SELECT 1"); // what a first statement takes longer is not in the measurement
+                var before = System.currentTimeMillis();
+                try (var result = statement.executeQuery("SELECT " + dialect.now())) {
+                    result.next();
+                    var theirs = result.getLong(1) / 1_000;
+                    var after = System.currentTimeMillis();
+                    least = Math.min(least, theirs - before); // ahead by no more than this
+                    most = Math.max(most, theirs - after); // ahead by this at least
+                }
+            } catch (SQLException e) {
+                silent.add(node.name());
+            }
+        }
+        var apart = Math.max(0, most - least);
+        if (apart > margin.toMillis()) {
+            findings.add(error(
+                    CLOCKS,
+                    "the clocks of the nodes are " + apart + " ms apart, more than the stand-down budget ("
+                            + margin.toMillis() + " ms): after a fail-over a lease ends too soon, and two may lead",
+                    "keep the nodes' clocks together (chrony, NTP), and fail over only while they are"));
+        } else if (!silent.isEmpty()) {
+            findings.add(warning(
+                    CLOCKS,
+                    "the clock of " + String.join(", ", silent)
+                            + " could not be asked: after a fail-over to a node whose clock is"
+                            + " ahead by more than the stand-down budget, two may lead",
+                    "ask again when all nodes answer"));
+        } else {
+            findings.add(ok(
+                    CLOCKS,
+                    "the clocks of " + nodes.size() + " nodes are together to " + Math.max(1, apart)
+                            + " ms: a fail-over cuts no lease short"));
+        }
+    }
+
     private void postgres() throws SQLException {
         if (text("SHOW fsync").equals("off")) {
             findings.add(error(
@@ -122,24 +173,54 @@ final class Checkup {
         } else {
             findings.add(ok(DURABILITY, "commits are on disk before they count"));
         }
-        var replicates = variable("log_bin").filter("ON"::equals).isPresent();
-        var galera = variable("wsrep_on").filter("ON"::equals).isPresent();
-        var awaited = variable("rpl_semi_sync_master_enabled")
-                .or(() -> variable("rpl_semi_sync_source_enabled"))
+        findings.add(replication(this::variable));
+    }
+
+    /** Judges how a MariaDB or MySQL with these variables replicates. */
+    static Finding replication(Function<String, Optional<String>> variable) {
+        if (variable.apply("wsrep_on").filter("ON"::equals).isPresent()) {
+            return error(
+                    REPLICATION,
+                    "Galera: each node has a clock and row locks of its own, and an update may be lost in a healthy cluster, so that"
+                            + " two may lead",
+                    "hold elections elsewhere: on one MariaDB with semi-synchronous replicas, PostgreSQL, ZooKeeper, NATS or Kafka");
+        }
+        var semi = variable.apply("rpl_semi_sync_master_enabled")
+                .or(() -> variable.apply("rpl_semi_sync_source_enabled"))
                 .filter("ON"::equals)
                 .isPresent();
-        if (galera || awaited) {
-            findings.add(ok(REPLICATION, galera ? "Galera" : "semi-synchronous"));
-        } else if (replicates) {
-            findings.add(warning(
-                    REPLICATION,
-                    "there is a binary log, so that there may be replicas, and commits do not wait for them: a fail-over loses the"
-                            + " last commits, so that two may lead for a lease, and tokens fall",
-                    "make it semi-synchronous, or see \"Asynchronous replication\" in docs/sql.md before a fail-over"));
-        } else {
-            findings.add(
-                    ok(REPLICATION, "none: while this server is down nobody leads, and its disk holds the tokens"));
+        if (!semi) {
+            return variable.apply("log_bin").filter("ON"::equals).isPresent()
+                    ? warning(
+                            REPLICATION,
+                            "there is a binary log, so that there may be replicas, and commits do not wait for them: a fail-over loses"
+                                    + " the last commits, so that two may lead for a lease, and tokens fall",
+                            "make it semi-synchronous, or see \"Asynchronous replication\" in docs/sql.md before a fail-over")
+                    : ok(REPLICATION, "none: while this server is down nobody leads, and its disk holds the tokens");
         }
+        var point = variable.apply("rpl_semi_sync_master_wait_point")
+                .or(() -> variable.apply("rpl_semi_sync_source_wait_point"))
+                .orElse("?");
+        if (!point.equals("AFTER_SYNC")) {
+            return warning(
+                    REPLICATION,
+                    "semi-synchronous, " + point
+                            + ": a commit is seen before a replica has it, so that after a fail-over two may lead"
+                            + " for a lease, and tokens fall",
+                    "set rpl_semi_sync_master_wait_point (MySQL: rpl_semi_sync_source_wait_point) = AFTER_SYNC");
+        }
+        var timeout = variable.apply("rpl_semi_sync_master_timeout")
+                .or(() -> variable.apply("rpl_semi_sync_source_timeout"))
+                .orElse("0");
+        if (Long.parseLong(timeout) < NEVER_MILLIS) {
+            return warning(
+                    REPLICATION,
+                    "semi-synchronous, but after " + timeout
+                            + " ms without a replica commits no longer wait for one: a fail-over then loses the last commits, so that"
+                            + " two may lead for a lease, and tokens fall",
+                    "set rpl_semi_sync_master_timeout (MySQL: rpl_semi_sync_source_timeout) to an hour or more");
+        }
+        return ok(REPLICATION, "semi-synchronous, and seen only when a replica has it");
     }
 
     private void h2() throws SQLException {
@@ -194,7 +275,8 @@ final class Checkup {
     private Optional<String> variable(String name) {
         try {
             return Optional.of(text("SELECT @@GLOBAL." + name)).map(value -> switch (value) {
-                case "1", "0" -> name.startsWith("innodb") ? value : value.equals("1") ? "ON" : "OFF";
+                case "1", "0" ->
+                    name.startsWith("innodb") || name.endsWith("timeout") ? value : value.equals("1") ? "ON" : "OFF";
                 default -> value;
             });
         } catch (SQLException unknown) {

@@ -6,10 +6,13 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
@@ -56,13 +59,24 @@ final class Source {
             SQLITE,
             "org.xerial:sqlite-jdbc");
 
+    private static final Pattern HOSTS = Pattern.compile(
+            "(?s)(?<driver>jdbc:(?:postgresql|mariadb|mysql):)(?:[a-z-]+:)?//(?<hosts>[^/?]+)(?<rest>.*)");
+
     private final Opener opener;
     private final Duration startPatience;
     private final boolean ours;
     private final String shown;
     private final UnaryOperator<String> redactor;
+    private final List<Node> nodes;
 
-    private Source(Opener opener, Duration startPatience, boolean ours, String shown, UnaryOperator<String> redactor) {
+    private Source(
+            Opener opener,
+            Duration startPatience,
+            boolean ours,
+            String shown,
+            UnaryOperator<String> redactor,
+            List<Node> nodes) {
+        this.nodes = nodes;
         this.opener = opener;
         this.startPatience = startPatience;
         this.ours = ours;
@@ -81,7 +95,8 @@ final class Source {
                 START_PATIENCE,
                 false,
                 "the database of " + dataSource.getClass().getName(),
-                m -> m);
+                m -> m,
+                List.of());
     }
 
     /** Connections that are ours to keep, to what a URI names. */
@@ -103,7 +118,38 @@ final class Source {
                 isFile ? FILE_START_PATIENCE : START_PATIENCE,
                 true,
                 uri.toString(),
-                uri::redact);
+                uri::redact,
+                nodes(jdbc, properties));
+    }
+
+    /** One of the servers that an address names. */
+    record Node(String name, String jdbc, Properties properties) {
+        Connection open() throws SQLException {
+            return DriverManager.getConnection(jdbc, properties);
+        }
+
+        @Override
+        public String toString() {
+            return name; // the rest may hold secrets
+        }
+    }
+
+    private static List<Node> nodes(String jdbc, Properties properties) {
+        var address = HOSTS.matcher(jdbc);
+        if (!address.matches()
+                || !address.group("hosts").contains(",")
+                || address.group("hosts").contains("(")) {
+            return List.of();
+        }
+        var rest = address.group("rest").replaceAll("(?i)(?<=[?&])(targetServerType|loadBalanceHosts)=[^&]*&?", "");
+        return Arrays.stream(address.group("hosts").split(","))
+                .map(host -> new Node(host, address.group("driver") + "//" + host + rest, properties))
+                .toList();
+    }
+
+    /** Returns the servers that the address names, if it names several. */
+    List<Node> nodes() {
+        return nodes;
     }
 
     /** Opens one, and waits so long for a file that is locked; how long for a server is the driver's business. */
@@ -138,7 +184,7 @@ final class Source {
         if (query < 0) {
             return uri;
         }
-        var rest = java.util.Arrays.stream(uri.substring(query + 1).split("&", -1))
+        var rest = Arrays.stream(uri.substring(query + 1).split("&", -1))
                 .filter(pair -> !pair.startsWith(SqlConfig.PREFIX))
                 .collect(Collectors.joining("&"));
         return uri.substring(0, query) + (rest.isEmpty() ? "" : "?" + rest);

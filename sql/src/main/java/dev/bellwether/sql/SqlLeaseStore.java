@@ -98,7 +98,7 @@ final class SqlLeaseStore implements LeaseStore {
     public List<Finding> findings(CandidacyConfig candidacy) {
         var session = new Session(source);
         try {
-            return session.use(Checkup.patience(), connection -> Checkup.of(connection, config, candidacy));
+            return session.use(Checkup.patience(), connection -> Checkup.of(source, connection, config, candidacy));
         } catch (SQLException e) {
             throw new Faults(source, config).inOperation(e);
         } finally {

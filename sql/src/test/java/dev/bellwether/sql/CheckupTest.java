@@ -6,12 +6,15 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.faults.SteppedClock;
+import dev.bellwether.testkit.servers.Scripts;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -116,13 +119,50 @@ class CheckupTest {
         try (var connection = server.connect()) {
             execute(connection, "SET GLOBAL rpl_semi_sync_master_enabled = 1");
             try {
-                assertThat(only(find(server.uri()), "replication").says()).isEqualTo("semi-synchronous");
+                var seenEarly = only(find(server.uri()), "replication");
+                assertThat(seenEarly.level()).isEqualTo(Finding.Level.WARNING);
+                assertThat(seenEarly.says()).contains("AFTER_COMMIT", "two may lead");
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC");
+                var forAWhile = only(find(server.uri()), "replication");
+                assertThat(forAWhile.level()).isEqualTo(Finding.Level.WARNING);
+                assertThat(forAWhile.says()).contains("after 10000 ms without a replica");
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 4294967295");
+                assertThat(only(find(server.uri()), "replication").level()).isEqualTo(Finding.Level.OK);
             } finally {
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_enabled = 0");
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_COMMIT");
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 10000");
             }
         }
         try (var logging = MariaDbServer.start("--log-bin=log")) {
             assertThat(only(find(logging.uri()), "replication").level()).isEqualTo(Finding.Level.WARNING);
+        }
+    }
+
+    @Test
+    void galeraIsAnError() {
+        var found = Checkup.replication(name -> name.equals("wsrep_on") ? Optional.of("ON") : Optional.<String>empty());
+        assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(found.says()).contains("Galera", "two may lead");
+    }
+
+    @Test
+    void theClocksOfAllNodesThatTheAddressNamesAreAsked() {
+        try (var other = PostgresServer.start()) {
+            var both = PostgresServer.shared().uri().replace("/postgres?", ",127.0.0.1:" + other.port() + "/postgres?")
+                    + "&targetServerType=primary";
+            assertThat(only(find(both), "clocks").level()).isEqualTo(Finding.Level.OK);
+            var clock = folder.resolve("clock");
+            SteppedClock.set(clock, Duration.ofSeconds(-30));
+            other.restart(SteppedClock.environmentOfServer(clock, Scripts.where("libfaketime")));
+            var apart = only(find(both), "clocks");
+            assertThat(apart.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(apart.says()).contains("ms apart", "two may lead");
+            other.kill();
+            var silent = only(find(both), "clocks");
+            assertThat(silent.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(silent.says()).contains("127.0.0.1:" + other.port());
+            other.startAgain();
         }
     }
 

@@ -19,6 +19,8 @@ final class Pooled implements Contestant.Maker {
         config.setJdbcUrl(orders.uri());
         config.setMaximumPoolSize(3);
         config.setInitializationFailTimeout(-1);
+        // else Hikari asks the first connection, and if that breaks, gives out none any more
+        config.setTransactionIsolation("TRANSACTION_REPEATABLE_READ");
         config.setConnectionTimeout(1_000);
         var pool = new HikariDataSource(config);
         while (true) {
