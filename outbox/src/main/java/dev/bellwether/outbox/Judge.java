@@ -23,10 +23,14 @@ final class Judge {
      */
     private static final int UNLIMITED = Integer.MAX_VALUE;
     private static final long NOBODY = Long.MIN_VALUE;
+    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     private final Topics topics;
     private final Map<Long, String> condemned = new HashMap<>();
+    /** Of topics that have refused a record. Where there is one there may be a thousand, and each would cost a session. */
+    private final Map<String, Known> rules = new HashMap<>();
+
     private final Map<String, BadTopic> badTopics = new HashMap<>();
     private final Set<Object> blocked = ConcurrentHashMap.newKeySet();
     private final Set<String> blockedTopics = ConcurrentHashMap.newKeySet();
@@ -43,7 +47,25 @@ final class Judge {
     interface Topics {
         /** Returns why no record can be written to this partition, or to any if it is negative; empty if one can, or if nobody knows. */
         Optional<String> fault(String topic, int partition);
+
+        /** Returns what the topic takes; empty if nobody tells. */
+        default Optional<TopicRules> rules(String topic) {
+            return Optional.empty();
+        }
+
+        /** Returns how large the producer lets a record be. */
+        default long maxRequestBytes() {
+            return Long.MAX_VALUE;
+        }
+
+        /** Returns how the producer compresses. */
+        default String compression() {
+            return "none";
+        }
     }
+
+    /** The rules of a topic, if they could be had, and when they were asked for. */
+    private record Known(Optional<TopicRules> rules, long askedAt) {}
 
     /** A topic that takes no record now. It is asked about again, since it may be made, or a right be given. */
     private record BadTopic(String reason, boolean forbidden, long retryAt) {}
@@ -87,10 +109,37 @@ final class Judge {
 
     /** Returns why the row can never be published. */
     Optional<String> condemns(Row row) {
-        if (condemned.isEmpty() && badTopics.isEmpty()) {
+        if (condemned.isEmpty() && badTopics.isEmpty() && rules.isEmpty()) {
             return Optional.empty();
         }
-        return Optional.ofNullable(condemned.get(row.id())).or(() -> faultOf(row.topic()));
+        return Optional.ofNullable(condemned.get(row.id()))
+                .or(() -> faultOf(row.topic()))
+                .or(() -> refusal(row));
+    }
+
+    /** Returns what the rules of its topic have against a row, as they are now. */
+    private Optional<String> refusal(Row row) {
+        var known = rules.get(row.topic());
+        if (known == null) {
+            return Optional.empty();
+        }
+        var refusal = refusal(row, known);
+        if (refusal.isPresent() && nanoTime.getAsLong() - known.askedAt() > FRESH_NANOS) {
+            refusal = refusal(row, learn(row.topic()));
+        }
+        refusal.ifPresent(reason -> condemned.put(row.id(), reason));
+        return refusal;
+    }
+
+    private Optional<String> refusal(Row row, Known known) {
+        return known.rules()
+                .flatMap(all -> all.refuses(row.topic(), row, topics.maxRequestBytes(), topics.compression()));
+    }
+
+    private Known learn(String topic) {
+        var known = new Known(topics.rules(topic), nanoTime.getAsLong());
+        rules.put(topic, known);
+        return known;
     }
 
     private Optional<String> faultOf(String topic) {
@@ -156,7 +205,11 @@ final class Judge {
     boolean failed(LineStoppedException e) {
         var row = e.row();
         var reason = e.failure().getClass().getSimpleName() + ": " + e.failure().getMessage();
-        return switch (Verdict.of(e.failure())) {
+        var verdict = Verdict.of(e.failure());
+        if (verdict == Verdict.RECORD || verdict == Verdict.BATCH || (verdict == Verdict.TOPIC && row.partition() >= 0)) {
+            learn(row.topic());
+        }
+        return switch (verdict) {
             case RECORD -> condemn(row, reason);
             case BATCH -> e.records() == 1 ? condemn(row, reason) : suspect(e);
             case FORBIDDEN -> {

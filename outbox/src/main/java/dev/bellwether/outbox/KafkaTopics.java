@@ -11,17 +11,26 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Asks the brokers about topics. */
 final class KafkaTopics implements Judge.Topics {
     private static final int PATIENCE_SECONDS = 5;
 
+    private static final Logger LOG = LoggerFactory.getLogger(KafkaTopics.class);
+
     private final Map<String, Object> properties;
+    private final long maxRequestBytes;
+    private final String compression;
 
     KafkaTopics(Map<String, Object> producer) {
         properties = common(producer);
+        maxRequestBytes = Long.parseLong(String.valueOf(producer.getOrDefault("max.request.size", 1 << 20)));
+        compression = String.valueOf(producer.getOrDefault("compression.type", ProducerSettings.COMPRESSION));
     }
 
     /** Returns those properties that every client of Kafka has: where the brokers are, and how to log in. */
@@ -37,6 +46,60 @@ final class KafkaTopics implements Judge.Topics {
                         "receive.buffer.bytes")
                 .forEach(common::remove);
         return common;
+    }
+
+    @Override
+    public long maxRequestBytes() {
+        return maxRequestBytes;
+    }
+
+    @Override
+    public String compression() {
+        return compression;
+    }
+
+    @Override
+    public Optional<TopicRules> rules(String topic) {
+        var admin = Admin.create(properties);
+        try {
+            var partitions = admin.describeTopics(
+                            List.of(topic), new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000))
+                    .allTopicNames()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .get(topic);
+            return partitions == null
+                    ? Optional.empty()
+                    : Optional.of(rules(admin, topic, partitions.partitions().size()));
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("nobody tells what topic {} takes", topic, e);
+            return Optional.empty();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.empty();
+        } finally {
+            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
+        }
+    }
+
+    private static TopicRules rules(Admin admin, String topic, int partitions)
+            throws InterruptedException, TimeoutException {
+        try {
+            var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+            var config = admin.describeConfigs(List.of(resource))
+                    .all()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .get(resource);
+            if (config == null) {
+                return new TopicRules(partitions, false, Long.MAX_VALUE);
+            }
+            return new TopicRules(
+                    partitions,
+                    config.get("cleanup.policy").value().contains("compact"),
+                    Long.parseLong(config.get("max.message.bytes").value()));
+        } catch (ExecutionException e) {
+            LOG.debug("the settings of topic {} may not be read", topic, e);
+            return new TopicRules(partitions, false, Long.MAX_VALUE);
+        }
     }
 
     @Override

@@ -83,16 +83,24 @@ final class MysqlStore extends Store {
 
     @Override
     void restore(Connection connection, boolean deletes) throws SQLException {
-        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        var mariaDb = MetadataLocks.isMariaDb(connection);
+        try (var statement = connection.createStatement()) {
+            statement.execute("SET SESSION " + (mariaDb ? "tx_isolation" : "transaction_isolation") + " = DEFAULT");
+        }
         setRanges(connection, "DEFAULT");
+        setIfKnown(connection, "idle_transaction_timeout", "DEFAULT");
     }
 
     /** Lets the optimizer go through any number of ranges, beyond which it would scan the table. */
     private static void setRanges(Connection connection, String limit) throws SQLException {
         var variable =
                 MetadataLocks.isMariaDb(connection) ? "optimizer_max_sel_arg_weight" : "range_optimizer_max_mem_size";
+        setIfKnown(connection, variable, limit);
+    }
+
+    private static void setIfKnown(Connection connection, String variable, String value) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute("SET SESSION " + variable + " = " + limit);
+            statement.execute("SET SESSION " + variable + " = " + value);
         } catch (SQLException e) {
             if (e.getErrorCode() != UNKNOWN_VARIABLE) {
                 throw e;
@@ -202,6 +210,7 @@ final class MysqlStore extends Store {
     @Override
     Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
         requireShards(connection, shards);
+        impatient(connection);
         connection.setAutoCommit(false);
         try (var statement = connection.createStatement()) {
             try (var upsert = connection.prepareStatement(
@@ -255,6 +264,11 @@ final class MysqlStore extends Store {
                     + table.name() + " o FORCE INDEX (PRIMARY) ON o.id = gone.id WHERE r.shard = " + shard
                     + " AND r.epoch = " + epoch);
         }
+    }
+
+    @Override
+    void impatient(Connection connection) throws SQLException {
+        setIfKnown(connection, "idle_transaction_timeout", "5"); // MySQL has nothing of the kind
     }
 
     @Override

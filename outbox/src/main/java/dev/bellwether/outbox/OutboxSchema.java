@@ -5,10 +5,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** The tables, for those who make them by their own means. */
 public final class OutboxSchema {
+    private static final Set<String> MISSING = Set.of("42P01", "3F000", "42S02");
+
     private OutboxSchema() {}
 
     /** Returns the statements, each ended by a semicolon, that make the tables on this kind of database. Changes nothing. */
@@ -67,7 +70,8 @@ public final class OutboxSchema {
                 var result = query.executeQuery("SELECT 1 FROM " + table + " WHERE 1 = 0")) {
             return !result.next();
         } catch (SQLException e) {
-            if (String.valueOf(e.getSQLState()).startsWith("42")) {
+            // no such table, or no such schema: a right that is missing is something else
+            if (MISSING.contains(String.valueOf(e.getSQLState()))) {
                 return false;
             }
             throw e;

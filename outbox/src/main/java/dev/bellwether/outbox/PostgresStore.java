@@ -134,6 +134,8 @@ final class PostgresStore extends Store {
     @Override
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
+        // a delete that waited for the row with the epoch must see what it waited for
+        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
         try (var statement = connection.createStatement()) {
             for (var setting : SETTINGS) {
                 statement.execute("SET " + setting);
@@ -148,6 +150,7 @@ final class PostgresStore extends Store {
     @Override
     void restore(Connection connection, boolean deletes) throws SQLException {
         try (var statement = connection.createStatement()) {
+            statement.execute("RESET default_transaction_isolation");
             for (var setting : SETTINGS) {
                 statement.execute("RESET " + setting.substring(0, setting.indexOf(' ')));
             }
@@ -158,18 +161,26 @@ final class PostgresStore extends Store {
     }
 
     /** Returns the columns; of other shards' rows the id alone. */
-    private String select(int shard, int shards) {
+    private String select(int shards) {
         var c = columns;
         if (shards == 1) {
             return "SELECT id, " + c.eventId + ", " + c.topic + ", " + c.key + ", CASE WHEN " + c.size + " <= ? THEN "
                     + c.value + " END, CASE WHEN " + c.size + " <= ? THEN " + c.headers + " END, " + c.partition + ", "
                     + c.timestamp + ", " + c.size + " FROM " + table.name();
         }
-        var mine = mine(shard, shards);
-        return "SELECT id, CASE WHEN " + mine + " THEN " + c.eventId + " END, CASE WHEN " + mine + " THEN " + c.topic
-                + " END, CASE WHEN " + mine + " THEN " + c.key + " END, CASE WHEN " + mine + " AND " + c.size
-                + " <= ? THEN " + c.value + " END, CASE WHEN " + mine + " AND " + c.size + " <= ? THEN " + c.headers
-                + " END, " + c.partition + ", " + c.timestamp + ", " + c.size + " FROM " + table.name();
+        return "SELECT id, CASE WHEN mine THEN " + c.eventId + " END, CASE WHEN mine THEN " + c.topic
+                + " END, CASE WHEN mine THEN " + c.key + " END, CASE WHEN mine AND " + c.size + " <= ? THEN " + c.value
+                + " END, CASE WHEN mine AND " + c.size + " <= ? THEN " + c.headers + " END, CASE WHEN mine THEN "
+                + c.partition + " END, CASE WHEN mine THEN " + c.timestamp + " END, CASE WHEN mine THEN " + c.size
+                + " END FROM ";
+    }
+
+    /** Returns a read of rows, so that whose shard a row is of is worked out once for each. */
+    private String select(int shard, int shards, String where) {
+        return shards == 1
+                ? select(shards) + where + " ORDER BY id LIMIT ?"
+                : select(shards) + "(SELECT *, " + mine(shard, shards) + " AS mine FROM " + table.name() + where
+                        + " ORDER BY id LIMIT ?) AS own";
     }
 
     /** Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. */
@@ -181,7 +192,7 @@ final class PostgresStore extends Store {
 
     @Override
     Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
-        var hot = select(wanted.shard(), wanted.shards()) + " WHERE id > ? ORDER BY id LIMIT ?";
+        var hot = select(wanted.shard(), wanted.shards(), " WHERE id > ?");
         if (gaps.isEmpty()) {
             try (var query = connection.prepareStatement(hot)) {
                 bindHot(query, 1, wanted);
@@ -195,8 +206,8 @@ final class PostgresStore extends Store {
          * joined in their order, one after the other, each in the order of its ids.
          */
         var late = "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
-                + select(wanted.shard(), wanted.shards())
-                + " WHERE id BETWEEN gap.a AND gap.b ORDER BY id LIMIT ?) late LIMIT ?";
+                + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b")
+                + ") late LIMIT ?";
         try (var query = connection.prepareStatement("(" + late + ") UNION ALL (" + hot + ")")) {
             var from = array(connection, gaps.from());
             var to = array(connection, gaps.to());
@@ -228,7 +239,7 @@ final class PostgresStore extends Store {
 
     @Override
     List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException {
-        try (var query = connection.prepareStatement(select(0, 1) + " WHERE id = ANY(?) ORDER BY id")) {
+        try (var query = connection.prepareStatement(select(1) + " WHERE id = ANY(?) ORDER BY id")) {
             query.setLong(1, Long.MAX_VALUE);
             query.setLong(2, Long.MAX_VALUE);
             query.setArray(
@@ -298,14 +309,13 @@ final class PostgresStore extends Store {
     @Override
     Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
         connection.setAutoCommit(false);
-        try (var patience = connection.createStatement();
-                var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
+        try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
                         + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
                         + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
                         + " ON CONFLICT (shard) DO UPDATE SET epoch = r.epoch + 1, relay = excluded.relay, since = now(), seen = now(), rate = 0"
                         + " RETURNING epoch, low")) {
             // who is frozen here must not keep others from leading
-            patience.execute("SET LOCAL idle_in_transaction_session_timeout = '5s'");
+            impatient(connection);
             requireShards(connection, shards);
             upsert.setInt(1, shard);
             upsert.setInt(2, shards);
@@ -348,6 +358,13 @@ final class PostgresStore extends Store {
             delete.setLong(2, epoch);
             delete.setArray(3, array(connection, ids));
             return delete.executeUpdate();
+        }
+    }
+
+    @Override
+    void impatient(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("SET LOCAL idle_in_transaction_session_timeout = '5s'");
         }
     }
 

@@ -17,6 +17,8 @@ final class ProducerSettings {
             "partitioner.class",
             "partitioner.ignore.keys");
 
+    static final String COMPRESSION = "lz4";
+
     private ProducerSettings() {}
 
     static Map<String, Object> checked(Map<String, ?> properties) {
@@ -43,7 +45,7 @@ final class ProducerSettings {
         all.putIfAbsent("client.id", transactionalId);
         all.putIfAbsent("linger.ms", 5); // a commit sends at once what is left
         all.putIfAbsent("batch.size", 256 << 10);
-        all.putIfAbsent("compression.type", "lz4");
+        all.putIfAbsent("compression.type", COMPRESSION);
         // read_committed consumers wait so long for a leader that died and has no successor
         all.putIfAbsent("transaction.timeout.ms", 30_000);
         // an unknown topic should not hold up the others for a minute

@@ -153,7 +153,7 @@ final class Session {
         if (waiting.isEmpty()) {
             take(batches.poll(20, TimeUnit.MILLISECONDS));
         }
-        var most = shard.config().maxTransactionRecords();
+        var most = shard.transactionRecords();
         var more = !waiting.isEmpty();
         while (more && waiting.size() < most) {
             more = take(batches.poll(Math.max(0, nextNanos - System.nanoTime()), TimeUnit.NANOSECONDS));
@@ -175,7 +175,7 @@ final class Session {
         if (judge.searches()) {
             settle(); // what comes next depends on it
         }
-        var slice = judge.slice(waiting, shard.config().maxTransactionRecords());
+        var slice = judge.slice(waiting, shard.transactionRecords());
         var rows = new ArrayList<Row>(slice.size());
         HaltedException halt = null;
         for (var row : slice) {

@@ -43,6 +43,8 @@ final class Shard {
     private volatile boolean leading;
     private long backoffNanos;
     private long retryNanos;
+    /** How many records a transaction may have: fewer after failures, since one that is too long to end in time would be tried forever. */
+    private int transactionRecords;
     private volatile long reachedNanos;
 
     Shard(
@@ -145,6 +147,7 @@ final class Shard {
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
             judge.pardon();
             backoffNanos = 0;
+            transactionRecords = config.maxTransactionRecords();
             reachedNanos = System.nanoTime();
             retryNanos = config.haltRetry().toNanos();
             while (goesOn(mandate)) {
@@ -224,6 +227,7 @@ final class Shard {
         LOG.warn("outbox {}: shard {} begins anew after {}", config.name(), number, e.toString());
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));
+        transactionRecords = Math.max(1, transactionRecords / 2);
         backoffNanos = Math.min(
                 config.maxBackoff().toNanos(), Math.max(config.backoff().toNanos(), 2 * backoffNanos));
         if (System.nanoTime() - reachedNanos > config.standDownAfter().toNanos()) {
@@ -258,9 +262,15 @@ final class Shard {
         }
     }
 
+    /** Returns how many records a transaction may have now. */
+    int transactionRecords() {
+        return transactionRecords;
+    }
+
     /** A transaction went through. */
     void succeeded() {
         backoffNanos = 0;
+        transactionRecords = (int) Math.min(config.maxTransactionRecords(), 2L * transactionRecords);
     }
 
     private void pause(long nanos, Mandate mandate) {

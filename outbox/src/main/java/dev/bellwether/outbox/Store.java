@@ -86,6 +86,9 @@ abstract class Store {
 
     abstract void bind(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException;
 
+    /** Lets the database end the transaction that begins if its client is frozen, so that others need not wait for it. */
+    abstract void impatient(Connection connection) throws SQLException;
+
     /** Returns the reading of rows by id, for parking. */
     abstract String park();
 
@@ -116,9 +119,11 @@ abstract class Store {
     /** Moves a row to the parking table, if the shard is still ours; returns whether it is. */
     boolean park(Connection connection, int shard, long epoch, Row row, String reason) throws SQLException {
         connection.setAutoCommit(false);
+        impatient(connection);
         try (var ours = connection.prepareStatement(
                         "SELECT epoch FROM " + table.relay() + " WHERE shard = ? AND epoch = ? FOR UPDATE");
                 var park = connection.prepareStatement(park());
+                var aside = connection.prepareStatement(aside());
                 var delete = connection.prepareStatement("DELETE FROM " + table.name() + " WHERE id = ?")) {
             ours.setInt(1, shard);
             ours.setLong(2, epoch);
@@ -130,7 +135,14 @@ abstract class Store {
             }
             park.setString(1, reason);
             park.setLong(2, row.id());
-            park.executeUpdate();
+            if (park.executeUpdate() == 0 && !isSameParked(connection, row)) {
+                // ids were given out again, as after a restore: the other keeps its place under a number that no row has
+                aside.setLong(1, row.id());
+                aside.executeUpdate();
+                if (park.executeUpdate() == 0) {
+                    throw new SQLException(row.describe() + " could not be parked: another has its id");
+                }
+            }
             delete.setLong(1, row.id());
             delete.executeUpdate();
             connection.commit();
@@ -140,6 +152,21 @@ abstract class Store {
             throw e;
         } finally {
             connection.setAutoCommit(true);
+        }
+    }
+
+    private String aside() {
+        return "UPDATE " + table.parked() + " SET id = (SELECT least(coalesce(min(p.id), 0), 0) - 1 FROM (SELECT id FROM "
+                + table.parked() + ") AS p) WHERE id = ?";
+    }
+
+    /** Whether what is parked under this id is this record. */
+    private boolean isSameParked(Connection connection, Row row) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT event_id FROM " + table.parked() + " WHERE id = ?")) {
+            query.setLong(1, row.id());
+            try (var result = query.executeQuery()) {
+                return !result.next() || row.eventId().equals(result.getString(1));
+            }
         }
     }
 

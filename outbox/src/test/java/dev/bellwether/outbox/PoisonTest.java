@@ -120,6 +120,75 @@ class PoisonTest {
     }
 
     @Test
+    void manyRecordsThatCannotBePublishedCostAFewSessionsAndNotOneEach() throws Exception {
+        try (var stage = new RelayStage()) {
+            var compacted = Servers.fresh("compacted");
+            Servers.topic(stage.bootstrap, compacted, 1, Map.of("cleanup.policy", "compact"));
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 1, Map.of("max.message.bytes", "3000"));
+            var messages = new ArrayList<Message>();
+            for (var number = 0; number < 2_000; number++) {
+                messages.add(Message.of(compacted, "k", Integer.toString(number)));
+                switch (number % 40) {
+                    case 10 -> messages.add(Message.to(compacted).value("no key").build());
+                    case 20 -> messages.add(Message.of(small, "large", TOO_LARGE));
+                    case 30 ->
+                        messages.add(Message.to(stage.topic).key("k").partition(99).build());
+                    default -> {}
+                }
+            }
+            stage.stash(messages);
+            stage.relay(more -> more.poison(Poison.PARK)
+                    .producer(Map.of("bootstrap.servers", stage.bootstrap, "max.block.ms", 1_000)));
+            try (var reader = new Reader(stage.bootstrap, false, compacted)) {
+                stage.awaitEmpty();
+                Eventually.eventually(
+                        "all others are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(Map.of("k", 2_000)));
+                assertThat(reader.ledger().faults(Map.of("k", 2_000)))
+                        .as("NEVER: out of order or lost")
+                        .isEmpty();
+                assertThat(OutboxAdmin.of(stage.database, stage.table).parked(1_000))
+                        .hasSize(150);
+                assertThat(stage.events.stream()
+                                .filter(RelayEvent.LeaderRefreshed.class::isInstance)
+                                .count())
+                        .as("sessions for 150 records that cannot be published")
+                        .isLessThan(10);
+            }
+        }
+    }
+
+    @Test
+    void recordWhoseIdWasGivenOutAgainIsParkedBesideTheOther() throws Exception {
+        for (var database : List.of(
+                PostgresServer.shared().uri(), MysqlFamilyServer.shared().uri())) {
+            var table = OutboxTable.named(Servers.fresh("parking"));
+            try (var connection = Servers.dataSource(database).getConnection()) {
+                var store = Store.of(connection, table);
+                OutboxSchema.create(connection, store);
+                store.prepare(connection, true);
+                var epoch = store.acquire(connection, 0, 1, "relay").epoch();
+                for (var round = 0; round < 3; round++) {
+                    try (var statement = connection.createStatement()) {
+                        statement.execute("INSERT INTO " + table.name() + " (id, topic) VALUES (7, 't" + round + "')");
+                    }
+                    var row = store
+                            .read(connection, new Store.Wanted(0, 10, 1_000, 0, 1), store.gaps())
+                            .hot()
+                            .get(0);
+                    assertThat(store.park(connection, 0, epoch, row, "reason")).isTrue();
+                }
+                assertThat(OutboxAdmin.of(Servers.dataSource(database), table).parked(10))
+                        .as("NEVER: a record that is nowhere")
+                        .extracting(OutboxAdmin.ParkedRecord::topic)
+                        .containsExactlyInAnyOrder("t0", "t1", "t2");
+            }
+        }
+    }
+
+    @Test
     void recordThatFailsItsWholeRequestIsFoundAmongInnocentOnes() throws Exception {
         try (var stage = new RelayStage()) {
             var compacted = Servers.fresh("compacted");

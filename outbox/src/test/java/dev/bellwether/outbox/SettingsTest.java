@@ -217,6 +217,24 @@ class SettingsTest {
     }
 
     @Test
+    void databaseWhoseDefaultIsolationIsRepeatableReadIsRelayedWithoutARewind() throws Exception {
+        var repeatable = Servers.dataSource(
+                PostgresServer.shared().uri() + "&options=-c%20default_transaction_isolation=repeatable%5C%20read");
+        try (var stage = new RelayStage(repeatable, OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(false)) {
+            var relay = stage.relay(more -> more.maxTransactionRecords(20));
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 3_000));
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 3_000)));
+            assertThat(relay.stats().get(0).rewinds()).isZero();
+            assertThat(reader.ledger().repeats()).isZero();
+        }
+    }
+
+    @Test
     void contradictionsAndBadValuesAreRefused() {
         var builder = RelayConfig.named("x");
         assertThatThrownBy(() -> builder.producer(Map.of("acks", "1"))).hasMessageContaining("acks");

@@ -257,6 +257,11 @@ final class World extends Store {
     }
 
     @Override
+    void impatient(Connection connection) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     String insert() {
         throw new UnsupportedOperationException();
     }

@@ -1,0 +1,75 @@
+package dev.bellwether.outbox;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.util.Optional;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.utils.ByteBufferOutputStream;
+
+/**
+ * What a topic takes, as its brokers say. Tells only of records that are certainly refused: for all others the answer is to send them.
+ * Immutable.
+ *
+ * @param partitions how many it has
+ * @param compacted whether records need a key
+ * @param maxBatchBytes how large a batch may be, compressed
+ */
+record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
+    private static final int BATCH_OVERHEAD = 61;
+    /** More than the lengths and offsets of a single record take. */
+    private static final int SLACK = 64;
+
+    private static final byte MAGIC = 2;
+
+    /**
+     * Returns why the row cannot be published.
+     *
+     * @param maxRequestBytes how large the producer lets a record be, uncompressed
+     */
+    Optional<String> refuses(String topic, Row row, long maxRequestBytes, String compression) {
+        if (row.partition() >= partitions) {
+            return Optional.of(
+                    "topic " + topic + " has " + partitions + " partitions, none of them is " + row.partition());
+        }
+        if (compacted && row.key() == null) {
+            return Optional.of("topic " + topic + " is compacted, and takes no record without a key");
+        }
+        try {
+            if (row.headers() != null) {
+                HeaderLines.read(row.headers());
+            }
+        } catch (IllegalArgumentException e) {
+            return Optional.of("its headers are malformed: " + e.getMessage());
+        }
+        var bytes = (row.key() == null ? 0L : row.key().length) + row.size();
+        if (bytes > maxRequestBytes) {
+            return Optional.of("RecordTooLarge: its " + bytes + " bytes are more than the producer's max.request.size, "
+                    + maxRequestBytes);
+        }
+        if (bytes > maxBatchBytes && compressed(row, compression) > maxBatchBytes) {
+            return Optional.of("RecordTooLarge: even compressed it is larger than max.message.bytes of topic " + topic
+                    + ", " + maxBatchBytes);
+        }
+        return Optional.empty();
+    }
+
+    /** Returns no more than a batch with this record alone would take; zero if nobody knows. */
+    private static long compressed(Row row, String compression) {
+        var buffer = new ByteBufferOutputStream(1 << 16);
+        try (var out = Compression.of(compression).build().wrapForOutput(buffer, MAGIC)) {
+            if (row.key() != null) {
+                out.write(row.key());
+            }
+            if (row.value() != null) {
+                out.write(row.value());
+            }
+            if (row.headers() != null) {
+                out.write(row.headers().getBytes(UTF_8));
+            }
+        } catch (IOException | RuntimeException | LinkageError e) { // another client than ours, or a codec that is not there
+            return 0;
+        }
+        return (long) buffer.position() + BATCH_OVERHEAD - SLACK;
+    }
+}
