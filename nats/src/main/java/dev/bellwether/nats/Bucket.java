@@ -115,6 +115,13 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             if (replicas > 1 && candidacy.lease().compareTo(FAIL_OVER) <= 0) {
                 all.add(tooShort("", candidacy.lease()));
             }
+            if (!config.choria() && !info.getConfiguration().getMaxAge().isZero()) {
+                all.add(Finding.ok(
+                        "keys",
+                        "the server drops keys after "
+                                + info.getConfiguration().getMaxAge().toSeconds()
+                                + " s, or sooner if its clock jumps: the first claim of an election waits a lease"));
+            }
             all.add(Finding.ok("rights", "we may ask for the bucket, read it and write to it"));
             return all;
         } catch (JetStreamApiException e) {

@@ -22,6 +22,7 @@ final class LifeSigns {
     private final String description;
     private final AtomicInteger silent = new AtomicInteger();
     private final AtomicLong reconnectedNanos = new AtomicLong(System.nanoTime() - RECONNECT_PAUSE_NANOS);
+    private volatile boolean deaf;
     private volatile Runnable onSilence = () -> {};
 
     LifeSigns(Connection connection, boolean owned, String description) {
@@ -46,16 +47,27 @@ final class LifeSigns {
         onSilence.run();
     }
 
+    /** The server said that we may not hear answers. It does not say when we may again: a new connection finds out. */
+    void deaf() {
+        deaf = true;
+        onSilence.run();
+    }
+
     /** Returns whether a request of late went unanswered, so that it is worth looking whether the connection is dead. */
     boolean seemsDead() {
         return owned
-                && silent.get() > 0
+                && (silent.get() > 0 || deaf)
                 && connection.getStatus() == Connection.Status.CONNECTED
                 && System.nanoTime() - reconnectedNanos.get() > RECONNECT_PAUSE_NANOS;
     }
 
     /** Asks the server for a sign; without one, connects anew, to another server if there is one. Waits. */
     void reconnectIfDead() {
+        if (deaf) {
+            log.info("{} may not hear answers; connecting again, in case that it may now", description);
+            reconnect();
+            return;
+        }
         try {
             connection.flush(SIGN_OF_LIFE);
             silent.set(0);
@@ -72,6 +84,7 @@ final class LifeSigns {
     private void reconnect() {
         reconnectedNanos.set(System.nanoTime());
         silent.set(0);
+        deaf = false;
         try {
             connection.forceReconnect(ForceReconnectOptions.FORCE_CLOSE_INSTANCE);
         } catch (IOException e) {

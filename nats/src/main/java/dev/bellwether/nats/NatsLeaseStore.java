@@ -1,5 +1,6 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
@@ -19,9 +20,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -67,7 +70,7 @@ final class NatsLeaseStore implements LeaseStore {
         wire.signs().onSilence(this::whenSilent);
         if (!config.choria()) {
             var period = Math.min(SIGNS_MILLIS, presence.toMillis() / 4);
-            var unused = thread.scheduleWithFixedDelay(roll::giveSigns, period, period, TimeUnit.MILLISECONDS);
+            var unused = thread.scheduleWithFixedDelay(this::giveSigns, period, period, TimeUnit.MILLISECONDS);
         }
     }
 
@@ -93,7 +96,7 @@ final class NatsLeaseStore implements LeaseStore {
             var unused = wire.read("bellwether", PROBE).join();
             return true;
         } catch (CompletionException e) {
-            var denied = e.getCause() instanceof Rights.Missing;
+            var denied = e.getCause() instanceof AccessRefusedException;
             if (denied || !wire.isOwned()) {
                 log.info(
                         "{} may not publish to {}, or is not answered there: standing without reading, as Choria's candidates do",
@@ -240,31 +243,70 @@ final class NatsLeaseStore implements LeaseStore {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
+        var interrupted = Thread.interrupted(); // what is bounded is done all the same
         try {
-            CompletableFuture.allOf(leaving.values().toArray(CompletableFuture[]::new))
-                    .get(CLOSE_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (java.util.concurrent.ExecutionException | java.util.concurrent.TimeoutException e) {
-            log.debug("{}: not all have left: {}", wire, e.getMessage()); // what they left behind runs out
-        }
-        try {
+            interrupted |= isInterruptedIn(() -> {
+                try {
+                    CompletableFuture.allOf(leaving.values().toArray(CompletableFuture[]::new))
+                            .get(CLOSE_SECONDS, TimeUnit.SECONDS);
+                } catch (ExecutionException | TimeoutException e) {
+                    log.debug("{}: not all have left: {}", wire, e.getMessage()); // what they left behind runs out
+                }
+            });
             thread.execute(watches::close);
             thread.shutdown();
-            if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-                thread.shutdownNow();
+            interrupted |= isInterruptedIn(() -> {
+                if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+                    thread.shutdownNow();
+                }
+            });
+        } finally {
+            wire.close();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
-        } catch (InterruptedException e) {
-            thread.shutdownNow();
-            Thread.currentThread().interrupt();
         }
-        wire.close();
     }
 
+    /** Something that waits for a while. */
+    private interface Waiting {
+        void await() throws InterruptedException;
+    }
+
+    /** Waits, from the beginning again if that is interrupted; returns whether it was. */
+    private static boolean isInterruptedIn(Waiting waiting) {
+        try {
+            waiting.await();
+            return false;
+        } catch (InterruptedException e) {
+            try {
+                waiting.await();
+            } catch (InterruptedException again) {
+                log.debug("interrupted twice while closing", again);
+            }
+            return true;
+        }
+    }
+
+    /** What is heard is a hint: one that cannot be read, or that a watcher fails on, hurts no other. */
     private void heard(Found found) {
         var election = electionsByKey.get(found.key());
-        if (election != null) {
+        if (election == null) {
+            return;
+        }
+        try {
             seats.heard(election, found);
+        } catch (Throwable e) {
+            log.warn("{}: what was heard of \"{}\" is not taken notice of", wire, election, e);
+        }
+    }
+
+    /** Else an error would be the end of all further signs, and nobody would know. */
+    private void giveSigns() {
+        try {
+            roll.giveSigns();
+        } catch (Throwable e) {
+            log.warn("{}: the standbys here gave no sign this time", wire, e);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import io.nats.client.Connection;
 import io.nats.client.Message;
@@ -63,19 +64,29 @@ final class Requests {
     private CompletableFuture<Map<String, JsonValue>> send(
             String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
         CompletableFuture<Message> reply;
+        var asked = System.nanoTime();
         try {
             reply = connection.requestWithTimeout(subject, headers, body, timeout);
         } catch (IllegalStateException | IllegalArgumentException e) {
             return CompletableFuture.failedFuture(
-                    new UnavailableException(description + " is not connected: " + e.getMessage(), e));
+                    owned && connection.getStatus() == Connection.Status.CLOSED
+                            ? new AccessRefusedException(
+                                    description
+                                            + ": the client gave the connection up, as it does when a server refuses the"
+                                            + " same user twice. Nobody here can be elected. Check user, password, token or"
+                                            + " credentials, and start again",
+                                    e)
+                            : new UnavailableException(description + " is not connected: " + e.getMessage(), e));
         }
-        var asked = System.nanoTime();
-        return rights.watched(subject, reply)
+        return rights.watched(subject, asked, reply)
                 .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
                 .handle((message, error) -> {
                     var missing = cause(error);
-                    if (missing instanceof Rights.Missing) {
-                        throw new Rights.Missing(description + " " + missing.getMessage());
+                    if (missing instanceof AccessRefusedException) {
+                        if (rights.isDeaf()) {
+                            signs.deaf();
+                        }
+                        throw new AccessRefusedException(description + " " + missing.getMessage());
                     }
                     if (message == null || message.isStatusMessage()) {
                         throw unanswered(subject, timeout, asked, error);

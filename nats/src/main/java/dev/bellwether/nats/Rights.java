@@ -1,6 +1,7 @@
 package dev.bellwether.nats;
 
-import dev.bellwether.ElectionException;
+import dev.bellwether.AccessRefusedException;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -19,18 +20,11 @@ final class Rights {
 
     private static final int MANY = 1_000;
 
-    private final Set<String> denied = ConcurrentHashMap.newKeySet();
+    /** When the server said last that we may not publish to a subject. It may be granted since. */
+    private final Map<String, Long> denied = new ConcurrentHashMap<>();
+
     private final Set<Asked> waiting = ConcurrentHashMap.newKeySet();
     private volatile Optional<String> deaf = Optional.empty();
-
-    /** A right is missing, and the message names it. */
-    static final class Missing extends ElectionException {
-        private static final long serialVersionUID = 1;
-
-        Missing(String message) {
-            super(message);
-        }
-    }
 
     /** Takes note of what the server said, if it is of rights; returns whether it was. */
     boolean heard(String said) {
@@ -41,7 +35,7 @@ final class Rights {
         var subject = found.group(2);
         if (found.group(1).equalsIgnoreCase("publish")) {
             if (denied.size() < MANY) {
-                denied.add(subject);
+                denied.put(subject, System.nanoTime());
             }
             waiting.stream()
                     .filter(asked -> asked.subject.equals(subject))
@@ -55,11 +49,15 @@ final class Rights {
         return true;
     }
 
-    /** Has this answer fail as soon as we hear that the question is not allowed. */
-    <T> CompletableFuture<T> watched(String subject, CompletableFuture<T> reply) {
+    /** Has this answer fail as soon as we hear that the question, which was sent after that instant, is not allowed. */
+    <T> CompletableFuture<T> watched(String subject, long sentNanos, CompletableFuture<T> reply) {
         var asked = new Asked(subject, reply);
         waiting.add(asked);
-        missing(subject).ifPresent(asked::fail); // heard already
+        var heard = denied.get(subject);
+        if (heard != null && heard - sentNanos >= 0) {
+            asked.fail(toPublish(subject)); // heard already
+        }
+        deaf.ifPresent(asked::fail);
         return reply.whenComplete((answer, error) -> waiting.remove(asked));
     }
 
@@ -74,16 +72,21 @@ final class Rights {
         }
 
         private void fail(String missing) {
-            reply.completeExceptionally(new Missing(missing));
+            reply.completeExceptionally(new AccessRefusedException(missing));
         }
     }
 
     /** Returns what right was found missing for subjects that begin like this. */
     Optional<String> missing(String beginning) {
-        return deaf.or(() -> denied.stream()
+        return deaf.or(() -> denied.keySet().stream()
                 .filter(subject -> subject.startsWith(beginning))
                 .findAny()
                 .map(Rights::toPublish));
+    }
+
+    /** Returns whether we may not hear answers, as far as we know. */
+    boolean isDeaf() {
+        return deaf.isPresent();
     }
 
     /** A new connection may have other rights. */

@@ -120,19 +120,22 @@ final class Turnstile {
                 reply = System.nanoTime() - deadlineNanos > 0
                         ? CompletableFuture.failedFuture(tooLate.get())
                         : request.get();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) { // out of memory, too: whoever waits is told, and the place is free again
                 reply = CompletableFuture.failedFuture(e);
             }
             var done = reply.isDone();
             var unused = reply.whenComplete((value, error) -> {
                 makeRoom();
-                if (!done) {
-                    next.run();
-                }
-                if (error == null) {
-                    answer.complete(value);
-                } else {
-                    answer.completeExceptionally(error);
+                try {
+                    if (!done) {
+                        next.run();
+                    }
+                } finally {
+                    if (error == null) {
+                        answer.complete(value);
+                    } else {
+                        answer.completeExceptionally(error);
+                    }
                 }
             });
             return !done;

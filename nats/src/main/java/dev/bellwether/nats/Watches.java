@@ -108,7 +108,13 @@ final class Watches implements AutoCloseable {
 
     private void run(Runnable what) {
         if (!closed) {
-            thread.execute(what);
+            thread.execute(() -> {
+                try {
+                    what.run();
+                } catch (Throwable e) {
+                    log.warn("{}: a watch failed; what it would have told is noticed later, by asking", wire, e);
+                }
+            });
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.bellwether.nats;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
@@ -15,12 +17,15 @@ import org.junit.jupiter.api.Test;
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);
     private static final String BUCKET = "bench";
-    private static final String QUERY = "replicas=3&bucket=" + BUCKET;
+    /** With a TTL, so that the server may drop keys. */
+    private static final String QUERY = "replicas=3&ttl=PT1M&bucket=" + BUCKET;
 
     @Test
     void noFaultMakesTwoLeadersOnThreeServers() {
         try (var cluster = NatsCluster.discreet();
-                var ground = new Cluster(cluster, 3)) {
+                var ground = new Cluster(cluster, 3);
+                var dropper = new KeyDropper(cluster.servers(), BUCKET)) {
+            assertThat(dropper).isNotNull();
             FaultBench.run(ground, Setting.of("nats", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }

@@ -119,9 +119,12 @@ final class NatsCluster implements AutoCloseable {
 
     /** Returns how to reach all of them. */
     String uri(String query) {
-        return "nats://"
-                + servers.stream().map(server -> "127.0.0.1:" + server.port()).collect(Collectors.joining(","))
-                + "?" + query;
+        return "nats://" + servers() + "?" + query;
+    }
+
+    /** Returns where all of them listen, separated by commas. */
+    String servers() {
+        return servers.stream().map(server -> "127.0.0.1:" + server.port()).collect(Collectors.joining(","));
     }
 
     Admin admin(int i) {

@@ -13,6 +13,7 @@ import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 
 /** A nats-server with JetStream of one's own, which can be killed, frozen and started again. Confined to one thread at a time. */
@@ -24,7 +25,7 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
     private final String name;
     private final int port;
     private final String jetStream;
-    private final String extra;
+    private String extra;
     private Process server;
     private Process undertaker;
 
@@ -128,6 +129,50 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
         Undertaker.signal("CONT", server.pid());
     }
 
+    /** Has it take other settings while it runs, beside those of JetStream. */
+    public void reload(String settings) {
+        extra = settings;
+        try {
+            var ignored = configure();
+        } catch (IOException e) {
+            throw new UncheckedIOException(name + " cannot be told", e);
+        }
+        Undertaker.signal("HUP", server.pid());
+    }
+
+    /** Kills it, keeps what it has on disk, and starts it again. */
+    public void save() {
+        kill();
+        copy(folder.resolve("data"), folder.resolve("saved"));
+        start();
+    }
+
+    /** Kills it, puts back what was kept, and starts it again: all that was written since is forgotten. */
+    public void restore() {
+        kill();
+        copy(folder.resolve("saved"), folder.resolve("data"));
+        start();
+    }
+
+    private static void copy(Path from, Path to) {
+        try {
+            if (Files.exists(to)) {
+                try (var all = Files.walk(to)) {
+                    for (var path : all.sorted(Comparator.reverseOrder()).toList()) {
+                        Files.delete(path);
+                    }
+                }
+            }
+            try (var all = Files.walk(from)) {
+                for (var path : all.toList()) {
+                    Files.copy(path, to.resolve(from.relativize(path).toString()));
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(from + " was not copied", e);
+        }
+    }
+
     /** Waits until it takes connections. */
     public void awaitPort() {
         Eventually.eventually(name + " answers", PATIENCE, () -> {
@@ -152,8 +197,8 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
         }
     }
 
-    private Process launch() throws IOException {
-        var configuration = Files.writeString(
+    private Path configure() throws IOException {
+        return Files.writeString(
                 folder.resolve("conf"), """
                 server_name: "%s"
                 listen: "127.0.0.1:%d"
@@ -163,6 +208,10 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
                 }
                 %s
                 """.formatted(name, port, folder.resolve("data"), jetStream, extra));
+    }
+
+    private Process launch() throws IOException {
+        var configuration = configure();
         return new ProcessBuilder(List.of(program, "-c", configuration.toString()))
                 .redirectErrorStream(true)
                 .redirectOutput(

@@ -1,0 +1,205 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.nats.NatsServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** What a store that forgets, drops or is written to by hand does to an election, on a real server. The same is drawn by {@link SeatSimulation}. */
+class SeatHistoriesTest {
+    private static final Duration LEASE = Duration.ofSeconds(3);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String BUCKET = "bucket=histories";
+
+    private final String election = "history-" + UUID.randomUUID();
+
+    @Test
+    void aServerThatForgotItsLastWritesHasALeaderAgainUnderAHigherToken() throws Exception {
+        try (var server = NatsServer.alone();
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect(server.uri(BUCKET));
+                var other = Elections.connect(server.uri(BUCKET))) {
+            var first = one.stand(election, CandidacyConfig.ofLease(LEASE));
+            auditor.audit(first);
+            assertThat(first.await(PATIENCE)).isPresent();
+            server.save();
+            var second = other.stand(election, CandidacyConfig.ofLease(LEASE));
+            auditor.audit(second);
+            var both = List.of(first, second);
+            Eventually.eventually("one leads", PATIENCE, () -> leads(both));
+            try (var operators = Elections.connect(server.uri(BUCKET))) {
+                operators.election(election).standDown(); // so that more than renewals is forgotten
+            }
+            var before = second.await(PATIENCE).orElseThrow().token();
+            server.restore();
+            var restored = System.nanoTime();
+            Eventually.eventually(
+                    "one leads under a higher token",
+                    PATIENCE,
+                    () -> both.stream()
+                            .anyMatch(candidacy -> candidacy
+                                    .mandate()
+                                    .filter(mandate -> mandate.token() > before)
+                                    .isPresent()));
+            assertThat(System.nanoTime() - restored)
+                    .as("nobody waits for a fresh process to come")
+                    .isLessThan(LEASE.multipliedBy(10).toNanos());
+        }
+    }
+
+    @Test
+    void aKeyThatTheServerDroppedIsNotTakenWhileTheOldLeaderMayLead() throws Exception {
+        var config = NatsConfig.builder()
+                .bucket("dropping")
+                .ttl(Duration.ofMinutes(1))
+                .build();
+        try (var server = NatsServer.alone();
+                var admin = Admin.of(server.port());
+                var proxy = FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var cutOff = Elections.over(
+                        NatsLeaseStore.open(
+                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config), config),
+                        ElectionsConfig.defaults());
+                var others = Elections.connect(server.uri("bucket=dropping"))) {
+            var victim = cutOff.stand(election, CandidacyConfig.ofLease(LEASE));
+            auditor.audit(victim);
+            var before = victim.await(PATIENCE).orElseThrow();
+            proxy.cut();
+            admin.ask(connection -> connection.jetStreamManagement().purgeStream("KV_dropping"));
+            var late = others.stand(election, CandidacyConfig.ofLease(LEASE)); // which never saw the record
+            auditor.audit(late);
+            assertThat(late.await(PATIENCE).orElseThrow().token()).isGreaterThan(before.token());
+        }
+    }
+
+    @Test
+    void ordersToADeadLeaderMakeNobodyWaitAgain() throws Exception {
+        try (var server = NatsServer.alone();
+                var others = Elections.connect(server.uri(BUCKET));
+                var operators = Elections.connect(server.uri(BUCKET))) {
+            Candidacy standby;
+            try (var child = Child.stand(server.uri(BUCKET), election, LEASE)) {
+                var token = Long.parseLong(child.await("leads "));
+                standby = others.stand(election, CandidacyConfig.ofLease(LEASE));
+                Eventually.eventually(
+                        "it follows",
+                        PATIENCE,
+                        () -> standby.status().following().isPresent());
+                child.kill();
+                var died = System.nanoTime();
+                var orders = 0;
+                var last = died - LEASE.toNanos();
+                while (!standby.isLeader() && System.nanoTime() - died < PATIENCE.toNanos()) {
+                    if (System.nanoTime() - last > LEASE.dividedBy(2).toNanos()) {
+                        last = System.nanoTime();
+                        operators.election(election).standDown();
+                        orders++;
+                    }
+                    assertThat(standby.await(Duration.ofMillis(50))).satisfies(mandate -> {});
+                }
+                assertThat(standby.status().token()).isGreaterThan(token);
+                assertThat(orders).as("orders until somebody led").isLessThanOrEqualTo(6);
+            }
+        }
+    }
+
+    @Test
+    void ordersAtTheSameTimeEndOneMandate() throws Exception {
+        try (var server = NatsServer.alone();
+                var one = Elections.connect(server.uri(BUCKET));
+                var other = Elections.connect(server.uri(BUCKET));
+                var store = store(server);
+                var store2 = store(server)) {
+            var first = one.stand(election, CandidacyConfig.ofLease(LEASE));
+            assertThat(first.await(PATIENCE)).isPresent();
+            var second = other.stand(election, CandidacyConfig.ofLease(LEASE));
+            Eventually.eventually(
+                    "it follows", PATIENCE, () -> second.status().following().isPresent());
+            var orders = List.of(
+                    store.order(election, dev.bellwether.spi.Order.STAND_DOWN),
+                    store2.order(election, dev.bellwether.spi.Order.STAND_DOWN),
+                    store.order(election, dev.bellwether.spi.Order.STAND_DOWN));
+            var mandate = second.await(PATIENCE).orElseThrow();
+            assertThat(orders)
+                    .allSatisfy(order ->
+                            assertThat(order.toCompletableFuture().join()).isTrue());
+            Eventually.throughout("the next is not meant", LEASE, mandate::isValid);
+        }
+    }
+
+    @Test
+    void aDeletionThatIsOrderedTwiceAtOnceMakesOneEra() {
+        try (var server = NatsServer.alone();
+                var store = store(server)) {
+            var first = store.order(election, dev.bellwether.spi.Order.DELETE);
+            var second = store.order(election, dev.bellwether.spi.Order.DELETE);
+            assertThat(first.toCompletableFuture().join()).isTrue();
+            assertThat(second.toCompletableFuture().join()).isTrue();
+            assertThat(store.read(election).toCompletableFuture().join().era()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void aRightThatIsTakenAwayAndGivenBackEndsNoCandidacy() throws Exception {
+        var all = "authorization { users: [ { user: app, password: app } ] }";
+        var none =
+                "authorization { users: [ { user: app, password: app, permissions: { publish: { deny: [\"$KV.>\"] } } } ] }";
+        try (var server = NatsServer.alone(all);
+                var elections = Elections.connect("nats://app:app@127.0.0.1:" + server.port() + "?" + BUCKET)) {
+            var candidacy = elections.stand(election, CandidacyConfig.ofLease(LEASE));
+            var before = candidacy.await(PATIENCE).orElseThrow();
+            server.reload(none);
+            Eventually.eventually("it leads no more", PATIENCE, () -> !before.isValid());
+            server.reload(all);
+            Eventually.eventually(
+                    "it leads again",
+                    PATIENCE,
+                    () -> candidacy
+                            .mandate()
+                            .filter(mandate -> mandate.token() > before.token())
+                            .isPresent());
+            assertThat(candidacy.failure()).isEmpty();
+        }
+    }
+
+    @Test
+    void aRecordOfAnotherFormatIsNotTaken() throws Exception {
+        try (var server = NatsServer.alone();
+                var admin = Admin.of(server.port());
+                var store = store(server)) {
+            var bucket = admin.ask(connection -> connection.keyValue("histories"));
+            bucket.put(Keys.of(election), "{\"bellwether\": 99, \"state\": \"vacant\"}");
+            bucket.put(Keys.of("garbage"), "[".repeat(100_000));
+            bucket.put(Keys.of("negative"), "{\"bellwether\": 2, \"state\": \"held\", \"lease_nanos\": -5}");
+            assertThatThrownBy(() -> store.read(election).toCompletableFuture().join())
+                    .cause()
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("format that this version of Bellwether does not know");
+            assertThat(store.list().toCompletableFuture().join()).contains(election, "garbage", "negative");
+        }
+    }
+
+    private static boolean leads(List<Candidacy> candidacies) {
+        return candidacies.stream().anyMatch(Candidacy::isLeader);
+    }
+
+    private static NatsLeaseStore store(NatsServer server) {
+        var config = NatsConfig.builder().bucket("histories").build();
+        return NatsLeaseStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config);
+    }
+}
