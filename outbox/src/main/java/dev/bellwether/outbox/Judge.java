@@ -206,7 +206,9 @@ final class Judge {
         var row = e.row();
         var reason = e.failure().getClass().getSimpleName() + ": " + e.failure().getMessage();
         var verdict = Verdict.of(e.failure());
-        if (verdict == Verdict.RECORD || verdict == Verdict.BATCH || (verdict == Verdict.TOPIC && row.partition() >= 0)) {
+        if (verdict == Verdict.RECORD
+                || verdict == Verdict.BATCH
+                || (verdict == Verdict.TOPIC && row.partition() >= 0)) {
             learn(row.topic());
         }
         return switch (verdict) {

@@ -310,10 +310,10 @@ final class PostgresStore extends Store {
     Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
         connection.setAutoCommit(false);
         try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
-                        + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
-                        + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
-                        + " ON CONFLICT (shard) DO UPDATE SET epoch = r.epoch + 1, relay = excluded.relay, since = now(), seen = now(), rate = 0"
-                        + " RETURNING epoch, low")) {
+                + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
+                + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
+                + " ON CONFLICT (shard) DO UPDATE SET epoch = r.epoch + 1, relay = excluded.relay, since = now(), seen = now(), rate = 0"
+                + " RETURNING epoch, low")) {
             // who is frozen here must not keep others from leading
             impatient(connection);
             requireShards(connection, shards);

@@ -45,6 +45,7 @@ final class Shard {
     private long retryNanos;
     /** How many records a transaction may have: fewer after failures, since one that is too long to end in time would be tried forever. */
     private int transactionRecords;
+
     private volatile long reachedNanos;
 
     Shard(

@@ -136,7 +136,8 @@ abstract class Store {
             park.setString(1, reason);
             park.setLong(2, row.id());
             if (park.executeUpdate() == 0 && !isSameParked(connection, row)) {
-                // ids were given out again, as after a restore: the other keeps its place under a number that no row has
+                // ids were given out again, as after a restore: the other keeps its place under a number that no row
+                // has
                 aside.setLong(1, row.id());
                 aside.executeUpdate();
                 if (park.executeUpdate() == 0) {
@@ -156,8 +157,9 @@ abstract class Store {
     }
 
     private String aside() {
-        return "UPDATE " + table.parked() + " SET id = (SELECT least(coalesce(min(p.id), 0), 0) - 1 FROM (SELECT id FROM "
-                + table.parked() + ") AS p) WHERE id = ?";
+        return "UPDATE " + table.parked()
+                + " SET id = (SELECT least(coalesce(min(p.id), 0), 0) - 1 FROM (SELECT id FROM " + table.parked()
+                + ") AS p) WHERE id = ?";
     }
 
     /** Whether what is parked under this id is this record. */

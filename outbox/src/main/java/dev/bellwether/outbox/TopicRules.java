@@ -67,7 +67,9 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
             if (row.headers() != null) {
                 out.write(row.headers().getBytes(UTF_8));
             }
-        } catch (IOException | RuntimeException | LinkageError e) { // another client than ours, or a codec that is not there
+        } catch (IOException
+                | RuntimeException
+                | LinkageError e) { // another client than ours, or a codec that is not there
             return 0;
         }
         return (long) buffer.position() + BATCH_OVERHEAD - SLACK;

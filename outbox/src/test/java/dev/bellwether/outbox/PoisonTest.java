@@ -130,10 +130,12 @@ class PoisonTest {
             for (var number = 0; number < 2_000; number++) {
                 messages.add(Message.of(compacted, "k", Integer.toString(number)));
                 switch (number % 40) {
-                    case 10 -> messages.add(Message.to(compacted).value("no key").build());
+                    case 10 ->
+                        messages.add(Message.to(compacted).value("no key").build());
                     case 20 -> messages.add(Message.of(small, "large", TOO_LARGE));
                     case 30 ->
-                        messages.add(Message.to(stage.topic).key("k").partition(99).build());
+                        messages.add(
+                                Message.to(stage.topic).key("k").partition(99).build());
                     default -> {}
                 }
             }
@@ -174,8 +176,7 @@ class PoisonTest {
                     try (var statement = connection.createStatement()) {
                         statement.execute("INSERT INTO " + table.name() + " (id, topic) VALUES (7, 't" + round + "')");
                     }
-                    var row = store
-                            .read(connection, new Store.Wanted(0, 10, 1_000, 0, 1), store.gaps())
+                    var row = store.read(connection, new Store.Wanted(0, 10, 1_000, 0, 1), store.gaps())
                             .hot()
                             .get(0);
                     assertThat(store.park(connection, 0, epoch, row, "reason")).isTrue();
