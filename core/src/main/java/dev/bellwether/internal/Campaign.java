@@ -16,7 +16,9 @@ import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -45,10 +47,15 @@ final class Campaign implements Seat {
      *
      * 1. A proof counts from before its request left. A renewal that was sent and never answered proves nothing; the answer to
      *    an older one may still come, and counts from its own beginning.
-     * 2. Every claim has a nonce of its own. If its answer is lost, we read the seat: our nonce there means that the claim was
+     * 2. Every claim has a nonce of its own, in which no other process can be in step with us: not even a copy of this one, which
+     *    has our instance id and our count of attempts. If its answer is lost, we read the seat: our nonce there means that the claim was
      *    granted after it was sent, so it is a proof, counted from then. Anything else means that we do not have the seat now; and if
-     *    the store carries the claim out later, the next refusal shows a nonce of ours, and we release it.
+     *    the store carries the claim out later, the next refusal shows a nonce that we sent, and we release it.
+     *    We know those one by one: a nonce that merely begins as ours do is that of a copy, which may lead under it.
      * 3. An answer to a claim that is no longer the present one grants nothing. If it is a grant, we give it back.
+     *
+     * And a notice is only a hint, since who may send one need not have any right to the seat. It may make us look, or claim sooner.
+     * It puts nothing off, and ends nothing: what we obey is what we have read ourselves.
      */
     enum Phase {
         /** Not asked to stand. */
@@ -84,6 +91,8 @@ final class Campaign implements Seat {
     }
 
     private static final int RELEASE_TRIES = 3;
+    /** A claim before these that is carried out after all is somebody else's to us: we wait until its lease has run out. */
+    private static final int REMEMBERED_NONCES = 64;
 
     private final Standing standing;
     private final LeaseStore store;
@@ -98,6 +107,9 @@ final class Campaign implements Seat {
     private boolean wanted;
     private int attempt;
     private @Nullable Claim claim; // the present one: under way, or granted
+    /** The last nonces that were sent, any of which may still be carried out. */
+    private final ArrayDeque<String> sentNonces = new ArrayDeque<>();
+
     private @Nullable Moment claimedAt;
     private long token;
     private @Nullable Moment lastProof;
@@ -107,6 +119,10 @@ final class Campaign implements Seat {
     private int topPriority = Integer.MIN_VALUE;
     private long era = -1;
     private Loop.@Nullable Timer timer;
+    private long timerNanos; // when that is due
+    private boolean confirming; // reading what a notice told
+    private boolean confirmAgain;
+    private long confirmUntilNanos; // after that, the reading has gone unanswered
 
     Campaign(Standing standing, LeaseStore store, Bench bench, Claimant claimant, Loop loop) {
         this.standing = standing;
@@ -147,8 +163,7 @@ final class Campaign implements Seat {
         if (phase != Phase.CONCEDING || token != conceded || claim == null || endNanos - now <= 0) {
             return;
         }
-        cancelTimer();
-        timer = loop.at(now + standing.config().retryInterval().toNanos(), () -> sendConcession(conceded, endNanos));
+        setTimer(now + standing.config().retryInterval().toNanos(), () -> sendConcession(conceded, endNanos));
         bench.renew(new Lease(claim, token, Duration.ofNanos(endNanos - now)), (answer, error) -> {
             if (answer != null && phase == Phase.CONCEDING && token == conceded) {
                 cancelTimer();
@@ -176,14 +191,25 @@ final class Campaign implements Seat {
     @Override
     public void leave() {
         wanted = false;
+        bench.leave(this); // at once: if the rest never comes to its end, no watch is left behind
         switch (phase) {
             case IDLE, WAITING, HOLDING, CONCEDING, CLAIMING, RESOLVING -> {
                 attempt++; // the answer to a claim under way finds us gone, and gives back what it may bring
                 become(Phase.LEAVING);
                 sendRelease(1);
             }
-            case RELEASING -> become(Phase.LEAVING); // its release is under way
-            case LEAVING, LEFT -> {}
+            case RELEASING -> {
+                become(Phase.LEAVING); // its release is under way
+                if (timer == null) {
+                    sendRelease(1);
+                }
+            }
+            case LEAVING -> { // asked again: if something broke off before, this begins anew
+                if (timer == null) {
+                    sendRelease(1);
+                }
+            }
+            case LEFT -> claimant.left();
         }
     }
 
@@ -193,13 +219,13 @@ final class Campaign implements Seat {
 
     // ---------------------------------------------------------------- told by the store
 
-    /** Somebody changed something: a view that may be old. */
+    /** Somebody changed something, or says so: a view that may be old, or made up. */
     void noticed(View view) {
         switch (phase) {
             case WAITING -> {
                 topPriority = view.topPriority();
                 if (endedFor(view)) {
-                    over();
+                    confirm();
                 } else if (view.holder().isEmpty()) {
                     claimant.following(Optional.empty());
                     refusals = 0;
@@ -209,19 +235,64 @@ final class Campaign implements Seat {
                         sendClaim();
                     }
                 } else {
-                    standBy(view);
+                    claimant.following(view.holder().map(View.Holder::candidate));
+                    var wait = standbyNanos(view);
+                    if (loop.clock().nanos() + wait - timerNanos < 0) {
+                        waitFor(wait); // never later than we would have asked: it may not be true
+                    }
                 }
             }
-            case HOLDING -> heed(view);
+            case HOLDING -> {
+                if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {
+                    confirm();
+                }
+            }
             case IDLE -> {
                 if (endedFor(view)) {
-                    over(); // a candidate that holds back is told, too
+                    confirm(); // a candidate that holds back is told, too
                 } else {
                     claimant.following(view.holder().map(View.Holder::candidate));
                 }
             }
             case CLAIMING, RESOLVING -> meanwhile = view; // it may be newer than the answer
             case CONCEDING, RELEASING, LEAVING, LEFT -> {}
+        }
+    }
+
+    /** Reads what a notice told, and obeys what it then finds. Should no answer come, the next claim or renewal finds it. */
+    private void confirm() {
+        var now = loop.clock().nanos();
+        if (confirming && now - confirmUntilNanos < 0) {
+            confirmAgain = true; // what is being read may be from before
+            return;
+        }
+        confirming = true;
+        confirmAgain = false;
+        var until = now + pace.answerNanos();
+        confirmUntilNanos = until;
+        ask(() -> store.read(standing.election()), (view, error) -> {
+            if (!confirming || confirmUntilNanos != until) {
+                return; // we have given it up
+            }
+            confirming = false;
+            if (view != null) {
+                confirmed(view);
+            }
+            if (confirmAgain) {
+                confirm();
+            }
+        });
+    }
+
+    private void confirmed(View view) {
+        switch (phase) {
+            case WAITING, IDLE -> {
+                if (endedFor(view)) {
+                    over();
+                }
+            }
+            case HOLDING -> heed(view);
+            case CLAIMING, RESOLVING, CONCEDING, RELEASING, LEAVING, LEFT -> {} // they have answers of their own
         }
     }
 
@@ -236,14 +307,14 @@ final class Campaign implements Seat {
         var asked = new Claim(
                 standing.election(),
                 standing.candidate(),
-                standing.instance() + '-' + mine,
+                newNonce(mine),
                 config.lease(),
                 pace.patience(),
                 config.priority(),
                 config.metadata());
         claim = asked;
         claimedAt = sent;
-        timer = loop.at(sent.nanos() + pace.answerNanos(), () -> {
+        setTimer(sent.nanos() + pace.answerNanos(), () -> {
             if (mine == attempt && phase == Phase.CLAIMING) {
                 unanswered(null);
             }
@@ -318,7 +389,7 @@ final class Campaign implements Seat {
         var mine = attempt;
         var asked = claim;
         var sent = claimedAt;
-        timer = loop.at(loop.clock().nanos() + pace.answerNanos(), () -> {
+        setTimer(loop.clock().nanos() + pace.answerNanos(), () -> {
             if (mine == attempt && phase == Phase.RESOLVING) {
                 retryLater();
             }
@@ -342,9 +413,13 @@ final class Campaign implements Seat {
     private void standBy(View view) {
         become(Phase.WAITING);
         claimant.following(view.holder().map(View.Holder::candidate));
-        var wait = pace.standbyNanos(view, refusals);
-        waitFor(givesWay() ? wait + pace.courtesyNanos() : wait);
+        waitFor(standbyNanos(view));
         catchUp();
+    }
+
+    private long standbyNanos(View view) {
+        var wait = pace.standbyNanos(view, refusals);
+        return givesWay() ? wait + pace.courtesyNanos() : wait;
     }
 
     /** Heeds what was noticed while a claim was under way. */
@@ -363,8 +438,7 @@ final class Campaign implements Seat {
     }
 
     private void waitFor(long nanos) {
-        cancelTimer();
-        timer = loop.at(loop.clock().nanos() + nanos, () -> {
+        setTimer(loop.clock().nanos() + nanos, () -> {
             if (phase == Phase.WAITING) {
                 sendClaim();
             }
@@ -374,8 +448,7 @@ final class Campaign implements Seat {
     // ---------------------------------------------------------------- holding
 
     private void renewAt(long nanos) {
-        cancelTimer();
-        timer = loop.at(nanos, this::sendRenewal);
+        setTimer(nanos, this::sendRenewal);
     }
 
     private void sendRenewal() {
@@ -461,8 +534,7 @@ final class Campaign implements Seat {
                 released(false); // no answer: the lease runs out by itself
             }
         };
-        cancelTimer();
-        timer = loop.at(loop.clock().nanos() + pace.answerNanos() / RELEASE_TRIES, again);
+        setTimer(loop.clock().nanos() + pace.answerNanos() / RELEASE_TRIES, again);
         ask(() -> store.release(given), (answer, error) -> {
             if (mine != attempt || (phase != Phase.RELEASING && phase != Phase.LEAVING)) {
                 return;
@@ -477,7 +549,6 @@ final class Campaign implements Seat {
         claim = null;
         if (phase == Phase.LEAVING) {
             become(Phase.LEFT);
-            bench.leave(this);
             claimant.left();
         } else if (ended) {
             over();
@@ -531,7 +602,19 @@ final class Campaign implements Seat {
     }
 
     private boolean isOurs(View view) {
-        return view.holder().isPresent() && view.holder().get().nonce().startsWith(standing.instance());
+        return view.holder().isPresent()
+                && sentNonces.contains(view.holder().get().nonce());
+    }
+
+    /** Of the randomness of the system, since that of the loop is part of a copied process. */
+    private String newNonce(int attempt) {
+        var chance = UUID.randomUUID().getMostSignificantBits() ^ System.nanoTime();
+        var nonce = standing.instance() + '-' + Integer.toString(attempt, 36) + '.' + Long.toHexString(chance);
+        sentNonces.addLast(nonce);
+        if (sentNonces.size() > REMEMBERED_NONCES) {
+            sentNonces.removeFirst();
+        }
+        return nonce;
     }
 
     private Claim withNonce(String nonce) {
@@ -547,6 +630,12 @@ final class Campaign implements Seat {
 
     private Duration latency(Moment sent) {
         return Duration.ofNanos(loop.clock().nanos() - sent.nanos());
+    }
+
+    private void setTimer(long nanos, Runnable turn) {
+        cancelTimer();
+        timerNanos = nanos;
+        timer = loop.at(nanos, turn);
     }
 
     private void cancelTimer() {
@@ -569,7 +658,7 @@ final class Campaign implements Seat {
         CompletionStage<T> stage;
         try {
             stage = request.get();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             stage = CompletableFuture.failedStage(e);
         }
         deliver(loop, stage, then);

@@ -4,16 +4,69 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** A loop as one of those sees it who share it: whatever a turn of that one throws is told to that one. As thread-safe as the loop. */
+/**
+ * The loop as one machine sees it: whatever a turn of that machine throws is told to the machine, which then ends in order.
+ *
+ * <p>Confined to the loop, except {@link #execute}, which is for any thread.
+ */
 final class GuardedLoop implements Loop {
-    private final Loop loop;
-    private final Consumer<Throwable> onThrown;
+    /*
+     * A turn that throws leaves its machine half way between two states: a timer cancelled and not set again, a mandate ended and
+     * the listener not told. Who is to mend that must know that it happened, wherever in the turn it was. So all turns of a machine,
+     * those of its seat with the backend included, come through here.
+     *
+     * To recover takes memory, too, and may throw as the turn did. Then it is tried again at the next turn, and no other turn runs
+     * before it has succeeded. The owner must see to it that there is a next turn, by `run`, now and then.
+     */
+    private static final Logger log = LoggerFactory.getLogger(GuardedLoop.class);
 
-    /** The second is called on the loop. */
-    GuardedLoop(Loop loop, Consumer<Throwable> onThrown) {
+    private final Loop loop;
+    private final Consumer<Throwable> recovery;
+    private @Nullable Throwable thrown; // by a turn, and not recovered from
+    private int depth;
+
+    /** The recovery is told what was thrown; if it throws itself, it is told again. */
+    GuardedLoop(Loop loop, Consumer<Throwable> recovery) {
         this.loop = loop;
-        this.onThrown = onThrown;
+        this.recovery = recovery;
+    }
+
+    /** Runs a turn now; on the loop. */
+    void run(Runnable turn) {
+        if (depth > 0) {
+            turn.run(); // part of a turn: whatever it throws breaks that
+            return;
+        }
+        depth++;
+        try {
+            if (thrown == null || recovered()) {
+                turn.run();
+            }
+        } catch (Throwable e) { // of whatever kind: nothing may leave the machine as it is now
+            thrown = e;
+            recovered();
+        } finally {
+            depth--;
+        }
+    }
+
+    private boolean recovered() {
+        var cause = thrown;
+        if (cause == null) {
+            return true;
+        }
+        try {
+            recovery.accept(cause);
+            thrown = null;
+            return true;
+        } catch (Throwable e) { // as the turn did: there is another try
+            Quietly.run(() -> log.error("cannot end in order yet what a turn broke off; trying again", e));
+            return false;
+        }
     }
 
     @Override
@@ -31,23 +84,31 @@ final class GuardedLoop implements Loop {
         loop.execute(() -> run(turn));
     }
 
+    /** Posts a turn with a note that is made even if the turn cannot be run, because a turn before it has broken its machine. */
+    static void execute(Loop loop, Runnable note, Runnable turn) {
+        var guarded = loop instanceof GuardedLoop one ? one : null;
+        (guarded == null ? loop : guarded.loop).execute(() -> {
+            note.run();
+            if (guarded == null) {
+                turn.run();
+            } else {
+                guarded.run(turn);
+            }
+        });
+    }
+
     @Override
     public Timer at(long nanos, Runnable turn) {
         return loop.at(nanos, () -> run(turn));
     }
 
-    /** Runs a turn now. On the loop. */
-    void run(Runnable turn) {
-        try {
-            turn.run();
-        } catch (Throwable e) { // of any kind: half a turn leaves a state that nobody has thought of
-            onThrown.accept(e);
-        }
+    @Override
+    public Timer every(long nanos, Runnable turn) {
+        return loop.every(nanos, () -> run(turn));
     }
 
-    /** The loop is shared, and not for one of them to close. */
     @Override
     public void close() {
-        throw new UnsupportedOperationException("shared");
+        loop.close();
     }
 }

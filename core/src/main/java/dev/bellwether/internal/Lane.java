@@ -62,21 +62,39 @@ final class Lane {
         running = piece;
         try {
             executor.execute(() -> {
-                var failure = piece.run(loop);
-                loop.execute(() -> ended(piece, failure));
+                piece.failure = piece.run(loop);
+                tellEnded(piece);
             });
-        } catch (RuntimeException | Error e) { // it is full, shut down, or can have no more threads
-            loop.execute(() -> ended(piece, e));
+        } catch (Throwable e) { // it is full, shut down, or can have no more threads
+            piece.failure = e;
+            tellEnded(piece);
         }
     }
 
-    private void ended(Piece piece, @Nullable Throwable failure) {
+    /** Brings the end to the loop. If there is no memory even for that, or for that turn, {@link #look} finds it. */
+    private void tellEnded(Piece piece) {
+        try {
+            GuardedLoop.execute(loop, () -> piece.finished = true, () -> ended(piece));
+        } catch (Throwable e) {
+            piece.finished = true;
+        }
+    }
+
+    /** Finds a piece that has ended without our being told; called now and then, on the loop. */
+    void look() {
+        var piece = running;
+        if (piece != null && piece.finished) {
+            ended(piece);
+        }
+    }
+
+    private void ended(Piece piece) {
         if (running != piece) {
-            return; // an executor that took the piece and threw all the same
+            return; // an executor that took the piece and threw all the same, or we have found it ourselves
         }
         running = null;
         try {
-            piece.outcome.ended(failure, piece.queuedNanos);
+            piece.outcome.ended(piece.failure, piece.queuedNanos);
         } finally {
             next();
             if (idle()) {
@@ -92,6 +110,8 @@ final class Lane {
         private final long dueNanos;
         private volatile long queuedNanos;
         private @Nullable Thread thread; // guarded by this
+        private volatile @Nullable Throwable failure;
+        private volatile boolean finished; // written after its failure
 
         private Piece(Callable<?> work, Outcome outcome, long dueNanos) {
             this.work = work;
@@ -100,11 +120,11 @@ final class Lane {
         }
 
         private @Nullable Throwable run(Loop loop) {
-            queuedNanos = loop.clock().nanos() - dueNanos;
-            synchronized (this) {
-                thread = Thread.currentThread();
-            }
             try {
+                queuedNanos = loop.clock().nanos() - dueNanos;
+                synchronized (this) {
+                    thread = Thread.currentThread();
+                }
                 work.call();
                 return null;
             } catch (Throwable e) { // whatever user code throws is reported, and must not cost us the "ended"

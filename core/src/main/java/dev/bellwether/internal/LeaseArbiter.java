@@ -42,7 +42,8 @@ final class LeaseArbiter implements Arbiter {
     private static final long SAFETY_NANOS = 30_000_000_000L;
 
     private final LeaseStore store;
-    private final List<Due> due = new ArrayList<>();
+    private List<Due> due = new ArrayList<>();
+    private boolean flushing; // a turn is under way that sends what is due
     private final Map<String, Watched> watched = new HashMap<>();
     /** For close(), on any thread; in the order of their beginning, so that a simulation can be repeated. */
     private final Set<Watch> open = Collections.synchronizedSet(new LinkedHashSet<>());
@@ -95,12 +96,13 @@ final class LeaseArbiter implements Arbiter {
     }
 
     private void flush(Loop loop) {
-        var batch = List.copyOf(due);
-        due.clear();
+        flushing = false; // first: whatever is thrown here, the next renewal is sent
+        var batch = due;
+        due = new ArrayList<>();
         List<CompletionStage<Answer>> answers;
         try {
             answers = store.renew(batch.stream().map(Due::lease).toList());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // no answer, for any of them
             answers = Collections.nCopies(batch.size(), CompletableFuture.failedStage(e));
         }
         for (var i = 0; i < batch.size(); i++) {
@@ -173,8 +175,9 @@ final class LeaseArbiter implements Arbiter {
         @Override
         public void renew(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {
             due.add(new Due(lease, onAnswer));
-            if (due.size() == 1) {
+            if (!flushing) {
                 loop.execute(() -> flush(loop)); // behind all that is due in this turn
+                flushing = true;
             }
         }
 

@@ -40,9 +40,11 @@ final class LoopCandidacy implements Candidacy {
 
     /** The exit code of a process that {@link dev.bellwether.CandidacyConfig#haltOnOverrun} halted. */
     private static final int HALTED = 86;
+    /** So many looks, and more, a turn that was broken is tried to be put in order. */
+    private static final int MOST_RECOVERIES = 1_000;
 
     private final Standing standing;
-    private final Loop loop;
+    private final GuardedLoop loop;
     private final Metrics metrics;
     private final Consumer<LoopCandidacy> onClosed;
     private final Tenure tenure;
@@ -58,6 +60,9 @@ final class LoopCandidacy implements Candidacy {
     private Loop.@Nullable Timer timer;
     private long timerNanos;
     private boolean tenureClosed;
+    private @Nullable ElectionException broken; // by what a turn threw
+    private int recoveries;
+    private volatile @Nullable Throwable lostReport;
     private boolean over; // and the last event has been heard
 
     /** Guards nothing but the wait of {@link #await} and {@link #pulse}. */
@@ -84,12 +89,12 @@ final class LoopCandidacy implements Candidacy {
             Duration pauseBound,
             Consumer<LoopCandidacy> onClosed) {
         this.standing = standing;
-        this.loop = loop;
+        this.loop = new GuardedLoop(loop, this::recover);
         this.metrics = metrics;
         this.onClosed = onClosed;
-        events = new Lane(executor, loop, () -> turn(now -> {}));
-        work = new Lane(executor, loop, () -> turn(now -> {}));
-        var seat = arbiter.seat(standing, new Reports(), loop);
+        events = new Lane(executor, this.loop, () -> turn(now -> {}));
+        work = new Lane(executor, this.loop, () -> turn(now -> {}));
+        var seat = arbiter.seat(standing, new Reports(), this.loop);
         tenure = new Tenure(standing, loop.clock(), seat, new Doing(), pauseBound);
     }
 
@@ -97,17 +102,45 @@ final class LoopCandidacy implements Candidacy {
         loop.execute(() -> turn(tenure::start));
     }
 
-    /** Lets an overdue deadline take effect; called now and then, in case the clocks jumped. */
+    /** Lets an overdue deadline take effect, and whatever went wrong be mended; called now and then, on the loop. */
     void check() {
-        if (tenure.phase() != Phase.CLOSED) {
-            turn(tenure::tick);
+        if (closed.getCount() > 0) {
+            loop.run(this::look);
         }
+    }
+
+    private void look() {
+        var error = lostReport;
+        if (error != null) {
+            recover(error);
+            lostReport = null;
+        }
+        events.look();
+        work.look();
+        turn(tenure::tick);
+    }
+
+    /** A turn threw: the candidacy ends, in order. If this throws as well, it is called again. */
+    private void recover(Throwable thrown) {
+        tenure.endNow(); // before anything that takes memory
+        var error = broken;
+        if (error == null) {
+            error = new ElectionException("a turn of " + this + " failed: " + thrown, thrown);
+            broken = error;
+        }
+        if (recoveries++ < MOST_RECOVERIES) {
+            tenure.broken(loop.clock().now(), error);
+        } else { // it cannot be ended in order: at least nobody waits for it for ever
+            over = true;
+            tenure.abandon(loop.clock().now());
+        }
+        turn(now -> {});
     }
 
     /** The loop is about to stop, though the work or the infrastructure may not have let us finish. */
     void abandon() {
         over = true;
-        turn(tenure::abandon);
+        loop.run(() -> turn(tenure::abandon));
         closed.countDown(); // whatever else is going on
     }
 
@@ -270,15 +303,12 @@ final class LoopCandidacy implements Candidacy {
         if (events.idle() && work.idle()) {
             tenure.workEnded(now);
             over = over || tenureClosed;
-            if (over) {
-                onClosed.accept(this); // first: who has waited for the end may stand again under the same id
-            }
         }
         publish(snapshot.mandate); // what changed without a change of phase
-        if (over) {
-            closed.countDown();
-        }
         wakeAt(tenure.wakeAtNanos());
+        if (over && closed.getCount() > 0) {
+            closed.countDown(); // last: until then we are looked at now and then, should this turn have been broken
+        }
     }
 
     /** Sets the timer, unless it goes off sooner as it is: then it finds nothing to do, and sets itself again. */
@@ -308,6 +338,9 @@ final class LoopCandidacy implements Candidacy {
                 tenure.failure());
         if (next.equals(before)) {
             return;
+        }
+        if (over) {
+            onClosed.accept(this); // first: who has waited for the end may stand again under the same id
         }
         snapshot = next;
         if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED) {
@@ -349,10 +382,10 @@ final class LoopCandidacy implements Candidacy {
         if (failure instanceof NotLeaderException) {
             pause = config.retryInterval(); // it heeded its mandate: no failure, and nothing to try again at once
         } else if (failure != null && working != mandate) {
-            log.debug("the task of {} failed after its mandate had ended", this, failure);
+            Quietly.run(() -> log.debug("the task of {} failed after its mandate had ended", this, failure));
         } else if (failure != null) {
             metrics.callbackFailed(election(), candidate(), failure);
-            log.error("the task of {} failed", this, failure);
+            Quietly.run(() -> log.error("the task of {} failed", this, failure));
             if (config.onTaskFailure() == TaskFailure.END) {
                 turn(now -> tenure.fail(now, new ElectionException("the task of " + this + " failed", failure)));
                 return;
@@ -387,7 +420,8 @@ final class LoopCandidacy implements Candidacy {
                     metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
                     if (failure != null) {
                         metrics.callbackFailed(election(), candidate(), failure);
-                        log.error("the listener of {} failed on {}; nothing else changes", this, event, failure);
+                        Quietly.run(() -> log.error(
+                                "the listener of {} failed on {}; nothing else changes", this, event, failure));
                     }
                     if (event instanceof LeadershipEvent.Acquired) {
                         loop.execute(this::bite);
@@ -401,16 +435,18 @@ final class LoopCandidacy implements Candidacy {
         public void publish(@Nullable Term mandate) {
             LoopCandidacy.this.publish(mandate);
             if (mandate != null) {
-                log.info("{} leads, token {}", LoopCandidacy.this, mandate.token());
+                Quietly.run(() -> log.info("{} leads, token {}", LoopCandidacy.this, mandate.token()));
                 metrics.termBegan(election(), candidate(), mandate.token());
             }
         }
 
         @Override
         public void tell(LeadershipEvent event) {
-            flight.turned(event, loop.clock().nanos());
-            logEnd(event);
-            tellListener(event);
+            Quietly.run(() -> {
+                flight.turned(event, loop.clock().nanos());
+                logEnd(event);
+            });
+            tellListener(event); // last: it has been told, or this has thrown
         }
 
         @Override
@@ -436,19 +472,20 @@ final class LoopCandidacy implements Candidacy {
 
         @Override
         public void halt(Term mandate) {
-            log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", mandate);
+            Quietly.run(() ->
+                    log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", mandate));
             Runtime.getRuntime().halt(HALTED);
         }
 
         @Override
         public void ended(Term mandate, Cause cause, Duration held, String detail) {
-            log.info(
+            Quietly.run(() -> log.info(
                     "{} leads no more: {}{}, token {}, held {}",
                     LoopCandidacy.this,
                     cause,
                     detail.isEmpty() ? "" : " (" + detail + ")",
                     mandate.token(),
-                    held);
+                    held));
             metrics.termEnded(election(), candidate(), cause, held);
         }
 
@@ -460,8 +497,14 @@ final class LoopCandidacy implements Candidacy {
 
     /** Carries the reports of the seat to the loop. */
     private final class Reports implements Claimant {
+        /** A report that is lost for want of memory leaves us waiting for it: that ends the candidacy, at the next look. */
         private void report(Consumer<Moment> command) {
-            loop.execute(() -> turn(command));
+            try {
+                loop.execute(() -> turn(command));
+            } catch (Throwable e) {
+                lostReport = e;
+                throw e;
+            }
         }
 
         @Override

@@ -73,7 +73,7 @@ public final class LoopElections implements Elections {
             ownExecutor = Executors.newCachedThreadPool(new WorkThreads());
             executor = ownExecutor;
         }
-        loop.execute(this::sweep);
+        loop.execute(() -> loop.every(SWEEP_NANOS, this::sweep));
     }
 
     /** Holds elections over a backend. */
@@ -108,7 +108,12 @@ public final class LoopElections implements Elections {
             throw new ElectionException("candidate \"" + key.candidate() + "\" already stands for \"" + election
                     + "\" here: close that candidacy first, or give this one another id");
         }
-        candidacy.start();
+        try {
+            candidacy.start();
+        } catch (RuntimeException | Error e) {
+            candidacies.remove(key, candidacy); // nobody will ever drive it
+            throw e;
+        }
         return candidacy;
     }
 
@@ -119,9 +124,8 @@ public final class LoopElections implements Elections {
         var carries = carrier();
         carries.check(name, settings);
         var key = new RosterKey(name, settings.group(), settings.memberOrNew());
-        if (rosters.containsKey(key)) {
-            throw new ElectionException("member \"" + key.member() + "\" of roster \"" + name + "\", group "
-                    + key.group() + ", is here already: close it first, or give this one another id");
+        if (rosters.containsKey(key)) { // before anything is made for it; two at once are told apart below
+            throw alreadyHere(name, key);
         }
         var standing = new RosterStanding(name, key.member(), UUID.randomUUID().toString(), settings);
         var roster = new LoopRoster(
@@ -132,7 +136,10 @@ public final class LoopElections implements Elections {
                 metrics,
                 config.pauseBound(),
                 ended -> rosters.remove(key, ended));
-        rosters.put(key, roster);
+        if (rosters.putIfAbsent(key, roster) != null) { // another one was quicker
+            roster.abandon();
+            throw alreadyHere(name, key);
+        }
         if (closed.get()) { // meanwhile; it may have overlooked us
             rosters.remove(key, roster);
             roster.abandon();
@@ -140,6 +147,11 @@ public final class LoopElections implements Elections {
         }
         roster.start();
         return roster;
+    }
+
+    private static ElectionException alreadyHere(String name, RosterKey key) {
+        return new ElectionException("member \"" + key.member() + "\" of roster \"" + name + "\", group " + key.group()
+                + ", is here already: close it first, or give this one another id");
     }
 
     @Override
@@ -249,9 +261,14 @@ public final class LoopElections implements Elections {
 
     /** Lets each candidacy look at the clocks now and then, since no timer is due right after a suspension. */
     private void sweep() {
-        loop.at(loop.clock().nanos() + SWEEP_NANOS, this::sweep); // first: whatever one of them throws, we go on
         candidacies.values().forEach(LoopCandidacy::check);
-        rosters.values().forEach(LoopRoster::check);
+        for (var roster : rosters.values()) {
+            try {
+                roster.check();
+            } catch (RuntimeException | Error e) { // the others go on
+                Quietly.run(() -> log.error("a turn of {} failed", roster, e));
+            }
+        }
     }
 
     /** Names the threads of listeners and tasks. */

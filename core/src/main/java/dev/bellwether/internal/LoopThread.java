@@ -26,6 +26,7 @@ final class LoopThread implements Loop {
      */
     private static final Logger log = LoggerFactory.getLogger(LoopThread.class);
     private static final AtomicLong SERIAL = new AtomicLong();
+    private static final long AFTER_FAILURE_NANOS = 1_000_000L;
     private static final long LONGEST_PARK_NANOS = 1_000_000_000L;
     /** Timers get their turn after so many of the inbox, however full it is. */
     private static final int LONGEST_BATCH = 1_000;
@@ -39,6 +40,9 @@ final class LoopThread implements Loop {
     private final Thread thread;
     private volatile boolean parked;
     private volatile boolean closed;
+    private boolean begun;
+    private long lastNanos; // when we last looked at the clocks
+    private long lastWallMillis;
     private long order;
     private int cancelled; // timers taken back that still stand in the queue, or did so a while ago
 
@@ -77,7 +81,16 @@ final class LoopThread implements Loop {
 
     @Override
     public Timer at(long nanos, Runnable turn) {
-        var timer = new Turn(nanos, order++, turn);
+        return add(nanos, 0, turn);
+    }
+
+    @Override
+    public Timer every(long nanos, Runnable turn) {
+        return add(clock.nanos() + nanos, nanos, turn);
+    }
+
+    private Timer add(long nanos, long everyNanos, Runnable turn) {
+        var timer = new Turn(nanos, everyNanos, clock.nanos(), order++, turn);
         timers.add(timer);
         if (cancelled > LONGEST_BATCH && cancelled > timers.size() / 2) {
             timers.removeIf(each -> each.turn == null);
@@ -92,19 +105,33 @@ final class LoopThread implements Loop {
         LockSupport.unpark(thread);
     }
 
+    /** Nothing that is thrown ends the thread: all candidacies live on it, and would lead on without a heartbeat. */
     private void run() {
-        var last = clock.now();
         while (!closed) {
-            var worked = drainInbox() + runTimers();
-            var now = clock.now();
-            var jumpNanos = (now.wallMillis() - last.wallMillis()) * 1_000_000 - now.nanosSince(last);
+            try {
+                turnOnce();
+            } catch (Throwable e) { // even without memory there is a next time, which may have some
+                complain("the loop failed; it goes on", e);
+                LockSupport.parkNanos(this, AFTER_FAILURE_NANOS);
+            }
+        }
+    }
+
+    private void turnOnce() {
+        var worked = drainInbox() + runTimers();
+        var nanos = clock.nanos();
+        var wallMillis = clock.wallMillis();
+        if (begun) {
+            var jumpNanos = (wallMillis - lastWallMillis) * 1_000_000 - (nanos - lastNanos);
             if (jumpNanos > pauseBoundNanos) {
                 stalled(jumpNanos, "the wall clock ran on while we did not: suspended, or set");
             }
-            last = now;
-            if (worked == 0) {
-                park();
-            }
+        }
+        begun = true;
+        lastNanos = nanos;
+        lastWallMillis = wallMillis;
+        if (worked == 0) {
+            park();
         }
     }
 
@@ -128,9 +155,15 @@ final class LoopThread implements Loop {
             timers.poll();
             var turn = timer.turn;
             if (turn != null) {
-                timer.turn = null;
-                if (worked == 0 && now - timer.nanos > pauseBoundNanos) {
-                    stalled(now - timer.nanos, "a turn ran late"); // one report for all that this stall delayed
+                var lateNanos = now - timer.runnableNanos();
+                if (timer.everyNanos > 0) {
+                    timer.again(now);
+                    timers.add(timer); // into the place that it has just left, which takes no memory
+                } else {
+                    timer.turn = null;
+                }
+                if (worked == 0 && lateNanos > pauseBoundNanos) {
+                    stalled(lateNanos, "a turn ran late"); // one report for all that this stall delayed
                 }
                 runTurn(turn);
                 worked++;
@@ -152,25 +185,47 @@ final class LoopThread implements Loop {
     private static void runTurn(Runnable turn) {
         try {
             turn.run();
-        } catch (RuntimeException | Error e) {
-            log.error("a turn of the loop failed; the others go on", e);
+        } catch (Throwable e) {
+            complain("a turn of the loop failed; the others go on", e);
         }
     }
 
     private void stalled(long nanos, String how) {
-        onStall.accept(Duration.ofNanos(nanos), how);
+        Quietly.run(() -> onStall.accept(Duration.ofNanos(nanos), how));
+    }
+
+    private static void complain(String what, Throwable thrown) {
+        try {
+            log.error(what, thrown);
+        } catch (Throwable e) {
+            // a log that fails, too, must not end the loop
+        }
     }
 
     /** A turn to come; taken back by forgetting what to run. */
     private final class Turn implements Timer, Comparable<Turn> {
-        private final long nanos;
+        private final long everyNanos;
         private final long order;
+        private long nanos; // changes only while it is not in the queue
+        private long setNanos;
         private @Nullable Runnable turn;
 
-        private Turn(long nanos, long order, Runnable turn) {
+        private Turn(long nanos, long everyNanos, long setNanos, long order, Runnable turn) {
             this.nanos = nanos;
+            this.everyNanos = everyNanos;
+            this.setNanos = setNanos;
             this.order = order;
             this.turn = turn;
+        }
+
+        /** From when on it could run: one that is set for the past is not late for that. */
+        private long runnableNanos() {
+            return setNanos - nanos > 0 ? setNanos : nanos;
+        }
+
+        private void again(long now) {
+            nanos = now + everyNanos;
+            setNanos = now;
         }
 
         @Override

@@ -35,6 +35,10 @@ final class Tenure {
      * Whatever the command, an overdue deadline comes first: after a pause, an answer that was waiting in the queue must not
      * revive a mandate that had run out. And the mandate ends before anybody is told that it does.
      *
+     * A turn that throws may leave us anywhere between two of these. Then `broken` takes us on, in order, to the end: the mandate
+     * is over first, whatever else follows. It may throw as well, and is called again until it returns; so every step is safe to
+     * take twice, and what may be told once only is remembered when it has been told.
+     *
      * We do not stand again before the old work has ended, even if it takes for ever: two terms of one candidate must not
      * run side by side. Others may lead meanwhile.
      */
@@ -82,6 +86,14 @@ final class Tenure {
     private boolean closing;
     private boolean ended;
     private @Nullable ElectionException failure;
+    /** Whether it has been told that the mandate was fenced, or that there was nothing to tell. */
+    private boolean endTold = true;
+
+    private boolean farewellTold;
+    private boolean broken;
+    /** While leaving after a broken turn: when to wait no more for the seat. */
+    private @Nullable Long leftByNanos;
+
     private long pulsedNanos;
     private boolean awaitingPulse;
 
@@ -189,7 +201,72 @@ final class Tenure {
                     effects.halt(term);
                 }
             }
+            case LEAVING -> leaveAgain(now);
+            case CLOSED -> {}
+        }
+    }
+
+    /**
+     * A turn threw. The mandate is over, as far as it is not yet, and the candidacy ends, as far as it has not. Called again until it
+     * returns.
+     */
+    void broken(Moment now, ElectionException error) {
+        endNow();
+        if (phase == Phase.CLOSED) {
+            effects.closed();
+            return;
+        }
+        if (failure == null && phase != Phase.LEAVING) {
+            failure = error;
+        }
+        broken = true;
+        closing = true;
+        claimAtNanos = null;
+        interruptAtNanos = null;
+        switch (phase) {
+            case LEADING, STANDING_DOWN, FENCED -> brokenOff(now);
+            case STANDING_BY -> leave();
             case LEAVING, CLOSED -> {}
+        }
+        if (phase == Phase.LEAVING) {
+            var config = standing.config();
+            leftByNanos = now.nanos() + config.renewInterval().multipliedBy(2).toNanos();
+            seat.leave();
+        }
+    }
+
+    /** The mandate is over, though nothing else may work just now. Needs no memory. */
+    void endNow() {
+        if (term != null) {
+            term.end();
+        }
+    }
+
+    /** Work that is running is interrupted and waited for, as after fencing: the lease runs out by itself. */
+    private void brokenOff(Moment now) {
+        var ending = present();
+        if (phase == Phase.LEADING) {
+            endTerm(now, ending, Cause.FAILED, "");
+        }
+        hardEndNanos = standing.config().haltOnOverrun() ? now.nanos() + budget().toNanos() : null;
+        become(Phase.FENCED, null);
+        effects.stopWork();
+        effects.interruptWork();
+        seat.concede(Duration.ZERO);
+        if (!endTold) {
+            effects.tell(new LeadershipEvent.Fenced(ending, lastCause.orElse(Cause.FAILED)));
+            endTold = true;
+        }
+    }
+
+    private void leaveAgain(Moment now) {
+        if (!broken || leftByNanos == null) {
+            return;
+        }
+        if (now.nanos() - leftByNanos < 0) {
+            seat.leave(); // it may have been interrupted in that, too
+        } else {
+            left(); // whatever is left runs out by itself
         }
     }
 
@@ -217,6 +294,7 @@ final class Tenure {
             pulsedNanos = now.nanos();
             become(Phase.LEADING, granted);
             effects.tell(new LeadershipEvent.Acquired(granted));
+            endTold = false;
             effects.startWork(granted);
         }
     }
@@ -330,6 +408,7 @@ final class Tenure {
         effects.stopWork();
         effects.interruptWork();
         effects.tell(new LeadershipEvent.Fenced(ending, cause));
+        endTold = true;
     }
 
     private void endTerm(Moment now, Term ending, Cause cause, String detail) {
@@ -341,6 +420,7 @@ final class Tenure {
 
     /** The work has ended: leave, or stand again. */
     private void conclude(Moment now) {
+        endTold = true; // Revoked is enough, if the work ended in time
         interruptAtNanos = null;
         hardEndNanos = null;
         if (closing) {
@@ -358,11 +438,14 @@ final class Tenure {
 
     private void leave() {
         claimAtNanos = null;
-        if (failure != null) {
+        if (farewellTold) {
+            // we come here again after a turn that was broken
+        } else if (failure != null) {
             effects.tell(new LeadershipEvent.Failed(standing.election(), failure));
         } else if (ended) {
             effects.tell(new LeadershipEvent.Ended(standing.election()));
         }
+        farewellTold = true;
         become(Phase.LEAVING, null);
         seat.leave();
     }

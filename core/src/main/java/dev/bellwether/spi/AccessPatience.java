@@ -38,7 +38,7 @@ public final class AccessPatience {
         everAnswered = true;
         if (refused) {
             refused = false;
-            log.info("access is granted again");
+            quietly(() -> log.info("access is granted again"));
         }
     }
 
@@ -66,12 +66,21 @@ public final class AccessPatience {
         if (!refused) {
             refused = true;
             refusedSinceNanos = nowNanos;
-            log.warn(
+            quietly(() -> log.warn(
                     "Access is refused: {}. Whoever leads here leads until its lease runs out, and nobody here can be elected until access is"
                             + " granted again. Trying again for {} s; then the candidacy ends",
                     refusal.getMessage(),
-                    patience.toSeconds());
+                    patience.toSeconds()));
         }
         return nowNanos - refusedSinceNanos >= patience.toNanos();
+    }
+
+    /** A log that throws must cost nobody the candidacy. */
+    private static void quietly(Runnable told) {
+        try {
+            told.run();
+        } catch (Throwable e) {
+            return;
+        }
     }
 }

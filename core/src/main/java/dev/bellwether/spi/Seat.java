@@ -24,6 +24,9 @@ public interface Seat {
      */
     void release();
 
-    /** Stand no more: leave nothing behind, then report {@link Claimant#left}. */
+    /**
+     * Stand no more: leave nothing behind, then report {@link Claimant#left}. Asked again if something broke off on the way: then do what
+     * is still to be done, if anything is, and report it again.
+     */
     void leave();
 }

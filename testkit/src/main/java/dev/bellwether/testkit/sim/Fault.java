@@ -31,5 +31,11 @@ public enum Fault {
     /** An operator orders leaders to stand down. */
     STAND_DOWN,
     /** An operator ends elections, and deletes them. A process whose candidacies have all ended is restarted. */
-    END
+    END,
+    /** A process comes up as a copy of one that runs (a snapshot, a cloned machine): it shares instance ids and state of chance. */
+    CLONE,
+    /** A process is told of changes that did not happen: an end, a higher token, an order, a vacancy, a holder for years. */
+    FORGED_NOTICE,
+    /** For a while, calls throw that core makes in its turns: to clocks, timers, the loop, the store and the metrics. */
+    THROW
 }

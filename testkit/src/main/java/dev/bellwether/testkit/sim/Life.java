@@ -47,7 +47,7 @@ final class Life {
         world.processes().forEach(SimProcess::recover);
         for (var election : world.invariants().seats().keySet()) {
             if (world.server().look(election).ended()) {
-                world.server().store().order(election, Order.DELETE);
+                world.server().carryOut(election, Order.DELETE);
             }
         }
         if (world.processes().isEmpty()) {

@@ -2,10 +2,12 @@ package dev.bellwether.testkit.sim;
 
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The loop of one process, in virtual time. Turns come in the order in which they were posted, timers at their time or a little later;
@@ -14,21 +16,25 @@ import java.util.random.RandomGenerator;
 final class SimLoop implements Loop {
     private final World world;
     private final SimProcess process;
+    private final Clock clock = new ThrowingClock();
     private final SplittableRandom random;
+    private final SplittableRandom state; // as it was at the beginning
     private final List<Turn> waiting = new ArrayList<>();
     private final List<Turn> asleep = new ArrayList<>();
     private int armed;
     private boolean closed;
 
-    SimLoop(World world, SimProcess process) {
+    SimLoop(World world, SimProcess process, @Nullable SimLoop original) {
         this.world = world;
         this.process = process;
-        random = world.random().split();
+        // the state of chance of a copy is that of its original, but they draw from then on as their own turns have it
+        state = original == null ? world.random().split() : original.state;
+        random = state.split();
     }
 
     @Override
     public Clock clock() {
-        return process.machineClock();
+        return clock;
     }
 
     @Override
@@ -38,6 +44,7 @@ final class SimLoop implements Loop {
 
     @Override
     public void execute(Runnable turn) {
+        process.mayThrow("posting a turn");
         if (!closed && !process.workers().held(() -> execute(turn))) {
             var posted = new Turn(turn, false, 0);
             world.agenda().at(world.agenda().now(), () -> run(posted));
@@ -46,6 +53,19 @@ final class SimLoop implements Loop {
 
     @Override
     public Timer at(long nanos, Runnable turn) {
+        process.mayThrow("setting a timer");
+        return set(nanos, turn);
+    }
+
+    /** As the real one, it sets itself again without needing anything that may fail. */
+    @Override
+    public Timer every(long nanos, Runnable turn) {
+        var repeating = new Repeating(nanos, turn);
+        repeating.setAgain();
+        return repeating;
+    }
+
+    private Turn set(long nanos, Runnable turn) {
         var timer = new Turn(turn, true, nanos);
         armed++;
         arm(timer);
@@ -126,9 +146,57 @@ final class SimLoop implements Loop {
         }
         world.turned(process);
         try {
-            turn.what.run();
+            process.inCore(turn.what);
         } catch (RuntimeException | Error e) {
+            if (SimProcess.isPlanned(e)) {
+                world.trace().line(process.name(), "a turn that belongs to no candidacy has failed");
+                return;
+            }
             world.violate("no turn of the loop fails", process.name() + ": " + e, e);
+        }
+    }
+
+    private final class Repeating implements Timer {
+        private final long nanos;
+        private final Runnable what;
+        private @Nullable Turn next;
+
+        private Repeating(long nanos, Runnable what) {
+            this.nanos = nanos;
+            this.what = what;
+        }
+
+        private void setAgain() {
+            next = set(clock().nanos() + nanos, () -> {
+                setAgain();
+                what.run();
+            });
+        }
+
+        @Override
+        public void cancel() {
+            if (next != null) {
+                next.cancel();
+            }
+        }
+    }
+
+    /** The clock of the machine; but a reading takes memory, too. */
+    private final class ThrowingClock implements Clock {
+        @Override
+        public long nanos() {
+            return process.machineClock().nanos();
+        }
+
+        @Override
+        public long wallMillis() {
+            return process.machineClock().wallMillis();
+        }
+
+        @Override
+        public Moment now() {
+            process.mayThrow("reading the clocks");
+            return process.machineClock().now();
         }
     }
 

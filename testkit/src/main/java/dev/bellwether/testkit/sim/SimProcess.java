@@ -1,5 +1,6 @@
 package dev.bellwether.testkit.sim;
 
+import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
@@ -8,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One process of a simulated world, as the code that runs in it sees it.
@@ -36,14 +38,17 @@ public final class SimProcess {
     private boolean hangs;
     private boolean windingUp;
     private boolean dead;
+    private long failsUntil;
+    private double failing;
+    private boolean inCore;
 
-    SimProcess(World world, String name, SimClock clock, boolean atOnce) {
+    SimProcess(World world, String name, SimClock clock, boolean atOnce, @Nullable SimProcess original) {
         this.world = world;
         this.name = name;
         this.clock = clock;
         workers = new Workers(world, this, atOnce);
-        loop = new SimLoop(world, this);
-        store = new SimStore(world, this);
+        loop = new SimLoop(world, this, original == null ? null : original.loop);
+        store = new SimStore(world, this, original);
         var config = ElectionsConfig.builder()
                 .loop(loop)
                 .executor(workers)
@@ -185,8 +190,58 @@ public final class SimProcess {
         freeze(nanos);
     }
 
+    /** For a while, some of what core calls in its turns throws. */
+    void fails(long nanos, double share) {
+        failsUntil = world.agenda().now() + nanos;
+        failing = share;
+    }
+
+    /** Runs core's own code, in which calls may throw. */
+    void inCore(Runnable code) {
+        var before = inCore;
+        inCore = true;
+        try {
+            code.run();
+        } finally {
+            inCore = before;
+        }
+    }
+
+    /** Throws, if this is the time for it and core has called. */
+    void mayThrow(String what) {
+        if (inCore && world.agenda().now() < failsUntil && world.random().nextDouble() < failing) {
+            world.trace().line(name, "a call throws: " + what);
+            if (world.random().nextBoolean()) {
+                throw new PlannedError();
+            }
+            throw new PlannedException();
+        }
+    }
+
+    static boolean isPlanned(@Nullable Throwable thrown) {
+        return thrown instanceof PlannedError || thrown instanceof PlannedException;
+    }
+
+    /** As when there is no memory left. */
+    private static final class PlannedError extends OutOfMemoryError {
+        private static final long serialVersionUID = 1;
+
+        private PlannedError() {
+            super("as planned");
+        }
+    }
+
+    private static final class PlannedException extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        private PlannedException() {
+            super("as planned");
+        }
+    }
+
     /** Whatever was wrong is over. */
     void recover() {
+        failsUntil = 0;
         frozenUntil = 0;
         stalledUntil = 0;
         suspendedUntil = 0;
@@ -219,7 +274,7 @@ public final class SimProcess {
 
     /** Returns since when this process has been running without being held up; only if it is running now. */
     long undisturbedSince() {
-        return loopRuns() ? heldUpUntil : Long.MAX_VALUE / 2;
+        return Math.max(loopRuns() ? heldUpUntil : Long.MAX_VALUE / 2, failsUntil);
     }
 
     /** The process is killed, or has exited. */
@@ -294,6 +349,21 @@ public final class SimProcess {
 
     /** Turns a failed assertion in the user's code, which core catches, into a failure of the simulation. */
     private final class Failures implements Metrics {
+        @Override
+        public void termBegan(String election, String candidate, long token) {
+            mayThrow("the metrics of a term that began");
+        }
+
+        @Override
+        public void termEnded(String election, String candidate, Cause cause, Duration held) {
+            mayThrow("the metrics of a term that ended");
+        }
+
+        @Override
+        public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+            mayThrow("the metrics of an attempt");
+        }
+
         @Override
         public void callbackFailed(String election, String candidate, Throwable failure) {
             if (failure instanceof AssertionError) {

@@ -8,12 +8,17 @@ import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -21,10 +26,13 @@ import org.jspecify.annotations.Nullable;
 final class SimStore implements LeaseStore {
     private final World world;
     private final SimProcess process;
+    private final Twin twin;
+    private final List<RemoteWatch> open = new ArrayList<>();
 
-    SimStore(World world, SimProcess process) {
+    SimStore(World world, SimProcess process, @Nullable SimProcess original) {
         this.world = world;
         this.process = process;
+        twin = new Twin(original == null ? null : original.store().twin());
     }
 
     @Override
@@ -34,19 +42,23 @@ final class SimStore implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
+        var sent = twin.sent(claim);
         return call(
-                "claim " + shown(claim),
-                () -> theirs().acquire(claim).toCompletableFuture().join());
+                "claim " + shown(sent),
+                () -> theirs().acquire(sent).toCompletableFuture().join());
     }
 
     @Override
     public List<CompletionStage<Answer>> renew(List<Lease> leases) {
+        var sent = leases.stream()
+                .map(lease -> new Lease(twin.sent(lease.claim()), lease.token(), lease.term()))
+                .toList();
         var what = !world.trace().isOn()
                 ? ""
                 : "renewal " + leases.stream().map(SimStore::shown).toList();
         var given = call(
                 what,
-                () -> theirs().renew(leases).stream()
+                () -> theirs().renew(sent).stream()
                         .map(stage -> stage.toCompletableFuture().join())
                         .toList());
         var answers = new ArrayList<CompletionStage<Answer>>();
@@ -59,9 +71,10 @@ final class SimStore implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> release(Claim claim) {
+        var sent = twin.sent(claim);
         return call(
-                "release " + shown(claim),
-                () -> theirs().release(claim).toCompletableFuture().join());
+                "release " + shown(sent),
+                () -> theirs().release(sent).toCompletableFuture().join());
     }
 
     @Override
@@ -73,7 +86,9 @@ final class SimStore implements LeaseStore {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher) {
+        process.mayThrow("watch");
         var remote = new RemoteWatch(election, watcher);
+        open.add(remote);
         world.network().request(process, "watch", remote::open);
         return remote;
     }
@@ -81,8 +96,7 @@ final class SimStore implements LeaseStore {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return call(
-                "order " + order + " \"" + election + '"',
-                () -> theirs().order(election, order).toCompletableFuture().join());
+                "order " + order + " \"" + election + '"', () -> world.server().carryOut(election, order));
     }
 
     @Override
@@ -95,11 +109,50 @@ final class SimStore implements LeaseStore {
         world.server().disconnected(process);
     }
 
+    Twin twin() {
+        return twin;
+    }
+
+    /** Tells this process of something that is not so. */
+    void forge(RandomGenerator random) {
+        if (open.isEmpty()) {
+            return;
+        }
+        var whom = open.get(random.nextInt(open.size()));
+        var truth = world.server().look(whom.election);
+        var held = Optional.of(truth.holder()
+                .orElse(new View.Holder(
+                        "stranger", "no nonce of ours at all, but long enough", Instant.EPOCH, Map.of())));
+        var kind = random.nextInt(6);
+        var forged = new View(
+                truth.election(),
+                kind == 1 ? truth.token() + 1 + random.nextInt(3) : truth.token(),
+                kind == 2 ? Optional.empty() : kind == 3 ? held : truth.holder(),
+                kind == 3 ? Duration.ofDays(3_650) : truth.remaining(),
+                kind == 4,
+                kind == 0,
+                kind == 5 ? truth.era() + 1 : truth.era(),
+                truth.topPriority(),
+                truth.candidates());
+        if (world.trace().isOn()) {
+            world.trace()
+                    .line(
+                            "storm",
+                            process.name() + " is told what is not so: " + shown(forged) + ", era " + forged.era());
+        }
+        world.network().answer(process, "a forged notification", () -> {
+            if (!whom.closed) {
+                whom.watcher.accept(twin.seen(forged));
+            }
+        });
+    }
+
     private LeaseStore theirs() {
         return world.server().store();
     }
 
     private <T> CompletableFuture<T> call(String what, Supplier<T> request) {
+        process.mayThrow(what);
         var answer = new CompletableFuture<T>();
         world.trace().line(process.name(), "sends " + what);
         world.network().request(process, what, () -> {
@@ -108,7 +161,10 @@ final class SimStore implements LeaseStore {
                 world.trace().line("store", process.name() + "'s " + what + ": " + shown(given));
             }
             world.network()
-                    .answer(process, "the answer to " + process.name() + "'s " + what, () -> answer.complete(given));
+                    .answer(
+                            process,
+                            "the answer to " + process.name() + "'s " + what,
+                            () -> answer.complete(twin.seen(given)));
         });
         var timeout = world.weather().clientTimeoutNanos();
         if (timeout > 0) {
@@ -124,8 +180,12 @@ final class SimStore implements LeaseStore {
 
     /** Shows which attempt of the candidate it is, not the rest of its nonce, which is another in each run. */
     private static String shown(Claim claim) {
-        var attempt = claim.nonce().substring(claim.nonce().lastIndexOf('-') + 1);
-        return claim.candidate() + (attempt.length() < 12 ? "#" + attempt : " (no claim)");
+        var nonce = claim.nonce();
+        if (nonce.length() <= Twin.INSTANCE) {
+            return claim.candidate() + " (no claim)";
+        }
+        var end = nonce.indexOf('-', Twin.INSTANCE + 1);
+        return claim.candidate() + "#" + nonce.substring(Twin.INSTANCE + 1, end < 0 ? nonce.length() : end);
     }
 
     private static String shown(Lease lease) {
@@ -169,7 +229,7 @@ final class SimStore implements LeaseStore {
                             election,
                             view -> world.network().answer(process, "a notification to " + process.name(), () -> {
                                 if (!closed) {
-                                    watcher.accept(view);
+                                    watcher.accept(twin.seen(view));
                                 }
                             }));
             world.server().watched(process, there);
@@ -178,6 +238,7 @@ final class SimStore implements LeaseStore {
         @Override
         public void close() {
             closed = true;
+            open.remove(this);
             world.server().unwatched(process, there);
         }
     }

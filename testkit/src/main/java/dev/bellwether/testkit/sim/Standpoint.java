@@ -2,6 +2,7 @@ package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeaderTask;
@@ -37,6 +38,8 @@ final class Standpoint implements Candidacy {
     private boolean toldRevoked;
     private boolean toldTheEnd;
     private long toldToken;
+    private int endsBefore;
+    private boolean endedBefore;
 
     Standpoint(World world, SimProcess process, String election, CandidacyConfig config, String name) {
         this.world = world;
@@ -53,6 +56,8 @@ final class Standpoint implements Candidacy {
 
     /** Stands. The order matters: core may call us back at once. */
     void begin(Elections elections) {
+        endsBefore = world.server().ends(election);
+        endedBefore = world.server().look(election).ended();
         real = elections.stand(election, config);
         process.joined(this);
         world.invariants().joined(this);
@@ -200,6 +205,7 @@ final class Standpoint implements Candidacy {
     private void hear(LeadershipListener listener, LeadershipEvent event) throws Exception {
         world.trace().line(process.name(), candidate() + " hears " + event);
         checkOrder(event);
+        checkReason(event);
         try {
             listener.onEvent(event);
         } finally {
@@ -247,6 +253,31 @@ final class Standpoint implements Candidacy {
         }
     }
 
+    /** Nothing ends because somebody merely said so: the store must have seen it. */
+    private void checkReason(LeadershipEvent event) {
+        var ended = endedBefore || world.server().ends(election) > endsBefore;
+        var right = true;
+        if (event instanceof LeadershipEvent.Ended) {
+            right = ended;
+        } else if (event instanceof LeadershipEvent.Revoked revoked) {
+            right = hasReason(revoked.cause(), revoked.mandate().token(), ended);
+        } else if (event instanceof LeadershipEvent.Fenced fenced) {
+            right = hasReason(fenced.cause(), fenced.mandate().token(), ended);
+        }
+        if (!right) {
+            world.violate("a notice alone ends no candidacy and no mandate", this + " hears " + event, null);
+        }
+    }
+
+    private boolean hasReason(Cause cause, long led, boolean ended) {
+        return switch (cause) {
+            case ENDED -> ended;
+            case REPLACED -> ended || world.server().look(election).token() > led;
+            case REVOKED_BY_OPERATOR -> world.server().wasOrdered(election, led);
+            default -> true;
+        };
+    }
+
     /** Looks at it, at this instant. Returns whether it leads. */
     boolean look(long now) {
         if (real().isLeader()) {
@@ -288,7 +319,8 @@ final class Standpoint implements Candidacy {
 
     /** Returns whether work of a mandate is running, or its end yet to be heard. */
     boolean works() {
-        return bites > 0 || unheard;
+        // a turn that broke off may have ended a mandate of which nobody was ever told
+        return bites > 0 || (unheard && (toldToken == token || real().failure().isEmpty()));
     }
 
     /** Returns until when, in true time, its last mandate was valid. */

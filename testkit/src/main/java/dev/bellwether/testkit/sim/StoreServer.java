@@ -2,6 +2,7 @@ package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Watch;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +17,8 @@ final class StoreServer {
     private final LeaseStore store;
     private final List<Runnable> waiting = new ArrayList<>();
     private final Map<SimProcess, Set<Watch>> watches = new HashMap<>();
+    private final Map<String, Integer> ends = new HashMap<>();
+    private final Set<String> ordered = new HashSet<>();
     private long pausedUntil;
     private long downUntil;
 
@@ -63,6 +66,26 @@ final class StoreServer {
         downUntil = 0;
         pausedUntil = 0;
         resume();
+    }
+
+    /** Carries out an order, and remembers it. */
+    boolean carryOut(String election, Order order) {
+        if (order == Order.STAND_DOWN) {
+            ordered.add(election + look(election).token());
+        } else {
+            ends.merge(election, 1, Integer::sum);
+        }
+        return store.order(election, order).toCompletableFuture().join();
+    }
+
+    /** Returns how often an election was ended or deleted. */
+    int ends(String election) {
+        return ends.getOrDefault(election, 0);
+    }
+
+    /** Returns whether the leader of this token was ever ordered to stand down. */
+    boolean wasOrdered(String election, long token) {
+        return ordered.contains(election + token);
     }
 
     LeaseStore store() {

@@ -19,7 +19,9 @@ final class Storm {
             Fault.LEAVE,
             Fault.JOIN,
             Fault.STAND_DOWN,
-            Fault.END);
+            Fault.END,
+            Fault.FORGED_NOTICE,
+            Fault.THROW);
 
     private final World world;
     private final SplittableRandom random;
@@ -59,12 +61,12 @@ final class Storm {
             case JOIN -> world.startProcess();
             case STAND_DOWN -> order(Order.STAND_DOWN);
             case END -> order(random.nextBoolean() ? Order.END : Order.DELETE);
-            case PARTITION, STALL, PAUSE, SUSPEND, CLOCK_JUMP, CRASH, LEAVE -> {
+            case PARTITION, STALL, PAUSE, SUSPEND, CLOCK_JUMP, CRASH, LEAVE, FORGED_NOTICE, THROW -> {
                 if (process != null) {
                     strike(fault, process, nanos);
                 }
             }
-            case DELAY, LOSS, DUPLICATION -> throw new IllegalStateException(fault + " is the network's");
+            case DELAY, LOSS, DUPLICATION, CLONE -> throw new IllegalStateException(fault + " does not strike");
         }
     }
 
@@ -87,7 +89,9 @@ final class Storm {
                 world.startProcessLater(nanos);
             }
             case LEAVE -> process.shutDown();
-            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, JOIN, STAND_DOWN, END ->
+            case FORGED_NOTICE -> process.store().forge(random);
+            case THROW -> process.fails(nanos, random.nextDouble(0.02, 1));
+            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, JOIN, STAND_DOWN, END, CLONE ->
                 throw new IllegalStateException(fault + " befalls no process");
         }
     }
@@ -100,14 +104,12 @@ final class Storm {
         }
         var election = elections.get(random.nextInt(elections.size()));
         tell(order, "operator", 0);
-        world.server()
-                .receive(String.valueOf(order), () -> world.server().store().order(election, order));
+        world.server().receive(String.valueOf(order), () -> world.server().carryOut(election, order));
         if (order == Order.END) {
             // an ended election is deleted some day, so that it may be held anew
             world.agenda().in(world.weather().outage(random), () -> {
                 if (!world.weather().isCalm()) {
-                    world.server()
-                            .receive("DELETE", () -> world.server().store().order(election, Order.DELETE));
+                    world.server().receive("DELETE", () -> world.server().carryOut(election, Order.DELETE));
                 }
             });
         }

@@ -106,9 +106,12 @@ final class World {
         if (closing || processes.size() >= MOST_PROCESSES) {
             return;
         }
-        var process = new SimProcess(this, "p" + ++serial, newClock(), settings.runsAtOnce());
+        var original = weather.has(Fault.CLONE) && !processes.isEmpty() && random.nextBoolean()
+                ? processes.get(random.nextInt(processes.size()))
+                : null;
+        var process = new SimProcess(this, "p" + ++serial, newClock(), settings.runsAtOnce(), original);
         processes.add(process);
-        trace.line(process.name(), "comes up");
+        trace.line(process.name(), original == null ? "comes up" : "comes up as a copy of " + original.name());
         process.workers().spawn(() -> {
             try {
                 application.start(process);

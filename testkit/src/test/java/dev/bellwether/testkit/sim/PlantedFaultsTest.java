@@ -109,8 +109,8 @@ class PlantedFaultsTest {
                 new Plant(
                         "a fenced candidate goes on renewing while its work hangs",
                         "internal/Tenure.java",
-                        "seat.concede(Duration.ZERO);",
-                        ""),
+                        "seat.concede(Duration.ZERO); // work that",
+                        "// work that"),
                 new Plant(
                         "a renewal without an answer taken for a refusal",
                         "internal/Campaign.java",
@@ -145,7 +145,44 @@ class PlantedFaultsTest {
                         "the lease renewed too seldom",
                         "internal/Pace.java",
                         "return Math.floorDiv(sentNanos + interval, width) * width;",
-                        "return sentNanos + 3 * interval;"));
+                        "return sentNanos + 3 * interval;"),
+                new Plant(
+                        "two copies of a process claim under one nonce",
+                        "internal/Campaign.java",
+                        "+ '.' + Long.toHexString(chance);",
+                        "+ (chance == 0 ? \".\" : \"\");"),
+                new Plant(
+                        "the claim of a copy given back as if it were our own",
+                        "internal/Campaign.java",
+                        "&& sentNonces.contains(view.holder().get().nonce());",
+                        "&& view.holder().get().nonce().startsWith(standing.instance());"),
+                new Plant(
+                        "the end of an election believed from a notice",
+                        "internal/Campaign.java",
+                        "confirm(); // a candidate that holds back is told, too",
+                        "over();"),
+                new Plant(
+                        "a leader obeys a notice without having read the seat",
+                        "internal/Campaign.java",
+                        "if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {",
+                        "heed(view); if (phase == Phase.HOLDING && view.token() > token) {"),
+                new Plant(
+                        "a notice puts the next claim off",
+                        "internal/Campaign.java",
+                        "if (loop.clock().nanos() + wait - timerNanos < 0) {",
+                        "if (wait > 0) {"),
+                new Plant(
+                        "a turn that threw is forgotten", "internal/GuardedLoop.java", "thrown = e;", "thrown = null;"),
+                new Plant(
+                        "a recovery that threw is not tried again",
+                        "internal/GuardedLoop.java",
+                        "return false;",
+                        "thrown = null; return false;"),
+                new Plant(
+                        "the end of a task that could not be told is never found",
+                        "internal/Lane.java",
+                        "if (piece != null && piece.finished) {",
+                        "if (piece != null && piece.finished && piece.queuedNanos < 0) {"));
     }
 
     @ParameterizedTest
