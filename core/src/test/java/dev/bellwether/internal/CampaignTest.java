@@ -94,6 +94,80 @@ class CampaignTest {
     }
 
     @Test
+    void aNoticeOfAnEndThatIsNotTrueEndsNobody() {
+        var leader = rig.stand("a", rig.config());
+        var standby = rig.stand("b", rig.config());
+        var now = view();
+        rig.wire.tell(new View(
+                "billing",
+                now.token(),
+                now.holder(),
+                now.remaining(),
+                false,
+                true,
+                now.era(),
+                now.topPriority(),
+                now.candidates()));
+        rig.settle();
+        assertThat(leader.isLeader()).isTrue();
+        assertThat(standby.status().phase()).isEqualTo(Phase.STANDING_BY);
+    }
+
+    @Test
+    void aNoticeOfAHigherTokenOrOfAnOrderThatIsNotTrueDeposesNobody() {
+        var leader = rig.stand("a", rig.config());
+        var now = view();
+        rig.wire.tell(new View(
+                "billing",
+                now.token() + 1,
+                now.holder(),
+                now.remaining(),
+                false,
+                false,
+                now.era(),
+                now.topPriority(),
+                now.candidates()));
+        rig.wire.tell(new View(
+                "billing",
+                now.token(),
+                now.holder(),
+                now.remaining(),
+                true,
+                false,
+                now.era(),
+                now.topPriority(),
+                now.candidates()));
+        rig.settle();
+        assertThat(leader.isLeader()).isTrue();
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
+    void anEndThatIsTrueIsHeardAtOnce() {
+        var leader = rig.stand("a", rig.config());
+        rig.server.order("billing", Order.END);
+        rig.settle();
+        assertThat(leader.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked ENDED", "Ended");
+    }
+
+    @Test
+    void aTurnThatThrowsEndsTheMandateAndThenTheCandidacyInOrder() {
+        var candidacy = rig.stand("a", rig.config());
+        assertThat(candidacy.isLeader()).isTrue();
+        rig.clock.thrown = new OutOfMemoryError("as planned");
+        rig.pass(rig.config().build().renewInterval());
+        assertThat(candidacy.isLeader()).isFalse();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(candidacy.failure().orElseThrow())
+                .hasMessageContaining("OutOfMemoryError: as planned")
+                .hasRootCauseInstanceOf(OutOfMemoryError.class);
+        assertThatThrownBy(candidacy::awaitClose).isInstanceOf(ElectionException.class);
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced FAILED", "Failed");
+        assertThat(view().holder()).isEmpty(); // nobody waits for a lease of nobody
+    }
+
+    @Test
     void aCandidateDoesNotLearnItsEraFromAnOldView() {
         var old = view();
         rig.server.order("billing", Order.DELETE);

@@ -16,6 +16,7 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
@@ -104,6 +105,19 @@ final class Rig implements AutoCloseable {
     static final class HandClock implements Clock {
         long nanos = 1_000_000_000_000L;
         long wallNanos = 1_700_000_000_000_000_000L;
+        /** What the next reading of both clocks throws. */
+        @Nullable
+        Error thrown;
+
+        @Override
+        public Moment now() {
+            if (thrown != null) {
+                var error = thrown;
+                thrown = null;
+                throw error;
+            }
+            return Clock.super.now();
+        }
 
         @Override
         public long nanos() {
