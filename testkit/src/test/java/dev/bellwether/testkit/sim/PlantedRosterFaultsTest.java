@@ -124,8 +124,8 @@ class PlantedRosterFaultsTest {
                         RosterMode.EXCLUSIVE,
                         "a turn that throws is forgotten",
                         "internal/GuardedLoop.java",
-                        "onThrown.accept(e);",
-                        "e.getMessage();"),
+                        "thrown = e;",
+                        "thrown = null;"),
                 fault(
                         RosterMode.TIMED,
                         "a roster whose turn threw does not leave its group",
