@@ -142,18 +142,6 @@ class SeatHistoriesTest {
     }
 
     @Test
-    void aDeletionThatIsOrderedTwiceAtOnceMakesOneEra() {
-        try (var server = NatsServer.alone();
-                var store = store(server)) {
-            var first = store.order(election, dev.bellwether.spi.Order.DELETE);
-            var second = store.order(election, dev.bellwether.spi.Order.DELETE);
-            assertThat(first.toCompletableFuture().join()).isTrue();
-            assertThat(second.toCompletableFuture().join()).isTrue();
-            assertThat(store.read(election).toCompletableFuture().join().era()).isEqualTo(1);
-        }
-    }
-
-    @Test
     void aRightThatIsTakenAwayAndGivenBackEndsNoCandidacy() throws Exception {
         var all = "authorization { users: [ { user: app, password: app } ] }";
         var none =

@@ -104,12 +104,6 @@ class PlantedRosterFaultsTest {
                         "if (hold.phase() == Phase.CLAIMING) { standAside(); }"),
                 fault(
                         RosterMode.EXCLUSIVE,
-                        "a lost claim is not written again",
-                        "internal/RosterHold.java",
-                        "return phase == Phase.CLAIMING && nanos - sent.nanos() > leaseNanos / 2;",
-                        "return false;"),
-                fault(
-                        RosterMode.EXCLUSIVE,
                         "members of other modes share a group",
                         "spi/RosterTerms.java",
                         "mode != group.mode",

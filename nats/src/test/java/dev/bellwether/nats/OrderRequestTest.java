@@ -1,0 +1,37 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.spi.Order;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+/** Orders of two operators, step by step, without a server. */
+class OrderRequestTest {
+    private static final long NOW = 1_000_000_000;
+
+    @Test
+    void deletionsThatAreOrderedAtTheSameTimeMakeOneEra() {
+        var nothing = new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT);
+        var one = order(Order.DELETE);
+        var other = order(Order.DELETE);
+        one.begin(NOW);
+        other.begin(NOW);
+        var written = one.read(nothing, 0, NOW);
+        var late = other.read(nothing, 0, NOW);
+        assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
+        assertThat(late.kind()).isEqualTo(SeatStep.Kind.WRITE);
+
+        assertThat(one.written(1, NOW).kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(other.outdated(1, NOW).kind()).isEqualTo(SeatStep.Kind.READ);
+        var end = other.read(new StoredRecord(1, Instant.EPOCH, written.next()), 0, NOW);
+
+        assertThat(end.kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(end.value()).isEqualTo(true);
+        assertThat(written.next().era()).isEqualTo(1);
+    }
+
+    private static SeatRequest<Boolean> order(Order order) {
+        return new OrderRequest(new SeatMemory("billing", SeatTraits.PLAIN, new SeatRules()), () -> "stamp", order);
+    }
+}
