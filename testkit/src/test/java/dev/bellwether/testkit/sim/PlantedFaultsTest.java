@@ -129,8 +129,8 @@ class PlantedFaultsTest {
                 new Plant(
                         "a release without an answer waited for for ever",
                         "internal/Campaign.java",
-                        "if (phase != Phase.RELEASING || next != Phase.LEAVING) {",
-                        "if (true) {"),
+                        "released(false); // no answer",
+                        "// no answer"),
                 new Plant(
                         "a suspension while standing down not noticed",
                         "internal/Tenure.java",
