@@ -56,17 +56,18 @@ class CheckupTest {
         var connected = new CountDownLatch(1);
         try (var keeper = new ZooKeeper(SharedServer.get().addresses(), 5_000, event -> connected.countDown())) {
             assertThat(connected.await(60, TimeUnit.SECONDS)).isTrue();
-            keeper.create("/locked", new byte[0], Ids.READ_ACL_UNSAFE, CreateMode.PERSISTENT);
-            keeper.create("/open", new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+            var serial = "-" + System.nanoTime(); // the server is shared, also with a second try
+            keeper.create("/locked" + serial, new byte[0], Ids.READ_ACL_UNSAFE, CreateMode.PERSISTENT);
+            keeper.create("/open" + serial, new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
             var address = SharedServer.uri().replaceFirst("[?].*", "").replaceFirst("(//[^/]*).*", "$1");
 
-            var locked = only(find(address + "/locked", Duration.ofSeconds(1)), "rights");
+            var locked = only(find(address + "/locked" + serial, Duration.ofSeconds(10)), "rights");
             assertThat(locked.level()).isEqualTo(Finding.Level.ERROR);
             assertThat(locked.says()).contains("/locked");
-            assertThat(only(find(address + "/open", Duration.ofSeconds(1)), "rights")
+            assertThat(only(find(address + "/open" + serial, Duration.ofSeconds(10)), "rights")
                             .level())
                     .isEqualTo(Finding.Level.OK);
-            assertThat(keeper.getChildren("/open", false)).doesNotContain("bellwether-doctor");
+            assertThat(keeper.getChildren("/open" + serial, false)).doesNotContain("bellwether-doctor");
         }
     }
 
