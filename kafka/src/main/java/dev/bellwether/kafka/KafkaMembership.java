@@ -72,7 +72,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private final AccessPatience writing;
     private @Nullable String refusal;
     private long mutedUntilNanos = System.nanoTime();
-    private Uuid brokersTopic = Uuid.ZERO_UUID;
+    private Uuid doubted = Uuid.ZERO_UUID;
+    private boolean lacking;
     private boolean writable;
     private boolean readable;
     private final Set<Integer> owned = new TreeSet<>();
@@ -393,27 +394,26 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     private void looked(TopicDescription found) {
         var id = found.topicId();
-        if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && brokersTopic.equals(Uuid.ZERO_UUID)) {
-            brokersTopic = id;
-        }
         var count = found.partitions().size();
-        if (count < standing.config().partitions() && id.equals(brokersTopic)) {
-            // known to be another than ours was, and smaller: made by a broker, or by somebody who wants it so
-            rosters.bare(standing)
-                    .thenAccept(bare -> post(() -> {
-                        if (bare) {
-                            mend();
-                        } else {
-                            fail(RosterTopic.changed(topic, count, standing.config()));
-                        }
-                    }));
+        if (count < standing.config().partitions()) {
+            tooFew(id, count);
             return;
         }
+        doubted = Uuid.ZERO_UUID;
         if (count != standing.config().partitions()) {
             fail(RosterTopic.changed(topic, count, standing.config()));
             return;
         }
-        brokersTopic = Uuid.ZERO_UUID;
+        if (lacking || (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId))) {
+            lacking = true;
+            rosters.bare(standing)
+                    .thenAccept(bare -> post(() -> {
+                        lacking = bare && rosters.settings().createTopic();
+                        if (bare && !leaving && !over) {
+                            rosters.mend(standing);
+                        }
+                    }));
+        }
         mutedUntilNanos = System.nanoTime();
         if (journalTail != null) {
             if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.timesAnew() == anew) {
@@ -422,6 +422,26 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             anew = journalTail.timesAnew();
         }
         topicId = id;
+    }
+
+    /**
+     * No topic ever shrinks, and ours had enough partitions when we came: so this is another one, made by a broker, or
+     * by somebody who wants it so. It has settings also when another member has mended it since we looked: then the next
+     * look finds it whole.
+     */
+    private void tooFew(Uuid id, int count) {
+        lacking = true;
+        rosters.bare(standing)
+                .thenAccept(bare -> post(() -> {
+                    if (bare) {
+                        mend();
+                    } else if (!leaving && doubted.equals(id)) {
+                        fail(RosterTopic.changed(topic, count, standing.config()));
+                    } else {
+                        doubted = id;
+                        lookSoon();
+                    }
+                }));
     }
 
     private void mend() {
@@ -433,6 +453,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     private void missed() {
         if (!leaving && !over) {
+            lacking = true; // a broker may be faster
             rosters.createAnew(standing);
         }
     }

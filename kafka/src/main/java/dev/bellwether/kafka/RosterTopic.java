@@ -73,10 +73,16 @@ final class RosterTopic {
         try {
             var found = describe(settings, admin, name, patience);
             var until = System.nanoTime() + patience.toNanos();
+            var doubted = false;
             while (found.isPresent()
                     && found.get().partitions().size() < config.partitions()
-                    && isBare(admin, name, patience)
                     && System.nanoTime() - until < 0) {
+                if (!isBare(admin, name, patience)) {
+                    if (doubted) {
+                        break;
+                    }
+                    doubted = true; // it may have been mended since we looked
+                }
                 LockSupport.parkNanos(AGAIN_NANOS); // a broker made it by itself: members that are there will mend it
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
@@ -160,7 +166,7 @@ final class RosterTopic {
     static void mend(Settings settings, Admin admin, String name, RosterConfig config) {
         if (!settings.createTopic()) {
             log.error(
-                    "a broker has created topic {} by itself, since it was deleted, and {} is false. Most roles have no leader"
+                    "a broker has created topic {} by itself, since it was deleted, and {} is false. Roles may have no leader"
                             + " until you give it {} partitions and {}",
                     name,
                     Settings.CREATE_TOPIC,
@@ -176,16 +182,20 @@ final class RosterTopic {
         admin.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
                 .all()
                 .toCompletionStage()
+                .exceptionallyCompose(error -> cause(error) instanceof InvalidPartitionsException
+                        ? CompletableFuture.completedStage(null) // it has them; who gave them to it may have died since
+                        : CompletableFuture.failedStage(error))
                 .thenCompose(grown -> admin.incrementalAlterConfigs(Map.of(resource(name), settingsOfOurs))
                         .all()
                         .toCompletionStage())
                 .whenComplete((done, error) -> {
-                    if (error != null && !(cause(error) instanceof InvalidPartitionsException)) {
+                    if (error != null) {
                         log.error(
-                                "topic {} could not be given {} partitions ({}). Most roles have no leader until it has them;"
-                                        + " trying again",
+                                "topic {} could not be given {} partitions and {} ({}). Roles may have no leader until it has"
+                                        + " them; trying again",
                                 name,
                                 config.partitions(),
+                                CONFIG,
                                 cause(error).getMessage());
                     }
                 });

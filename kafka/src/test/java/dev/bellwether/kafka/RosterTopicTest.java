@@ -19,15 +19,17 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewPartitions;
@@ -186,12 +188,14 @@ class RosterTopicTest {
     @EnumSource(RosterMode.class)
     void aDeletedTopicThatABrokerMakesByItselfIsMadeWhatItWas(RosterMode mode) throws Exception {
         var brokers = CreatingBroker.BROKERS;
+        var members = new ArrayList<Roster>();
         for (var i = 0; i < 2; i++) {
             var elections = Elections.connect("kafka://" + brokers.bootstrap());
             open.add(elections);
-            elections.roster(name, config().mode(mode).member("m" + i).build());
+            members.add(
+                    elections.roster(name, config().mode(mode).member("m" + i).build()));
         }
-        Eventually.eventually("all roles are led", PATIENCE, () -> led() == ROLES);
+        Eventually.eventually("all roles are led", PATIENCE, () -> led(members).size() == ROLES);
         var before = topicId(brokers);
         try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
             admin.deleteTopics(List.of(topic)).all().get();
@@ -199,8 +203,12 @@ class RosterTopicTest {
                 var now = topicId(brokers);
                 return now.isPresent() && !now.equals(before) && partitions(admin) == PARTITIONS;
             });
-            events.clear();
-            Eventually.eventually("all roles are led again", PATIENCE, () -> led() >= ROLES);
+            var over = System.nanoTime() + longest(members).toNanos(); // for whoever leads by the former topic
+            Eventually.eventually(
+                    "all roles are led by the new topic",
+                    PATIENCE,
+                    () -> System.nanoTime() - over > 0 && led(members).size() == ROLES);
+            assertThat(members).allMatch(member -> member.failure().isEmpty());
             assertThat(events).noneMatch(event -> event instanceof RosterEvent.Failed);
             var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
             Eventually.eventually("it has the settings that it had", PATIENCE, () -> {
@@ -219,19 +227,17 @@ class RosterTopicTest {
         }
     }
 
-    /** Returns how many roles were gained and not lost since. */
-    private int led() {
-        var led = new HashSet<Integer>();
-        for (var event : events) {
-            if (event instanceof RosterEvent.Gained gained) {
-                led.addAll(gained.roles());
-            } else if (event instanceof RosterEvent.Revoked revoked) {
-                revoked.roles().forEach(led::remove);
-            } else if (event instanceof RosterEvent.Fenced fenced) {
-                fenced.roles().forEach(led::remove);
-            }
-        }
-        return led.size();
+    private static Set<Integer> led(List<Roster> members) {
+        return members.stream().flatMap(member -> member.roles().stream()).collect(Collectors.toSet());
+    }
+
+    /** Returns for how long a mandate holds at most that is not extended from now on. */
+    private static Duration longest(List<Roster> members) {
+        return members.stream()
+                .flatMap(member -> member.roles().stream().flatMap(role -> member.mandate(role).stream()))
+                .map(Mandate::remaining)
+                .max(Comparator.naturalOrder())
+                .orElse(Duration.ZERO);
     }
 
     private int partitions(Admin admin) {
