@@ -32,11 +32,15 @@ public class OurRosters implements Contestant.Maker {
         return folder.toAbsolutePath().toString() + SEPARATOR + address;
     }
 
+    /** Returns where a member is told to write its terms. */
+    protected static Path folder(String uri) {
+        return Path.of(uri.substring(0, uri.indexOf(SEPARATOR)));
+    }
+
     @Override
     public Contestant stand(Contestant.Orders orders) throws InterruptedException {
-        var at = orders.uri().indexOf(SEPARATOR);
-        var folder = Path.of(orders.uri().substring(0, at));
-        var elections = connect(orders.uri().substring(at + 1));
+        var folder = folder(orders.uri());
+        var elections = connect(orders.uri().substring(orders.uri().indexOf(SEPARATOR) + 1));
         var rosters = new ArrayList<Roster>();
         var lookers = new ArrayList<Looker>();
         for (var mode : RosterMode.values()) {
