@@ -37,7 +37,7 @@ final class OutboxStage implements AutoCloseable {
                 .setServerConfig("fsync", "on")
                 .setServerConfig("synchronous_commit", "on")
                 .start();
-        brokers = KafkaBrokers.start(1);
+        brokers = KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "false"));
     }
 
     String db() {

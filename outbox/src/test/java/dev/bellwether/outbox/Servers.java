@@ -25,7 +25,8 @@ final class Servers {
 
     static synchronized KafkaBrokers brokers() {
         if (brokers == null) {
-            brokers = KafkaBrokers.start(3, 1, Map.of());
+            // else a topic that is missing is made as soon as somebody asks for it
+            brokers = KafkaBrokers.start(3, 1, Map.of("auto.create.topics.enable", "false"));
         }
         return brokers;
     }
