@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -148,7 +149,7 @@ class KafkaRosterTest {
         assertThat(first.await(8, PATIENCE)).isTrue();
         var second = join(config);
         var lastByFirst = new long[8];
-        var firstBySecond = new long[8];
+        var firstBySecond = new AtomicLongArray(8); // zero until then
         var overlaps = new AtomicInteger();
         var watch = new Watch(() -> {
             for (var role = 0; role < 8; role++) {
@@ -159,20 +160,22 @@ class KafkaRosterTest {
                 }
                 if (second.leads(role)) {
                     overlaps.addAndGet(led && first.leads(role) ? 1 : 0);
-                    firstBySecond[role] = firstBySecond[role] == 0 ? System.nanoTime() : firstBySecond[role];
+                    firstBySecond.compareAndSet(role, 0, System.nanoTime());
                 }
             }
         });
         watch.start();
         Eventually.eventually(
-                "half each",
+                "half each, and the watch has seen it",
                 PATIENCE,
-                () -> first.roles().size() == 4 && second.roles().size() == 4);
+                () -> first.roles().size() == 4
+                        && second.roles().size() == 4
+                        && second.roles().stream().allMatch(role -> firstBySecond.get(role) != 0));
         watch.end();
         assertThat(overlaps).as(Never.mark("two members lead one role")).hasValue(0);
         assertThat(first.roles()).doesNotContainAnyElementsOf(second.roles());
         assertThat(second.roles())
-                .allSatisfy(role -> assertThat(firstBySecond[role] - lastByFirst[role])
+                .allSatisfy(role -> assertThat(firstBySecond.get(role) - lastByFirst[role])
                         .as("role %s was vacant for the grace period, in nanoseconds", role)
                         .isGreaterThanOrEqualTo(config.gracePeriod().toNanos()));
     }
