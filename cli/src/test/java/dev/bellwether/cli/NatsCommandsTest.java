@@ -106,9 +106,8 @@ class NatsCommandsTest {
 
         assertThat(evicted.code()).isZero();
         assertThat(evicted.out()).contains("Ordered ann");
-        assertThat(one.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-        assertThat(one.exitValue()).isEqualTo(ExitCode.RUN_LOST);
         Eventually.eventually("the other runs", PATIENCE, () -> lines(trace).size() == 2);
+        assertThat(one.isAlive()).as("it stands again").isTrue();
         assertThat(lines(trace).get(0)).startsWith("ann ");
         assertThat(lines(trace).get(1)).startsWith("bob ");
         assertThat(token(lines(trace).get(1))).isGreaterThan(token(lines(trace).get(0)));
