@@ -219,8 +219,12 @@ final class Campaign implements Seat {
 
     // ---------------------------------------------------------------- told by the store
 
-    /** Somebody changed something, or says so: a view that may be old, or made up. */
+    /** Somebody changed something, or says so: a view that may be old, or made up. On the loop, in whoever's turn. */
     void noticed(View view) {
+        GuardedLoop.run(loop, () -> heard(view));
+    }
+
+    private void heard(View view) {
         switch (phase) {
             case WAITING -> {
                 topPriority = view.topPriority();

@@ -54,6 +54,20 @@ final class GuardedLoop implements Loop {
         }
     }
 
+    /** Posts a turn that several machines share: it runs whatever has become of the one whose loop this is. */
+    static void executeShared(Loop loop, Runnable turn) {
+        execute(loop, turn, () -> {});
+    }
+
+    /** Runs a turn of whoever has this loop now, under the guard if it has one; on the loop, also within a turn of another. */
+    static void run(Loop loop, Runnable turn) {
+        if (loop instanceof GuardedLoop guarded) {
+            guarded.run(turn);
+        } else {
+            turn.run();
+        }
+    }
+
     private boolean recovered() {
         var cause = thrown;
         if (cause == null) {

@@ -95,7 +95,7 @@ final class LeaseArbiter implements Arbiter {
         store.close();
     }
 
-    private void flush(Loop loop) {
+    private void flush() {
         flushing = false; // first: whatever is thrown here, the next renewal is sent
         var batch = due;
         due = new ArrayList<>();
@@ -106,7 +106,7 @@ final class LeaseArbiter implements Arbiter {
             answers = Collections.nCopies(batch.size(), CompletableFuture.failedStage(e));
         }
         for (var i = 0; i < batch.size(); i++) {
-            Campaign.deliver(loop, answers.get(i), batch.get(i).onAnswer());
+            Campaign.deliver(batch.get(i).loop(), answers.get(i), batch.get(i).onAnswer());
         }
     }
 
@@ -143,7 +143,7 @@ final class LeaseArbiter implements Arbiter {
         }
     }
 
-    private record Due(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {}
+    private record Due(Lease lease, Loop loop, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {}
 
     /** The campaigns of one election, and the one watch that they share. */
     private static final class Watched {
@@ -168,15 +168,15 @@ final class LeaseArbiter implements Arbiter {
             var shared = watched.computeIfAbsent(election, name -> new Watched());
             shared.campaigns.add(campaign);
             if (shared.campaigns.size() == 1) {
-                shared.watch = watch(election, view -> loop.execute(() -> shared.tell(view)));
+                shared.watch = watch(election, view -> GuardedLoop.executeShared(loop, () -> shared.tell(view)));
             }
         }
 
         @Override
         public void renew(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {
-            due.add(new Due(lease, onAnswer));
+            due.add(new Due(lease, loop, onAnswer));
             if (!flushing) {
-                loop.execute(() -> flush(loop)); // behind all that is due in this turn
+                GuardedLoop.executeShared(loop, LeaseArbiter.this::flush); // behind all that is due in this turn
                 flushing = true;
             }
         }

@@ -184,7 +184,7 @@ final class SimStore implements LeaseStore {
         if (nonce.length() <= Twin.INSTANCE) {
             return claim.candidate() + " (no claim)";
         }
-        var end = nonce.indexOf('-', Twin.INSTANCE + 1);
+        var end = nonce.indexOf('.', Twin.INSTANCE + 1);
         return claim.candidate() + "#" + nonce.substring(Twin.INSTANCE + 1, end < 0 ? nonce.length() : end);
     }
 
