@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Shows that the simulator of rosters finds faults, as {@link PlantedFaultsTest} does for elections. */
 class PlantedRosterFaultsTest {
-    private static final long SEEDS = Long.getLong(Simulation.SEEDS, 3_400);
+    private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);
     private static final List<String> TABLE = new ArrayList<>();
 
     /** What is planted, and the mode that it breaks: the others need not be simulated. */
