@@ -65,7 +65,12 @@ record ObservedRecord(StoredRecord stored, long seenNanos, long untilNanos, bool
     /** Returns since when the seat is held, by the store's clock; roughly, in the moment before we are told. */
     Instant since() {
         var since = record().since();
-        return since != null ? since : stored.written().equals(Instant.EPOCH) ? Instant.now() : stored.written();
+        return since != null ? since : isDated() ? stored.written() : Instant.now();
+    }
+
+    /** Returns whether it is known since when the seat is held. */
+    boolean isDated() {
+        return record().since() != null || !stored.written().equals(Instant.EPOCH);
     }
 
     /** Returns the last thing that we could read, of which an election's era and end are taken. */

@@ -16,7 +16,10 @@ final class RenewRequest extends SeatRequest<Answer> {
     @Override
     SeatStep<Answer> begin(long nowNanos) {
         var known = memory.confirmed();
-        return known.isPresent() && isOurs(known.get()) ? looked(known.get(), nowNanos) : ask(false, nowNanos);
+        // since when it is held stands in the record from now on, and must be what the store says
+        return known.isPresent() && isOurs(known.get()) && known.get().isDated()
+                ? looked(known.get(), nowNanos)
+                : ask(false, nowNanos);
     }
 
     @Override

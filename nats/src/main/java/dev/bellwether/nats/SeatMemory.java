@@ -129,11 +129,9 @@ final class SeatMemory {
         return note(found, nowNanos);
     }
 
-    /** Takes note of what was heard, if it is newer than what is known. It is a hint: whoever acts on it reads first. */
+    /** Takes note of what was heard, if it is not older than what is known. It is a hint: whoever acts on it reads first. */
     void hear(StoredRecord found, long nowNanos) {
-        if (observed == null
-                || found.revision() > observed.revision()
-                || (found.revision() == observed.revision() && !rules.isSame(found, observed.stored()))) {
+        if (observed == null || found.revision() >= observed.revision()) {
             note(found, nowNanos);
         }
     }

@@ -39,7 +39,7 @@ final class ModelStore {
 
     private void put(SeatRecord record, long now) {
         last += 1 + (random.nextInt(4) == 0 ? random.nextInt(3) : 0); // others write to the bucket, too
-        set(new StoredRecord(last, Instant.ofEpochMilli(now), record), now);
+        set(new StoredRecord(last, Instant.ofEpochMilli(now / 1_000_000), record), now);
     }
 
     private void set(StoredRecord next, long now) {

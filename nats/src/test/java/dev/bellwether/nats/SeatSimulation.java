@@ -7,8 +7,10 @@ import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +62,7 @@ final class SeatSimulation {
     private final Member operator;
     private final Set<Long> tokens = new HashSet<>();
     private final Set<String> grants = new HashSet<>();
+    private final Map<String, Instant> grantedAt = new HashMap<>(); // by the store's clock, by nonce
     private long now;
     private long events;
     private long serial;
@@ -471,11 +474,22 @@ final class SeatSimulation {
                 if (effects != null) {
                     effects.note(before, step.next());
                 }
+                checkSince(step.next());
                 riddled |= step.next().lease().compareTo(Duration.ofMinutes(1)) >= 0;
                 tell();
                 answer.accept(() -> request.written(revision, clock()));
             } else {
                 answer.accept(() -> request.outdated(-1 - revision, clock()));
+            }
+        }
+
+        /** Who looks on must not see another leader at each renewal. */
+        private void checkSince(SeatRecord written) {
+            if (written.isHeld()) {
+                var granted = grantedAt.computeIfAbsent(written.nonce(), absent -> Instant.ofEpochMilli(now / MILLI));
+                if (written.since() != null && !written.since().equals(granted)) {
+                    violation = written.candidate() + " leads since " + granted + ", and says since " + written.since();
+                }
             }
         }
 

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 /** The rules of a seat under all that infrastructure does; and that a wrong rule is found out. */
 class SeatSimulationTest {
-    private static final int SEEDS = Integer.getInteger("bellwether.seats.seeds", 2_000);
+    private static final int SEEDS = Integer.getInteger("bellwether.seats.seeds", 10_000);
     private static final long FIRST = Long.getLong("bellwether.seats.first", 1);
 
     @Test
