@@ -23,7 +23,6 @@ final class Judge {
      */
     private static final int UNLIMITED = Integer.MAX_VALUE;
     private static final long NOBODY = Long.MIN_VALUE;
-    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     private final Topics topics;
@@ -39,6 +38,7 @@ final class Judge {
 
     private final long retryNanos;
     private final LongSupplier nanoTime;
+    private long slice;
     private long suspect = NOBODY;
     private int suspicious;
     private int limit = UNLIMITED;
@@ -64,8 +64,11 @@ final class Judge {
         }
     }
 
-    /** The rules of a topic, if they could be had, and when they were asked for. */
-    private record Known(Optional<TopicRules> rules, long askedAt) {}
+    /**
+     * The rules of a topic, if they could be had, and in which slice they were asked for. Rules that are older than the slice condemn nobody: they may have been mended
+     * before the row was written, and it was written because they were.
+     */
+    private record Known(Optional<TopicRules> rules, long slice) {}
 
     /** A topic that takes no record now. It is asked about again, since it may be made, or a right be given. */
     private record BadTopic(String reason, boolean forbidden, long retryAt) {}
@@ -124,7 +127,7 @@ final class Judge {
             return Optional.empty();
         }
         var refusal = refusal(row, known);
-        if (refusal.isPresent() && nanoTime.getAsLong() - known.askedAt() > FRESH_NANOS) {
+        if (refusal.isPresent() && known.slice() != slice) {
             refusal = refusal(row, learn(row.topic()));
         }
         refusal.ifPresent(reason -> condemned.put(row.id(), reason));
@@ -137,7 +140,7 @@ final class Judge {
     }
 
     private Known learn(String topic) {
-        var known = new Known(topics.rules(topic), nanoTime.getAsLong());
+        var known = new Known(topics.rules(topic), slice);
         rules.put(topic, known);
         return known;
     }
@@ -168,6 +171,7 @@ final class Judge {
 
     /** Takes the rows for the next transaction off those that wait. */
     List<Row> slice(Deque<Row> waiting, int most) {
+        slice++;
         var rows = new ArrayList<Row>(Math.min(waiting.size(), most));
         while (!waiting.isEmpty() && rows.size() < Math.min(limit, most)) {
             if (waiting.peekFirst().id() == suspect) {

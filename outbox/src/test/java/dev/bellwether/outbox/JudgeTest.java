@@ -2,9 +2,13 @@ package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayDeque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.junit.jupiter.api.Test;
@@ -73,5 +77,37 @@ class JudgeTest {
         assertThat(judge.holds(row(100, "other"))).isFalse();
         judge.pardon();
         assertThat(judge.holdsAny()).isFalse();
+    }
+
+    @Test
+    void rulesThatWereMendedBeforeARowWasReadDoNotCondemnIt() {
+        var largest = new AtomicLong(10);
+        var rules = new Judge.Topics() {
+            @Override
+            public Optional<String> fault(String topic, int partition) {
+                return Optional.empty();
+            }
+
+            @Override
+            public Optional<TopicRules> rules(String topic) {
+                asked++;
+                return Optional.of(new TopicRules(1, false, largest.get()));
+            }
+        };
+        var strict = new Judge(rules, RETRY, () -> now);
+        var waiting = new ArrayDeque<>(List.of(large(1), large(2), large(3)));
+        strict.slice(waiting, 1);
+        strict.failed(failed(large(1), new RecordTooLargeException()));
+        assertThat(strict.slice(waiting, 2))
+                .allMatch(row -> strict.condemns(row).isPresent());
+        assertThat(asked).as("questions: one when it failed, one for a slice").isEqualTo(2);
+        largest.set(1_000);
+        waiting.add(large(4));
+        assertThat(strict.slice(waiting, 1))
+                .allMatch(row -> strict.condemns(row).isEmpty());
+    }
+
+    private static Row large(long id) {
+        return new Row(id, "e" + id, "t", null, new byte[500], null, -1, -1, 500, false);
     }
 }
