@@ -256,7 +256,9 @@ final class Incumbency implements Group.Owner {
 
     private void beatRead(Moment sent) {
         if (phase == Phase.BARRED) {
-            hold(sent);
+            if (page.barredNanosAt(now(), standing.instance()) <= 0) { // else somebody claimed before this beat
+                hold(sent);
+            }
         } else if (phase == Phase.HOLDING) {
             claim.proven(sent);
             if (claim.oldestUnread().isEmpty()) {

@@ -229,6 +229,28 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         assertThat(told).contains("granted 2 since " + millis);
     }
 
+    /** It began to read after a gap in which our claim lies, and so has a lower token. It read neither our claim nor our beat, and leads. */
+    @Test
+    void aClaimWithALowerTokenThatCameBeforeTheBeatBarsUsForItsLease() {
+        read(foreign(What.CLAIM, 0));
+        incumbency.act();
+        readNext();
+        millis += 1_000;
+        incumbency.act();
+        var blind = new Fields.Builder();
+        foreign(What.CLAIM, 0).fields().values().forEach(blind::and);
+        read(new Entry(
+                What.CLAIM,
+                ELECTION,
+                blind.and("nonce", "blind-1").and("base", -100).build()));
+        assertThat(readNext().what()).isEqualTo(What.BEAT);
+        assertThat(told).as("while that one may lead").isEmpty();
+        millis += 1_000;
+        incumbency.act();
+        readNext();
+        assertThat(told).containsExactly("granted 2 since " + millis);
+    }
+
     @Test
     void aPartitionThatIsLostIsAMandateThatIsLostAndNotAskedBack() {
         lead();

@@ -15,7 +15,9 @@ import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
@@ -52,6 +54,29 @@ final class JournalModel {
         Optional<Entry> of(Entry entry, Page page, String ownNonce);
     }
 
+    /** What goes wrong. Each seed has some of it often, some as usual, and some never: rare things meet only where each is frequent. */
+    private enum Trouble {
+        FORGET(0.02),
+        DELETE_TOPIC(0.001),
+        MOVE_SEAT(0.01),
+        CUT(0.002),
+        DEAF(0.004),
+        FREEZE(0.001),
+        LAG(0.003),
+        SLOW(0.002),
+        SLOW_WRITES(0.003),
+        REPLACE_PRODUCER(0.04),
+        DIE(0.0003),
+        WRITE_TWICE(0.1),
+        RESIGN(0.003);
+
+        private final double usual;
+
+        Trouble(double usual) {
+            this.usual = usual;
+        }
+    }
+
     private record Written(Entry entry, long offset, long atNanos) {}
 
     private record Sent(Entry entry, long dueNanos) {}
@@ -65,6 +90,7 @@ final class JournalModel {
 
     private final Random random;
     private final Reading reading;
+    private final Map<Trouble, Double> troubles = new EnumMap<>(Trouble.class);
     private final List<Member> members = new ArrayList<>();
     private final List<String> trace = new ArrayList<>();
     private Log log = new Log();
@@ -80,6 +106,10 @@ final class JournalModel {
     JournalModel(long seed, Reading reading) {
         random = new Random(seed);
         this.reading = reading;
+        for (var trouble : Trouble.values()) {
+            var often = List.of(0, 1, 1, 4).get(random.nextInt(4));
+            troubles.put(trouble, trouble.usual * (trouble == Trouble.MOVE_SEAT ? Math.max(1, often) : often));
+        }
         for (var i = 0; i < 3; i++) {
             members.add(new Member(i));
         }
@@ -106,8 +136,8 @@ final class JournalModel {
         return new Outcome(Optional.ofNullable(violation), grants, trace);
     }
 
-    private boolean chance(double probability) {
-        return !calm && random.nextDouble() < probability;
+    private boolean chance(Trouble trouble) {
+        return !calm && random.nextDouble() < troubles.getOrDefault(trouble, 0.0);
     }
 
     private long millis(int from, int to) {
@@ -117,12 +147,12 @@ final class JournalModel {
     private void step() {
         now += millis(1, 15);
         forget();
-        if (chance(0.001)) {
+        if (chance(Trouble.DELETE_TOPIC)) {
             deleteTopic();
         }
-        if (chance(0.01)) {
+        if (chance(Trouble.MOVE_SEAT)) {
             moveSeat();
-        } else if (calm && members.stream().noneMatch(member -> member.owns)) {
+        } else if (calm && now >= honestUntil && members.stream().noneMatch(member -> member.owns)) {
             var next = members.get(random.nextInt(members.size()));
             next.isSameLog(LEASE);
             next.owns = true;
@@ -133,7 +163,7 @@ final class JournalModel {
 
     /** What is older than a lease may go, all of it or a part. */
     private void forget() {
-        if (!chance(0.02)) {
+        if (!chance(Trouble.FORGET)) {
             return;
         }
         while (!log.records.isEmpty() && now - log.records.firstEntry().getValue().atNanos > KEEP_NANOS) {
@@ -292,31 +322,31 @@ final class JournalModel {
         }
 
         private void trouble() {
-            if (chance(0.002)) {
+            if (chance(Trouble.CUT)) {
                 cutUntil = now + millis(50, 4_000);
                 note(name() + " is cut off for " + (cutUntil - now) / MILLI);
-            } else if (chance(0.004)) {
+            } else if (chance(Trouble.DEAF)) {
                 deafUntil = now + millis(20, 900);
                 note(name() + " reads nothing for " + (deafUntil - now) / MILLI);
-            } else if (chance(0.001)) {
+            } else if (chance(Trouble.FREEZE)) {
                 frozenUntil = now + millis(50, 3_000);
                 note(name() + " is frozen for " + (frozenUntil - now) / MILLI);
-            } else if (chance(0.003)) {
+            } else if (chance(Trouble.LAG)) {
                 laggingUntil = now + millis(300, 3_000);
                 note(name() + " reads little for " + (laggingUntil - now) / MILLI);
-            } else if (chance(0.002)) {
+            } else if (chance(Trouble.SLOW)) {
                 slowUntil = now + millis(20, 600);
-            } else if (chance(0.003)) {
+            } else if (chance(Trouble.SLOW_WRITES)) {
                 laggingWritesUntil = now + millis(300, 3_000);
                 note(name() + " writes slowly for " + (laggingWritesUntil - now) / MILLI);
-            } else if (!producer.isEmpty() && chance(0.04)) {
+            } else if (!producer.isEmpty() && chance(Trouble.REPLACE_PRODUCER)) {
                 replaced.addAll(producer.stream()
                         .filter(sent -> random.nextBoolean())
                         .map(sent -> new Sent(sent.entry, now + millis(1, 2_500)))
                         .toList());
                 producer.clear();
                 note(name() + " has another producer; of the former's records will come late: " + replaced.size());
-            } else if (chance(0.0003)) {
+            } else if (chance(Trouble.DIE)) {
                 note(name() + " dies");
                 producer.clear();
                 incumbency = born();
@@ -332,7 +362,7 @@ final class JournalModel {
                 if (late.dueNanos <= now) {
                     replaced.remove(late);
                     append(late.entry);
-                    if (chance(0.1)) {
+                    if (chance(Trouble.WRITE_TWICE)) {
                         append(late.entry);
                     }
                 }
@@ -405,7 +435,7 @@ final class JournalModel {
                 valid = false;
                 incumbency.released();
                 incumbency.wanted();
-            } else if (leads() && chance(0.003)) {
+            } else if (leads() && chance(Trouble.RESIGN)) {
                 end("resigns", CONFIG.standDownBudget());
                 incumbency.conceded(CONFIG.standDownBudget());
             }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 /** The rules of the journal under faults that are drawn from seeds, and under rules with a fault in them, which must be found. */
 class JournalModelTest {
     private static final Duration TIME = JournalModel.LEASE.multipliedBy(40);
-    private static final int SEEDS = Integer.getInteger("bellwether.journal.seeds", 400);
+    private static final int SEEDS = Integer.getInteger("bellwether.journal.seeds", 2_500);
 
     /** Returns the first seed that shows a violation. */
     private static Optional<String> firstViolation(JournalModel.Reading reading) {
