@@ -34,9 +34,13 @@ final class Pace {
         return config.retryInterval().toNanos();
     }
 
-    /** Returns how long to wait for a seat that is held: until its lease should have run out, or longer if we back off. */
+    /**
+     * Returns how long to wait for a seat that is held: until its lease should have run out, but no longer than a lease of ours, since a store whose clock is set tells of
+     * leases that last for hours; or longer than that if we back off.
+     */
     long standbyNanos(View view, int refusals) {
-        var wait = view.remaining().isZero() ? retryNanos() : view.remaining().toNanos() + 1_000_000;
+        var remaining = view.remaining().compareTo(config.lease()) < 0 ? view.remaining() : config.lease();
+        var wait = remaining.isZero() ? retryNanos() : remaining.toNanos() + 1_000_000;
         var backoff = config.standbyBackoff();
         if (backoff.isEmpty()) {
             return wait;

@@ -143,6 +143,28 @@ class CampaignTest {
     }
 
     @Test
+    void noticesThatKeepComingDoNotPutOffAClaim() {
+        other("b");
+        rig.stand("a", rig.config());
+        rig.wire.calls.clear();
+        for (var second = 0; second < 30; second++) {
+            rig.wire.tell(view()); // held for all of its lease, as it always is just now
+            rig.pass(Duration.ofSeconds(1));
+        }
+        assertThat(rig.wire.calls).filteredOn("acquire"::equals).hasSizeGreaterThanOrEqualTo(2);
+    }
+
+    @Test
+    void aSeatThatIsHeldForHoursIsAskedForOnceALease() {
+        var holder = rig.config().lease(Duration.ofHours(10));
+        rig.stand("b", holder);
+        rig.stand("a", rig.config());
+        rig.wire.calls.clear();
+        rig.pass(Duration.ofSeconds(101));
+        assertThat(rig.wire.calls).filteredOn("acquire"::equals).hasSize(10);
+    }
+
+    @Test
     void anEndThatIsTrueIsHeardAtOnce() {
         var leader = rig.stand("a", rig.config());
         rig.server.order("billing", Order.END);

@@ -37,5 +37,7 @@ public enum Fault {
     /** A process is told of changes that did not happen: an end, a higher token, an order, a vacancy, a holder for years. */
     FORGED_NOTICE,
     /** For a while, calls throw that core makes in its turns: to clocks, timers, the loop, the store and the metrics. */
-    THROW
+    THROW,
+    /** The store's clock is set back: leases that were granted before last longer, and so do answers that tell of them. */
+    STORE_CLOCK
 }

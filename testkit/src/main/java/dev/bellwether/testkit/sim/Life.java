@@ -57,12 +57,13 @@ final class Life {
 
     private void somebodyLeads(String election) {
         var seat = world.invariants().seat(election);
-        var bound = seat.bounds().recovery(world.weather(), longestWork);
+        var longer = world.server().setBackNanos();
+        var bound = seat.bounds().recovery(world.weather(), longestWork) + longer;
         var since = world.agenda().now();
         world.until(
                 since + bound,
                 () -> seat.leader() != null || !seat.bounds().feasible(world.weather()) || nobodyStands(seat));
-        var known = seat.bounds().recovery(world.weather(), longestWork); // others may have joined meanwhile
+        var known = seat.bounds().recovery(world.weather(), longestWork) + longer; // others may have joined meanwhile
         world.until(
                 since + known,
                 () -> seat.leader() != null || !seat.bounds().feasible(world.weather()) || nobodyStands(seat));
@@ -177,7 +178,7 @@ final class Life {
                 .mapToLong(seat -> seat.bounds().patience())
                 .max()
                 .orElse(0);
-        pass(patience + world.weather().longestDelayNanos());
+        pass(patience + world.weather().longestDelayNanos() + world.server().setBackNanos());
         for (var election : seats.keySet()) {
             var view = world.server().look(election);
             if (view.holder().isPresent() || !view.candidates().isEmpty()) {

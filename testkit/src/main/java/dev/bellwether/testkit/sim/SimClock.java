@@ -57,6 +57,12 @@ final class SimClock implements Clock {
         wallBase += nanos;
     }
 
+    /** Sets both clocks back: whoever reads a server's clock does not know which it is. */
+    void setBack(long nanos) {
+        nanosBase -= nanos;
+        wallBase -= nanos;
+    }
+
     /** Returns how much true time passes, at least, until this clock has advanced by so much. */
     long trueNanos(long nanos) {
         return (long) Math.ceil(nanos / rate);

@@ -15,16 +15,19 @@ import java.util.Set;
 final class StoreServer {
     private final World world;
     private final LeaseStore store;
+    private final SimClock clock;
     private final List<Runnable> waiting = new ArrayList<>();
     private final Map<SimProcess, Set<Watch>> watches = new HashMap<>();
     private final Map<String, Integer> ends = new HashMap<>();
     private final Set<String> ordered = new HashSet<>();
     private long pausedUntil;
     private long downUntil;
+    private long setBackNanos;
 
-    StoreServer(World world, LeaseStore store) {
+    StoreServer(World world, LeaseStore store, SimClock clock) {
         this.world = world;
         this.store = store;
+        this.clock = clock;
     }
 
     /** A request arrives. */
@@ -59,6 +62,16 @@ final class StoreServer {
             watches.values().forEach(open -> open.forEach(Watch::close));
             watches.clear();
         }
+    }
+
+    void setClockBack(long nanos) {
+        clock.setBack(nanos);
+        setBackNanos += nanos;
+    }
+
+    /** By so much its clock was set back in all: so much longer a lease may last. */
+    long setBackNanos() {
+        return setBackNanos;
     }
 
     /** Whatever was wrong is over. */

@@ -21,7 +21,8 @@ final class Storm {
             Fault.STAND_DOWN,
             Fault.END,
             Fault.FORGED_NOTICE,
-            Fault.THROW);
+            Fault.THROW,
+            Fault.STORE_CLOCK);
 
     private final World world;
     private final SplittableRandom random;
@@ -58,6 +59,10 @@ final class Storm {
                 tell(fault, "store", nanos);
                 world.server().crash(nanos, random.nextBoolean());
             }
+            case STORE_CLOCK -> {
+                tell(fault, "store", 10 * nanos);
+                world.server().setClockBack(10 * nanos);
+            }
             case JOIN -> world.startProcess();
             case STAND_DOWN -> order(Order.STAND_DOWN);
             case END -> order(random.nextBoolean() ? Order.END : Order.DELETE);
@@ -91,7 +96,7 @@ final class Storm {
             case LEAVE -> process.shutDown();
             case FORGED_NOTICE -> process.store().forge(random);
             case THROW -> process.fails(nanos, random.nextDouble(0.02, 1));
-            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, JOIN, STAND_DOWN, END, CLONE ->
+            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, STORE_CLOCK, JOIN, STAND_DOWN, END, CLONE ->
                 throw new IllegalStateException(fault + " befalls no process");
         }
     }

@@ -22,12 +22,16 @@ final class Weather {
     private final long faultIntervalNanos;
     private boolean calm;
 
-    Weather(Set<Fault> possible, long leaseNanos, SplittableRandom random) {
+    Weather(Set<Fault> possible, long leaseNanos, boolean storeClock, SplittableRandom random) {
         this.leaseNanos = leaseNanos;
         var drawn = EnumSet.noneOf(Fault.class);
         var share = 0.15 + 0.7 * random.nextDouble();
         for (var fault : Fault.values()) {
-            if (random.nextDouble() < share && possible.contains(fault)) {
+            if (fault == Fault.STORE_CLOCK) {
+                if (storeClock && possible.contains(fault)) {
+                    drawn.add(fault);
+                }
+            } else if (random.nextDouble() < share && possible.contains(fault)) {
                 drawn.add(fault);
             }
         }
