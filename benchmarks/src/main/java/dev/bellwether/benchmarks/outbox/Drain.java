@@ -7,10 +7,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
 
-/** How fast a table that is full becomes empty, records confirmed by Kafka and rows gone; all on this machine. */
+/**
+ * How fast a table that is full becomes empty, records confirmed by Kafka and rows gone; all on this machine. Nothing is run beforehand:
+ * the first run in the process counts, and is told apart.
+ */
 public final class Drain {
-    private static final int WARM_UP = 100_000;
     private static final int OF_THE_SLOW = 20_000;
 
     private Drain() {}
@@ -32,25 +35,22 @@ public final class Drain {
                     headers ? "two" : "no",
                     Stand.PARTITIONS,
                     mode.equals("held") ? ", a transaction stays open" : "");
-            var rates = new LinkedHashMap<String, List<Double>>();
+            var runs = new LinkedHashMap<String, List<Run>>();
             for (var contestant : Contestants.named(args, 3)) {
                 // those that are slow get as many as they can do in about half a minute
                 var share = contestant.isQuick() ? rows : Math.min(rows, OF_THE_SLOW);
                 contestant.reset(stand);
-                if (contestant.isQuick()) {
-                    measure(stand, contestant, Math.min(share, WARM_UP), bytes, headers);
-                }
-                contestant.reset(stand);
                 try (var held = mode.equals("held") ? hold(stand) : null) {
-                    var rate = report(contestant, share, measure(stand, contestant, share, bytes, headers));
-                    rates.computeIfAbsent(contestant.name(), name -> new ArrayList<>())
-                            .add(rate);
+                    var run = measure(stand, contestant, share, bytes, headers);
+                    System.out.printf("%-24s %,10d rows in %7.2f s: %s%n", contestant.name(), share, run.seconds, run);
+                    runs.computeIfAbsent(contestant.name(), name -> new ArrayList<>())
+                            .add(run);
                     if (held != null) {
                         held.rollback();
                     }
                 }
             }
-            compare(rates);
+            compare(runs);
         }
     }
 
@@ -65,35 +65,59 @@ public final class Drain {
         return connection;
     }
 
-    private static double measure(Stand stand, Contestant contestant, int rows, int bytes, boolean headers)
+    /** What a run took, and how much of the processors: of this process, and of all processes of PostgreSQL. */
+    private record Run(int rows, double seconds, double ofJvm, double ofPostgres) {
+        double rate() {
+            return rows / seconds;
+        }
+
+        @Override
+        public String toString() {
+            return String.format(
+                    "%,9.0f records/s; processor time per million: JVM %5.2f s, PostgreSQL %5.2f s",
+                    rate(), ofJvm * 1e6 / rows, ofPostgres * 1e6 / rows);
+        }
+    }
+
+    private static Run measure(Stand stand, Contestant contestant, int rows, int bytes, boolean headers)
             throws Exception {
         contestant.fill(stand, rows, bytes, headers);
         stand.execute("VACUUM ANALYZE");
         stand.execute("CHECKPOINT");
+        var ofJvm = ProcessorTime.ofThisProcess();
+        var ofPostgres = stand.processorTime();
         var began = System.nanoTime();
         try (var relay = contestant.start(stand)) {
             Objects.requireNonNull(relay, contestant.name());
             while (contestant.left(stand) > 0) {
                 TimeUnit.MILLISECONDS.sleep(5);
             }
-            return (System.nanoTime() - began) / 1e9;
+            return new Run(
+                    rows,
+                    (System.nanoTime() - began) / 1e9,
+                    ProcessorTime.ofThisProcess() - ofJvm,
+                    stand.processorTime() - ofPostgres);
         }
     }
 
-    private static double report(Contestant contestant, int rows, double seconds) {
-        System.out.printf(
-                "%-24s %,10d rows in %7.2f s: %,9.0f records/s%n", contestant.name(), rows, seconds, rows / seconds);
-        return rows / seconds;
+    private static void compare(Map<String, List<Run>> runs) {
+        var first = median(runs.values().iterator().next(), Run::rate);
+        runs.forEach((name, own) -> System.out.printf(
+                "%-24s first run %,9.0f records/s; median of %d: %s, %.2f times the first here%n",
+                name,
+                own.get(0).rate(),
+                own.size(),
+                new Run(
+                        own.get(0).rows(),
+                        median(own, Run::seconds),
+                        median(own, Run::ofJvm),
+                        median(own, Run::ofPostgres)),
+                median(own, Run::rate) / first));
     }
 
-    private static void compare(Map<String, List<Double>> rates) {
-        var first = rates.values().iterator().next();
-        rates.forEach((name, own) -> System.out.printf(
-                "%-24s median of %d: %,9.0f records/s, %.2f times the first here%n",
-                name, own.size(), median(own), median(own) / median(first)));
-    }
-
-    private static double median(List<Double> rates) {
-        return rates.stream().sorted().skip(rates.size() / 2).findFirst().orElseThrow();
+    private static double median(List<Run> runs, ToDoubleFunction<Run> figure) {
+        var sorted = runs.stream().mapToDouble(figure).sorted().toArray();
+        var middle = sorted.length / 2;
+        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 }

@@ -79,6 +79,19 @@ final class Stand implements AutoCloseable {
         }
     }
 
+    /** Returns the seconds that all processes of PostgreSQL have used. */
+    double processorTime() throws SQLException {
+        try (var connection = connect();
+                var statement = connection.createStatement();
+                var backend = statement.executeQuery("SELECT pg_backend_pid()")) {
+            backend.next();
+            return ProcessHandle.of(backend.getLong(1))
+                    .flatMap(ProcessHandle::parent)
+                    .map(ProcessorTime::ofTree)
+                    .orElseThrow(() -> new IllegalStateException("the processes of PostgreSQL are not to be seen"));
+        }
+    }
+
     @Override
     public void close() throws IOException {
         brokers.close();
