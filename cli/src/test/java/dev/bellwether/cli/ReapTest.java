@@ -2,6 +2,7 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -207,6 +208,46 @@ class ReapTest {
         var file = Files.writeString(folder.resolve("brief.yaml"), original("brief", "error"));
         var spoken = Spoken.of(Map.of(), "reap", "-f", file.toString(), "--for", "1s");
         assertThat(spoken.code()).isZero();
+    }
+
+    @Test
+    void optionOfTheOriginalIsUnderstoodAsItIsWritten() throws Exception {
+        var file = Files.writeString(folder.resolve("dash.yaml"), original("dash", "error"));
+        assertThat(Spoken.of(Map.of(), "reap", "-file", file.toString(), "--for", "1s").code())
+                .isZero();
+    }
+
+    @Test
+    void electionThatIsEndedEndsTheReaperWithACodeOfItsOwn() throws Exception {
+        var reap = reap("ended", original("ended", "warn") + "relay:\n  on: '" + stage.db() + "'\n  lease: 3s\n");
+        Eventually.eventually("it leads", OutboxStage.PATIENCE, () -> said("ended").contains("LeaderRefreshed"));
+        try (var elections = Elections.connect(stage.db())) {
+            elections.election("outbox.ended.0").end();
+        }
+        assertThat(reap.waitFor(OutboxStage.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .isTrue();
+        assertThat(reap.exitValue()).isEqualTo(ExitCode.RELAY_ENDED).isEqualTo(5);
+        assertThat(said("ended")).contains("ElectionEnded");
+    }
+
+    @Test
+    void missingTopicIsToldOnceAndByUsAndTheEndPrintsNoStackTrace() throws Exception {
+        var reap = reap("unmade", original("unmade", "warn"));
+        Eventually.eventually("it leads", OutboxStage.PATIENCE, () -> said("unmade").contains("LeaderRefreshed"));
+        stage.execute("INSERT INTO unmade (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
+                + " kafka_header_values) SELECT now(), 'nobody-made-it', 'k' || i, 'v', '{}', '{}' FROM generate_series(1, 50) i");
+        Eventually.eventually("it is told", OutboxStage.PATIENCE, () -> said("unmade").contains("KeyBlocked"));
+        terminate(reap);
+        assertThat(said("unmade").lines().filter(line -> line.contains("KeyBlocked")))
+                .hasSize(1);
+        assertThat(complaints("unmade"))
+                .filteredOn(line -> line.contains("nobody-made-it"))
+                .as("lines about the topic")
+                .singleElement(org.assertj.core.api.InstanceOfAssertFactories.STRING)
+                .contains("does not exist");
+        assertThat(complaints("unmade"))
+                .noneMatch(line -> line.startsWith("\tat ") || line.contains("Exception"))
+                .noneMatch(line -> line.contains("org.apache.kafka"));
     }
 
     @Test

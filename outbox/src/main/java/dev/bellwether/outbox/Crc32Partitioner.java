@@ -23,6 +23,12 @@ public final class Crc32Partitioner implements Partitioner {
             @Nullable Object value,
             byte @Nullable [] valueBytes,
             Cluster cluster) {
+        var available = cluster.availablePartitionsForTopic(topic);
+        if ((keyBytes == null || keyBytes.length == 0) && !available.isEmpty()) {
+            return available
+                    .get(ThreadLocalRandom.current().nextInt(available.size()))
+                    .partition();
+        }
         return partition(keyBytes, cluster.partitionsForTopic(topic).size());
     }
 

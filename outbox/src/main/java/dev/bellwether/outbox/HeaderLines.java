@@ -12,9 +12,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Headers as text, a line each, so that any language writes them with plain SQL: {@code name: value}; {@code name:: base64} for
- * what is no text of one line; {@code name} alone for null.
+ * what is no text of one line; {@code name} alone for null. A name that cannot stand so, since it has a colon for example, is written as
+ * {@code ::base64}.
  */
 final class HeaderLines {
+    /** The header of event ids, unless a relay is told of another. */
+    static final String EVENT_ID = "event-id";
+
     private HeaderLines() {}
 
     /** Returns null if there are none. */
@@ -27,7 +31,7 @@ final class HeaderLines {
             if (lines.length() > 0) {
                 lines.append('\n');
             }
-            lines.append(name(header.getKey()));
+            lines.append(isName(header.getKey()) ? header.getKey() : encode(header.getKey()));
             var value = header.getValue();
             if (value == null) {
                 continue;
@@ -42,9 +46,18 @@ final class HeaderLines {
         return lines.toString();
     }
 
-    /** Returns the name if it can be written. */
+    /** Returns whether the name can be written as it is. */
+    private static boolean isName(String name) {
+        return !name.isEmpty() && name.indexOf(':') < 0 && isPlain(name) && name.equals(name.strip());
+    }
+
+    private static String encode(String name) {
+        return "::" + Base64.getEncoder().encodeToString(name.getBytes(UTF_8));
+    }
+
+    /** Returns the name if it is a plain one. */
     static String name(String name) {
-        if (name.isEmpty() || name.indexOf(':') >= 0 || !isPlain(name) || !name.equals(name.strip())) {
+        if (!isName(name)) {
             throw new IllegalArgumentException(
                     "header name \"" + name
                             + "\": it must not be empty, nor hold a colon or a control character, nor begin or end with a blank");
@@ -55,9 +68,10 @@ final class HeaderLines {
     /**
      * Reads what {@link #write}, or somebody by hand, has written.
      *
-     * @throws IllegalArgumentException if it is malformed
+     * @param reserved the name of a header that may not be among them
+     * @throws IllegalArgumentException if it is, or if something is malformed
      */
-    static List<Header> read(String lines) {
+    static List<Header> read(String lines, String reserved) {
         var headers = new ArrayList<Header>(4);
         var from = 0;
         while (from < lines.length()) {
@@ -66,7 +80,13 @@ final class HeaderLines {
                 end = lines.length();
             }
             if (end > from) {
-                headers.add(line(lines, from, end));
+                var header = line(lines, from, end);
+                if (header.key().equals(reserved)) {
+                    throw new IllegalArgumentException(
+                            "header " + reserved
+                                    + " is the relay's own, for the event id: give the header another name, or the relay another eventIdHeader");
+                }
+                headers.add(header);
             }
             from = end + 1;
         }
@@ -74,6 +94,9 @@ final class HeaderLines {
     }
 
     private static Header line(String lines, int from, int end) {
+        if (lines.startsWith("::", from)) {
+            return encoded(lines.substring(from + 2, end));
+        }
         var colon = lines.indexOf(':', from);
         if (colon < 0 || colon >= end) {
             return new RecordHeader(lines.substring(from, end), (byte[]) null);
@@ -89,6 +112,29 @@ final class HeaderLines {
         }
         var value = lines.substring(begin, end);
         return new RecordHeader(name, encoded ? Base64.getDecoder().decode(value.strip()) : value.getBytes(UTF_8));
+    }
+
+    /** Reads what stands behind the two colons that an encoded name begins with. */
+    private static Header encoded(String rest) {
+        var colon = rest.indexOf(':');
+        var name = new String(
+                Base64.getDecoder()
+                        .decode(
+                                colon < 0
+                                        ? rest.strip()
+                                        : rest.substring(0, colon).strip()),
+                UTF_8);
+        if (colon < 0) {
+            return new RecordHeader(name, (byte[]) null);
+        }
+        return rest.startsWith("::", colon)
+                ? new RecordHeader(
+                        name,
+                        Base64.getDecoder().decode(rest.substring(colon + 2).strip()))
+                : new RecordHeader(
+                        name,
+                        (rest.startsWith(": ", colon) ? rest.substring(colon + 2) : rest.substring(colon + 1))
+                                .getBytes(UTF_8));
     }
 
     private static boolean isPlain(String text) {

@@ -22,6 +22,7 @@ final class Intake {
      * deletion was committed before that: otherwise an old snapshot could show a row that was sent long ago as if it were new.
      */
     private static final long HOLDERS_NANOS = 50_000_000;
+    private static final int READ = 5_000;
     private static final int PAGE = 20_000;
     private static final long SWEEP_NANOS = 5_000_000;
     private static final int SWEEP_IDS = 16_384;
@@ -107,7 +108,10 @@ final class Intake {
         }
         var most = Math.max(1024, Math.min(byteRoom, config.maxInFlightBytes() / 4));
         var limit = (int) Math.max(
-                1, Math.min(Math.min(room, config.maxTransactionRecords()), most / Math.max(1, 2 * averageBytes)));
+                1,
+                Math.min(
+                        Math.min(room, Math.min(READ, config.maxTransactionRecords())),
+                        most / Math.max(1, 2 * averageBytes)));
         var inline = Math.max(SMALLEST_INLINE, most / limit);
         var closing = gaps.closing();
         var found = store.read(connection, new Store.Wanted(cursor, limit, inline, shard, config.shards()), gaps);

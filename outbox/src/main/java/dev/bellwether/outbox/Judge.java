@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -10,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 
 /**
  * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate. {@link #holds} may be
@@ -33,6 +35,12 @@ final class Judge {
     private final Map<String, BadTopic> badTopics = new HashMap<>();
     private final Set<Object> blocked = ConcurrentHashMap.newKeySet();
     private final Set<String> blockedTopics = ConcurrentHashMap.newKeySet();
+    /** Topics that records were sent to, or were found missing. */
+    private final Set<String> met = new HashSet<>();
+
+    private final Set<String> told = new HashSet<>();
+    /** Partitions that have no leader: what goes there waits, and nothing else. */
+    private final Map<String, Stranded> stranded = new ConcurrentHashMap<>();
     /** For how long a forbidden topic was left alone last: to find out costs a session. */
     private final Map<String, Long> pauses = new HashMap<>();
 
@@ -48,6 +56,16 @@ final class Judge {
         /** Returns why no record can be written to this partition, or to any if it is negative; empty if one can, or if nobody knows. */
         Optional<String> fault(String topic, int partition);
 
+        /** Returns those that certainly do not exist and that no broker makes when it is asked for them, and what is wrong. */
+        default Map<String, String> missing(Set<String> asked) {
+            return Map.of();
+        }
+
+        /** Returns which partitions have no leader; empty if all have one, or if nobody knows. */
+        default Optional<Stranded> stranded(String topic) {
+            return Optional.empty();
+        }
+
         /** Returns what the topic takes; empty if nobody tells. */
         default Optional<TopicRules> rules(String topic) {
             return Optional.empty();
@@ -61,6 +79,11 @@ final class Judge {
         /** Returns how the producer compresses. */
         default String compression() {
             return "none";
+        }
+
+        /** Returns the header that is the relay's own. */
+        default String eventIdHeader() {
+            return HeaderLines.EVENT_ID;
         }
     }
 
@@ -86,11 +109,39 @@ final class Judge {
 
     /** Returns whether the row must wait for one before it. */
     boolean holds(Row row) {
-        return holdsAny() && (blockedTopics.contains(row.topic()) || blocked.contains(row.lane()));
+        return isStranded(row) || (holdsAny() && (blockedTopics.contains(row.topic()) || blocked.contains(row.lane())));
+    }
+
+    private boolean isStranded(Row row) {
+        if (stranded.isEmpty()) {
+            return false;
+        }
+        var known = stranded.get(row.topic());
+        return known != null && known.holds(row);
     }
 
     boolean holdsAny() {
         return !blocked.isEmpty() || !blockedTopics.isEmpty();
+    }
+
+    /** Returns whether rows wait for a partition that has no leader. */
+    boolean isAnyStranded() {
+        return !stranded.isEmpty();
+    }
+
+    /** Asks which partitions have no leader now; returns whether one has got one, so that what waits for it is to be read again. */
+    boolean leadersAreBack() {
+        var back = false;
+        for (var topic : List.copyOf(stranded.keySet())) {
+            var now = topics.stranded(topic);
+            if (now.isEmpty()) {
+                stranded.remove(topic);
+                back = true;
+            } else {
+                back |= !now.get().equals(stranded.put(topic, now.get()));
+            }
+        }
+        return back;
     }
 
     /** Lets those behind this row wait: of its key, or of its whole topic if that is at fault. Returns whether it is the topic. */
@@ -102,10 +153,11 @@ final class Judge {
         return false;
     }
 
-    /** Forgets all verdicts, so that everything is tried again. */
+    /** Forgets all verdicts, so that everything is tried again; whether a topic is there now is asked, since a send that fails costs more. */
     void pardon() {
         condemned.clear();
-        badTopics.clear();
+        badTopics.values().removeIf(BadTopic::forbidden);
+        badTopics.replaceAll((topic, bad) -> new BadTopic(bad.reason(), false, nanoTime.getAsLong()));
         blocked.clear();
         blockedTopics.clear();
     }
@@ -136,7 +188,8 @@ final class Judge {
 
     private Optional<String> refusal(Row row, Known known) {
         return known.rules()
-                .flatMap(all -> all.refuses(row.topic(), row, topics.maxRequestBytes(), topics.compression()));
+                .flatMap(all -> all.refuses(
+                        row.topic(), row, topics.maxRequestBytes(), topics.compression(), topics.eventIdHeader()));
     }
 
     private Known learn(String topic) {
@@ -157,6 +210,7 @@ final class Judge {
         var fault = bad.forbidden() ? Optional.<String>empty() : topics.fault(topic, -1);
         if (fault.isEmpty()) {
             badTopics.remove(topic);
+            told.remove(topic);
         } else {
             badTopics.put(topic, new BadTopic(fault.get(), false, nanoTime.getAsLong() + retryNanos));
         }
@@ -169,20 +223,45 @@ final class Judge {
         badTopics.put(topic, new BadTopic(reason, true, nanoTime.getAsLong() + pause));
     }
 
-    /** Takes the rows for the next transaction off those that wait. */
-    List<Row> slice(Deque<Row> waiting, int most) {
+    /** Takes the rows for the next transaction off those that wait: at most so many, and so many bytes, or one. */
+    List<Row> slice(Deque<Row> waiting, int most, long mostBytes) {
         slice++;
         var rows = new ArrayList<Row>(Math.min(waiting.size(), most));
+        var bytes = 0L;
         while (!waiting.isEmpty() && rows.size() < Math.min(limit, most)) {
-            if (waiting.peekFirst().id() == suspect) {
-                if (rows.isEmpty()) {
-                    rows.add(waiting.removeFirst());
-                }
+            var next = waiting.peekFirst();
+            bytes += next.weight();
+            if (!rows.isEmpty() && (next.id() == suspect || bytes > mostBytes)) {
                 break;
             }
             rows.add(waiting.removeFirst());
+            if (next.id() == suspect) {
+                break;
+            }
         }
         return rows;
+    }
+
+    /** Asks about those topics of these rows that were not met before, so that a missing one is told at once and not by a send that hangs. */
+    void meet(List<Row> rows) {
+        Set<String> strangers = new HashSet<>();
+        for (var row : rows) {
+            if (!met.contains(row.topic())) {
+                strangers.add(row.topic());
+            }
+        }
+        if (strangers.isEmpty()) {
+            return;
+        }
+        met.addAll(strangers);
+        topics.missing(strangers)
+                .forEach((topic, fault) ->
+                        badTopics.put(topic, new BadTopic(fault, false, nanoTime.getAsLong() + retryNanos)));
+    }
+
+    /** Returns whether it was not told before that this topic is blocked. */
+    boolean isNews(String topic) {
+        return told.add(topic);
     }
 
     /** Returns whether it looks for a culprit, so that the next slice depends on what becomes of the last. */
@@ -219,13 +298,16 @@ final class Judge {
             case RECORD -> condemn(row, reason);
             case BATCH -> e.records() == 1 ? condemn(row, reason) : suspect(e);
             case FORBIDDEN -> {
-                forbidden(row.topic(), reason);
+                forbiddenTopics(e).forEach(topic -> forbidden(topic, reason));
                 yield true;
             }
             case TOPIC -> {
                 var fault = topics.fault(row.topic(), -1);
                 if (fault.isPresent()) {
                     badTopics.put(row.topic(), new BadTopic(fault.get(), false, nanoTime.getAsLong() + retryNanos));
+                    yield true;
+                }
+                if (strand(row.topic())) {
                     yield true;
                 }
                 if (row.partition() < 0) {
@@ -236,6 +318,20 @@ final class Judge {
             }
             case NOTHING -> false;
         };
+    }
+
+    /** Before transaction.version 2 a transaction is refused as a whole: the record that is told may be of an innocent topic. */
+    private static Set<String> forbiddenTopics(LineStoppedException e) {
+        return e.failure() instanceof TopicAuthorizationException refused
+                        && !refused.unauthorizedTopics().isEmpty()
+                ? refused.unauthorizedTopics()
+                : Set.of(e.row().topic());
+    }
+
+    private boolean strand(String topic) {
+        var found = topics.stranded(topic);
+        found.ifPresent(partitions -> stranded.put(topic, partitions));
+        return found.isPresent();
     }
 
     private boolean condemn(Row row, String reason) {

@@ -4,13 +4,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -26,8 +29,13 @@ final class KafkaTopics implements Judge.Topics {
     private final Map<String, Object> properties;
     private final long maxRequestBytes;
     private final String compression;
+    private final Partitioning partitioning;
+    private final String eventIdHeader;
 
-    KafkaTopics(Map<String, Object> producer) {
+    KafkaTopics(RelayConfig config) {
+        var producer = config.producer();
+        partitioning = config.partitioning();
+        eventIdHeader = config.eventIdHeader();
         properties = common(producer);
         maxRequestBytes = Long.parseLong(String.valueOf(producer.getOrDefault("max.request.size", 1 << 20)));
         compression = String.valueOf(producer.getOrDefault("compression.type", ProducerSettings.COMPRESSION));
@@ -59,11 +67,15 @@ final class KafkaTopics implements Judge.Topics {
     }
 
     @Override
+    public String eventIdHeader() {
+        return eventIdHeader;
+    }
+
+    @Override
     public Optional<TopicRules> rules(String topic) {
         var admin = Admin.create(properties);
         try {
-            var partitions = admin.describeTopics(
-                            List.of(topic), new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000))
+            var partitions = admin.describeTopics(List.of(topic), patience())
                     .allTopicNames()
                     .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
                     .get(topic);
@@ -103,11 +115,93 @@ final class KafkaTopics implements Judge.Topics {
     }
 
     @Override
+    public Map<String, String> missing(Set<String> asked) {
+        var admin = Admin.create(properties);
+        try {
+            var missing = new TreeMap<String, String>();
+            var answers = admin.describeTopics(asked, patience()).topicNameValues();
+            for (var answer : answers.entrySet()) {
+                try {
+                    answer.getValue().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+                } catch (ExecutionException e) {
+                    if (isMissing(e)) {
+                        missing.put(answer.getKey(), doesNotExist(answer.getKey()));
+                    }
+                }
+            }
+            return missing.isEmpty() || makesTopics(admin) ? Map.of() : missing;
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("nobody tells whether topics {} are missing", asked, e);
+            return Map.of();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Map.of();
+        } finally {
+            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
+        }
+    }
+
+    /** Returns whether a broker makes a topic when a producer asks for it; true if we may not know. */
+    private static boolean makesTopics(Admin admin) throws ExecutionException, InterruptedException, TimeoutException {
+        var nodes = admin.describeCluster().nodes().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        var broker = new ConfigResource(
+                ConfigResource.Type.BROKER, nodes.iterator().next().idString());
+        var config = admin.describeConfigs(List.of(broker))
+                .all()
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                .get(broker);
+        var makes = config == null ? null : config.get("auto.create.topics.enable");
+        return makes == null || !"false".equals(makes.value());
+    }
+
+    @Override
+    public Optional<Stranded> stranded(String topic) {
+        var admin = Admin.create(properties);
+        try {
+            var found = admin.describeTopics(List.of(topic), patience())
+                    .allTopicNames()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .get(topic);
+            if (found == null) {
+                return Optional.empty();
+            }
+            var without = found.partitions().stream()
+                    .filter(partition ->
+                            partition.leader() == null || partition.leader().isEmpty())
+                    .map(TopicPartitionInfo::partition)
+                    .collect(Collectors.toSet());
+            return without.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(new Stranded(found.partitions().size(), without, partitioning));
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("nobody tells which partitions of topic {} have a leader", topic, e);
+            return Optional.empty();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.empty();
+        } finally {
+            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
+        }
+    }
+
+    private static DescribeTopicsOptions patience() {
+        return new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000);
+    }
+
+    private static boolean isMissing(ExecutionException e) {
+        return e.getCause() instanceof UnknownTopicOrPartitionException
+                || e.getCause() instanceof InvalidTopicException;
+    }
+
+    private static String doesNotExist(String topic) {
+        return "topic " + topic + " does not exist";
+    }
+
+    @Override
     public Optional<String> fault(String topic, int partition) {
         var admin = Admin.create(properties);
         try {
-            var answer = admin.describeTopics(
-                            List.of(topic), new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000))
+            var answer = admin.describeTopics(List.of(topic), patience())
                     .topicNameValues()
                     .get(topic);
             if (answer == null) {
@@ -120,11 +214,7 @@ final class KafkaTopics implements Judge.Topics {
                     : Optional.of(
                             "topic " + topic + " has " + partitions + " partitions, none of them is " + partition);
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof UnknownTopicOrPartitionException
-                    || e.getCause() instanceof InvalidTopicException) {
-                return Optional.of("topic " + topic + " does not exist");
-            }
-            return Optional.empty(); // nobody knows
+            return isMissing(e) ? Optional.of(doesNotExist(topic)) : Optional.empty();
         } catch (TimeoutException e) {
             return Optional.empty();
         } catch (InterruptedException e) {

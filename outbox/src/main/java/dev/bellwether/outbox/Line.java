@@ -79,7 +79,7 @@ final class Line {
         var headers = new ArrayList<Header>(4);
         headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(ISO_8859_1)));
         if (row.headers() != null) {
-            headers.addAll(HeaderLines.read(row.headers()));
+            headers.addAll(HeaderLines.read(row.headers(), eventIdHeader));
         }
         return new ProducerRecord<>(
                 row.topic(),

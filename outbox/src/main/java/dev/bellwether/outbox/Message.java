@@ -148,9 +148,17 @@ public final class Message {
             return header(name, value == null ? null : value.getBytes(UTF_8));
         }
 
-        /** Adds a header. */
+        /**
+         * Adds a header.
+         *
+         * @throws IllegalArgumentException for {@code event-id}, in which the relay carries the {@linkplain #eventId event id}
+         */
         public Builder header(String name, byte @Nullable [] value) {
-            headers.add(new SimpleImmutableEntry<>(HeaderLines.name(name), value));
+            if (name.equals(HeaderLines.EVENT_ID)) {
+                throw new IllegalArgumentException("header \"" + name
+                        + "\" is the relay's own: consumers drop records by it. Give the event an id with eventId");
+            }
+            headers.add(new SimpleImmutableEntry<>(name, value));
             return this;
         }
 

@@ -109,12 +109,16 @@ final class MysqlStore extends Store {
     }
 
     private String select(Wanted wanted) {
-        var mine = wanted.shards() == 1 ? "TRUE" : mine(wanted.shard(), wanted.shards());
-        return "SELECT id, event_id, CASE WHEN " + mine + " THEN topic END, record_key, CASE WHEN " + mine + " AND "
-                + SIZE + " <= " + wanted.inline() + " THEN record_value END, CASE WHEN " + mine + " AND " + SIZE
-                + " <= "
-                + wanted.inline() + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM "
-                + table.name();
+        if (wanted.shards() == 1) {
+            return "SELECT id, event_id, topic, record_key, CASE WHEN " + SIZE + " <= " + wanted.inline()
+                    + " THEN record_value END, CASE WHEN " + SIZE + " <= " + wanted.inline()
+                    + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM " + table.name();
+        }
+        var mine = "CASE WHEN " + mine(wanted.shard(), wanted.shards());
+        return "SELECT id, " + mine + " THEN event_id END, " + mine + " THEN topic END, " + mine
+                + " THEN record_key END, " + mine + " AND " + SIZE + " <= " + wanted.inline()
+                + " THEN record_value END, " + mine + " AND " + SIZE + " <= " + wanted.inline()
+                + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM " + table.name();
     }
 
     private static String mine(int shard, int shards) {
@@ -208,48 +212,29 @@ final class MysqlStore extends Store {
     }
 
     @Override
-    Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
-        requireShards(connection, shards);
-        impatient(connection);
-        connection.setAutoCommit(false);
-        try (var statement = connection.createStatement()) {
-            try (var upsert = connection.prepareStatement(
-                    "INSERT INTO " + table.relay()
-                            + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE"
-                            + " epoch = epoch + 1, relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0")) {
-                upsert.setInt(1, shard);
-                upsert.setInt(2, shards);
-                upsert.setLong(3, -1);
-                upsert.setString(4, relay);
-                upsert.executeUpdate();
-            }
-            Tenancy tenancy;
-            try (var result =
-                    statement.executeQuery("SELECT epoch, low FROM " + table.relay() + " WHERE shard = " + shard)) {
-                result.next();
-                tenancy = new Tenancy(result.getLong(1), result.getLong(2));
-            }
-            /*
-             * It may have been divided while we waited for the row. Nothing was read in this transaction before we had it, so
-             * this sees what is committed now.
-             */
-            requireShards(connection, shards);
-            connection.commit();
-            return tenancy;
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
+    String found() {
+        return "INSERT IGNORE INTO " + table.relay()
+                + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 0, 0, 0, 0, ?)";
     }
 
-    private void requireShards(Connection connection, int shards) throws SQLException {
-        try (var statement = connection.createStatement();
-                var others = statement.executeQuery(
-                        "SELECT shards FROM " + table.relay() + " WHERE shards <> " + shards + " LIMIT 1")) {
-            if (others.next()) {
-                throw new IllegalStateException(Refusals.shards(table.name(), others.getInt(1), shards));
+    /** Nothing was read in this transaction before it has the row, so what is read next is what is committed then. */
+    @Override
+    Tenancy raise(Connection connection, Claim claim) throws SQLException {
+        try (var upsert = connection.prepareStatement(
+                        "INSERT INTO " + table.relay()
+                                + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE"
+                                + " epoch = epoch + 1, relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0");
+                var query =
+                        connection.prepareStatement("SELECT epoch, low FROM " + table.relay() + " WHERE shard = ?")) {
+            upsert.setInt(1, claim.shard());
+            upsert.setInt(2, claim.shards());
+            upsert.setLong(3, -1);
+            upsert.setString(4, claim.relay());
+            upsert.executeUpdate();
+            query.setInt(1, claim.shard());
+            try (var result = query.executeQuery()) {
+                result.next();
+                return new Tenancy(result.getLong(1), result.getLong(2));
             }
         }
     }

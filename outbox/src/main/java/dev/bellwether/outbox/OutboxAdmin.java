@@ -81,8 +81,8 @@ public final class OutboxAdmin {
 
     private List<ShardState> shards(Connection connection) throws SQLException {
         try (var statement = connection.createStatement();
-                var result = statement.executeQuery("SELECT shard, relay, epoch, since, seen, rate, sent FROM "
-                        + table.relay() + " ORDER BY shard")) {
+                var result = statement.executeQuery(
+                        "SELECT shard, relay, epoch, since, seen, rate, sent FROM " + ofShards() + " ORDER BY shard")) {
             var shards = new ArrayList<ShardState>();
             while (result.next()) {
                 shards.add(new ShardState(
@@ -149,27 +149,64 @@ public final class OutboxAdmin {
      *
      * @param name of the outbox, as the relays have it
      * @param kafka properties of Kafka's clients
+     * @throws IllegalStateException if the outbox has another name
      */
     public void divide(String name, int shards, Map<String, Object> kafka) throws SQLException {
         var config = RelayConfig.named(name).shards(shards).build();
-        try (var connection = database.getConnection()) {
-            var isolation = connection.getTransactionIsolation();
-            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-            connection.setAutoCommit(false);
-            try (var lock = connection.prepareStatement("UPDATE " + table.relay() + " SET epoch = epoch + 1");
-                    var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
-                lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
+        change(name, connection -> {
+            try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
                 // rows change their shard, so what was decided for one says nothing of another
-                var low = number(connection, "SELECT coalesce(min(low), 0) FROM " + table.relay());
-                var before = (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + table.relay());
+                var low = number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
+                var before = shards(connection, ofShards());
                 update.setInt(1, shards);
                 update.setLong(2, low);
                 update.executeUpdate();
                 fence(config, Math.max(before, shards), kafka);
-                try (var forget =
-                        connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
-                    forget.executeUpdate();
+            }
+            try (var forget =
+                    connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
+                forget.executeUpdate();
+            }
+        });
+    }
+
+    /**
+     * Gives the outbox another name, after which elections and transactional ids are named. Relays that are set to the old name end what
+     * they do and are refused from then on: nothing is published until others come that are set to the new one.
+     *
+     * @param kafka properties of Kafka's clients
+     * @throws IllegalStateException if the outbox has another name than the old one
+     */
+    public void rename(String from, String to, Map<String, Object> kafka) throws SQLException {
+        var old = RelayConfig.named(from).build();
+        var name = RelayConfig.named(to).build().name();
+        change(from, connection -> {
+            try (var update = connection.prepareStatement(
+                    "UPDATE " + table.relay() + " SET relay = ? WHERE shard = " + Store.WHOLE)) {
+                update.setString(1, name);
+                update.executeUpdate();
+            }
+            fence(old, shards(connection, ofShards()), kafka);
+        });
+    }
+
+    private interface Change {
+        void in(Connection connection) throws SQLException;
+    }
+
+    /** Changes what all relays must agree on, while none of them deletes, reports or begins. */
+    private void change(String name, Change change) throws SQLException {
+        try (var connection = database.getConnection()) {
+            var isolation = connection.getTransactionIsolation();
+            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+            connection.setAutoCommit(false);
+            try (var lock = connection.prepareStatement("UPDATE " + table.relay() + " SET epoch = epoch + 1")) {
+                lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
+                var there = Store.of(connection, table).tenant(connection, Store.WHOLE);
+                if (there.isPresent() && !there.get().equals(name)) {
+                    throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
                 }
+                change.in(connection);
                 connection.commit();
             } catch (SQLException | RuntimeException e) {
                 connection.rollback();
@@ -179,6 +216,14 @@ public final class OutboxAdmin {
                 connection.setTransactionIsolation(isolation);
             }
         }
+    }
+
+    private String ofShards() {
+        return table.relay() + " WHERE shard > " + Store.WHOLE;
+    }
+
+    private static int shards(Connection connection, String ofShards) throws SQLException {
+        return (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
     }
 
     /** No producer of a relay that knows the old division writes any more, when the new one holds. */

@@ -2,19 +2,30 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.kafka.KafkaElections;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Publishes the rows of an outbox to Kafka, in order, and deletes them: in each shard while it leads, standing by while another does.
@@ -25,27 +36,45 @@ import org.jspecify.annotations.Nullable;
  * is left: so consumers may see a run of records again, never a record before its predecessor in the same key.
  */
 public final class OutboxRelay implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
     private static final AtomicLong SERIAL = new AtomicLong();
+    /** How long a start waits for brokers: so long what is wrong with the settings is thrown rather than told. */
+    private static final long FIRST_MILLIS = 3_000;
 
-    private final Elections elections;
+    private final RelayConfig config;
+    private final String name;
     private final boolean ours;
     private final List<Shard> shards = new ArrayList<>();
-    private final List<Candidacy> candidacies = new ArrayList<>();
+    private final List<Candidacy> candidacies = new CopyOnWriteArrayList<>();
+    private final Standby standby;
+    private volatile boolean closed;
+    private @Nullable Elections elections;
     private @Nullable Balancer balancer;
+    private @Nullable Thread connector;
 
-    private OutboxRelay(Elections elections, boolean ours) {
-        this.elections = elections;
+    private OutboxRelay(
+            DataSource database,
+            RelayConfig config,
+            boolean ours,
+            Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
+        this.config = config;
         this.ours = ours;
+        name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
+        for (var number = 0; number < config.shards(); number++) {
+            var judge = new Judge(new KafkaTopics(config), config.haltRetry().toNanos(), System::nanoTime);
+            shards.add(new Shard(number, config, database, producers, judge, name));
+        }
+        standby = new Standby(config.name(), shards, config.lease());
     }
 
     /**
-     * Begins, with elections on the brokers that the records go to: nothing else is needed.
+     * Begins, with elections on the brokers that the records go to: nothing else is needed. If the brokers do not answer, it waits for them in
+     * the background, and tells {@link RelayEvent.Waiting}.
      *
-     * @throws dev.bellwether.UnavailableException if the brokers do not answer
+     * @throws dev.bellwether.ElectionException if a property is wrong, or a right is missing
      */
     public static OutboxRelay start(DataSource database, RelayConfig config) {
-        var elections = KafkaElections.using(KafkaTopics.common(config.producer()));
-        return start(database, config, elections, true, KafkaProducer::new);
+        return start(database, config, () -> KafkaElections.using(KafkaTopics.common(config.producer())));
     }
 
     /** Begins, with elections held anywhere; they stay open when the relay is closed. */
@@ -59,15 +88,9 @@ public final class OutboxRelay implements AutoCloseable {
             Elections elections,
             boolean ours,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
-        var relay = new OutboxRelay(elections, ours);
+        var relay = new OutboxRelay(database, config, ours, producers);
         try {
-            var name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
-            for (var number = 0; number < config.shards(); number++) {
-                relay.stand(number, name, config, database, producers);
-            }
-            if (config.shards() > 1) {
-                relay.balancer = new Balancer(elections, config, name).start();
-            }
+            relay.stand(elections);
             return relay;
         } catch (RuntimeException e) {
             relay.close();
@@ -75,25 +98,96 @@ public final class OutboxRelay implements AutoCloseable {
         }
     }
 
-    private void stand(
-            int number,
-            String candidate,
-            RelayConfig config,
-            DataSource database,
-            Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
-        var judge =
-                new Judge(new KafkaTopics(config.producer()), config.haltRetry().toNanos(), System::nanoTime);
-        var seat = elections.election(config.seat(number));
-        var shard = new Shard(number, config, database, producers, judge, candidate, seat);
-        var settings = CandidacyConfig.builder()
-                .lease(config.lease())
-                .candidate(candidate)
-                .listener(shard::heard)
-                .build();
-        shards.add(shard);
-        var candidacy = elections.stand(config.seat(number), settings);
-        candidacies.add(candidacy);
-        candidacy.whileLeading(shard::lead);
+    static OutboxRelay start(DataSource database, RelayConfig config, Supplier<Elections> connecting) {
+        var relay = new OutboxRelay(database, config, true, KafkaProducer::new);
+        var first = new CompletableFuture<@Nullable Void>();
+        var connector = new Thread(() -> relay.connect(connecting, first), "outbox." + config.name() + "-connect");
+        relay.connector = connector;
+        connector.setDaemon(true);
+        connector.start();
+        try {
+            first.get(FIRST_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            LOG.debug("outbox {}: the brokers have not answered yet", config.name());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException e) {
+            relay.close();
+            throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e.getCause());
+        }
+        return relay;
+    }
+
+    /** Until it has worked. On a thread of its own. */
+    private void connect(Supplier<Elections> connecting, CompletableFuture<@Nullable Void> first) {
+        var pause = config.backoff();
+        var attempts = 0;
+        while (!closed) {
+            try {
+                stand(connecting.get());
+                if (attempts > 0) {
+                    LOG.info("outbox {}: the brokers answer. This relay stands for its shards.", config.name());
+                }
+                first.complete(null);
+                return;
+            } catch (UnavailableException e) {
+                if (closed) {
+                    return;
+                }
+                if (attempts++ == 0) {
+                    LOG.warn(
+                            "outbox {}: no election can be held ({}). Nothing is published from here until the brokers answer."
+                                    + " Trying again after pauses of up to {} s.",
+                            config.name(),
+                            e.getMessage(),
+                            config.maxBackoff().toSeconds());
+                }
+                shards.forEach(shard -> shard.emit(new RelayEvent.Waiting(shard.number(), e)));
+                first.complete(null);
+                LockSupport.parkNanos(pause.toNanos()); // close interrupts it
+                pause = pause.multipliedBy(2).compareTo(config.maxBackoff()) < 0
+                        ? pause.multipliedBy(2)
+                        : config.maxBackoff();
+            } catch (RuntimeException e) { // to wait mends no setting, and gives no right
+                if (!first.completeExceptionally(e) && !closed) {
+                    LOG.error(
+                            "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it again when the"
+                                    + " cause is mended.",
+                            config.name(),
+                            e);
+                    var cause = e instanceof ElectionException known ? known : new ElectionException(e.toString(), e);
+                    shards.forEach(shard -> shard.emit(new RelayEvent.CandidacyFailed(shard.number(), cause)));
+                }
+                return;
+            }
+        }
+    }
+
+    private synchronized void stand(Elections connected) {
+        elections = connected;
+        if (closed) {
+            if (ours) {
+                connected.close();
+            }
+            return;
+        }
+        for (var shard : shards) {
+            var seat = config.seat(shard.number());
+            shard.seat(connected.election(seat));
+            var candidacy = connected.stand(
+                    seat,
+                    CandidacyConfig.builder()
+                            .lease(config.lease())
+                            .candidate(name)
+                            .listener(shard::heard)
+                            .build());
+            candidacies.add(candidacy);
+            candidacy.whileLeading(shard::lead);
+        }
+        standby.start();
+        if (config.shards() > 1) {
+            balancer = new Balancer(connected, config, name).start();
+        }
     }
 
     /** Looks for rows now, rather than at the next poll: to be called after a commit in this process. Cheap. */
@@ -108,7 +202,7 @@ public final class OutboxRelay implements AutoCloseable {
 
     /** Returns whether this relay leads all its shards. */
     public boolean isLeader() {
-        return candidacies.stream().allMatch(Candidacy::isLeader);
+        return candidacies.size() == shards.size() && candidacies.stream().allMatch(Candidacy::isLeader);
     }
 
     /**
@@ -117,14 +211,21 @@ public final class OutboxRelay implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (balancer != null) {
-            balancer.end();
+        closed = true;
+        if (connector != null) {
+            connector.interrupt();
         }
         shards.forEach(Shard::stop);
-        candidacies.forEach(Candidacy::resign);
-        candidacies.forEach(Candidacy::close);
-        if (ours) {
-            elections.close();
+        synchronized (this) {
+            standby.end();
+            if (balancer != null) {
+                balancer.end();
+            }
+            candidacies.forEach(Candidacy::resign);
+            candidacies.forEach(Candidacy::close);
+            if (ours && elections != null) {
+                elections.close();
+            }
         }
     }
 

@@ -65,7 +65,7 @@ public final class OutboxSchema {
         }
     }
 
-    private static boolean exists(Connection connection, String table) throws SQLException {
+    static boolean exists(Connection connection, String table) throws SQLException {
         try (var query = connection.createStatement();
                 var result = query.executeQuery("SELECT 1 FROM " + table + " WHERE 1 = 0")) {
             return !result.next();

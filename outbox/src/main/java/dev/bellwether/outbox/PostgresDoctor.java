@@ -52,6 +52,17 @@ final class PostgresDoctor {
                     "ALTER SEQUENCE " + name
                             + " INCREMENT 1, and let the database draw the ids (Hibernate: allocationSize = 1)");
         }
+        if (number("SELECT has_sequence_privilege('" + name + "', 'USAGE')::integer") == 0) {
+            warn(
+                    "this user has no USAGE on sequence " + name + ": it cannot requeue parked records",
+                    "GRANT USAGE ON SEQUENCE " + name + " to who requeues; relays do without");
+        }
+        if (number("SELECT has_sequence_privilege('" + name + "', 'SELECT')::integer") == 0) {
+            warn(
+                    "this user may not read sequence " + name + ": whether it was set back cannot be seen",
+                    "GRANT SELECT ON SEQUENCE " + name + " to it, or ask as another user");
+            return;
+        }
         var highest = number("SELECT coalesce(max(id), 0) FROM " + table.name());
         var drawn = number("SELECT last_value FROM " + name);
         if (highest > drawn) {
@@ -85,6 +96,11 @@ final class PostgresDoctor {
     }
 
     private void transactions() throws SQLException {
+        if (number("SELECT (NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'))::integer") == 1) {
+            warn(
+                    "this user is not told since when transactions of other users are open",
+                    "GRANT pg_monitor to it, or ask as another user; the relay itself does without: it sees the locks of all");
+        }
         var oldest = number("SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint"
                 + " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
         if (oldest > 60) {

@@ -16,6 +16,11 @@ final class PostgresStore extends Store {
     private static final List<String> SETTINGS =
             List.of("enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan");
 
+    /** Where goharvest's table, which has no event ids, keeps that of a record that was requeued. Consumers do not see it. */
+    private static final String REQUEUED = "bellwether-event-id";
+
+    private static final String UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+
     private final Columns columns;
 
     PostgresStore(OutboxTable table) {
@@ -46,7 +51,9 @@ final class PostgresStore extends Store {
                 "coalesce(octet_length(record_value), 0) + coalesce(octet_length(headers), 0)::bigint");
         /** It has no event ids: what identifies a row is made into one. */
         static final Columns GOHARVEST = new Columns(
-                "md5(id || ':' || extract(epoch FROM create_time))::uuid",
+                // a record that was requeued has the id that it had before in a header
+                "coalesce(substring(kafka_header_values[array_position(kafka_header_keys, '" + REQUEUED + "')] FROM '"
+                        + UUID + "')::uuid, md5(id || ':' || extract(epoch FROM create_time))::uuid)",
                 "create_time",
                 "kafka_topic",
                 "convert_to(kafka_key, 'UTF8')",
@@ -54,8 +61,10 @@ final class PostgresStore extends Store {
                 // those whose names and values do not pair up come out as a header without a name, which is refused
                 "CASE WHEN cardinality(kafka_header_keys) = 0 AND cardinality(kafka_header_values) = 0 THEN NULL"
                         + " WHEN cardinality(kafka_header_keys) <> cardinality(kafka_header_values) THEN ': does not pair up'"
-                        + " ELSE (SELECT string_agg(n || ':: ' || translate(encode(convert_to(v, 'UTF8'), 'base64'), E'\\n', ''), E'\\n')"
-                        + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v)) END",
+                        + " ELSE (SELECT string_agg('::' || " + base64("n") + " || coalesce(':: ' || " + base64("v")
+                        + ", ''), E'\\n')"
+                        + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v) WHERE n <> '" + REQUEUED
+                        + "') END",
                 "NULL::integer",
                 "NULL::bigint",
                 "coalesce(octet_length(kafka_value), 0)::bigint");
@@ -183,11 +192,13 @@ final class PostgresStore extends Store {
                         + " ORDER BY id LIMIT ?) AS own";
     }
 
-    /** Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. */
+    /**
+     * Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. Each leader asks this of all rows, so it
+     * must cost little: it is the hash that the database has for its own partitions, a fifth of the price of a digest.
+     */
     private String mine(int shard, int shards) {
-        var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "record_key";
-        return "(coalesce(('x' || substr(md5(" + key + "), 1, 7))::bit(28)::integer, abs(id % 1000000)) % " + shards
-                + " = " + shard + ")";
+        var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "encode(record_key, 'hex')";
+        return "(coalesce(hashtext(" + key + ") & 2147483647, abs(id % 1000000)) % " + shards + " = " + shard + ")";
     }
 
     @Override
@@ -307,44 +318,25 @@ final class PostgresStore extends Store {
     }
 
     @Override
-    Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException {
-        connection.setAutoCommit(false);
+    String found() {
+        return "INSERT INTO " + table.relay() + " (shard, shards, epoch, low, sent, rate, relay, since, seen)"
+                + " VALUES (?, ?, 0, 0, 0, 0, ?, now(), now()) ON CONFLICT (shard) DO NOTHING";
+    }
+
+    @Override
+    Tenancy raise(Connection connection, Claim claim) throws SQLException {
         try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
                 + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
                 + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
                 + " ON CONFLICT (shard) DO UPDATE SET epoch = r.epoch + 1, relay = excluded.relay, since = now(), seen = now(), rate = 0"
                 + " RETURNING epoch, low")) {
-            // who is frozen here must not keep others from leading
-            impatient(connection);
-            requireShards(connection, shards);
-            upsert.setInt(1, shard);
-            upsert.setInt(2, shards);
+            upsert.setInt(1, claim.shard());
+            upsert.setInt(2, claim.shards());
             upsert.setLong(3, Long.MIN_VALUE + 1);
-            upsert.setString(4, relay);
-            Tenancy tenancy;
+            upsert.setString(4, claim.relay());
             try (var result = upsert.executeQuery()) {
                 result.next();
-                tenancy = new Tenancy(result.getLong(1), result.getLong(2));
-            }
-            requireShards(connection, shards); // it may have been divided while we waited for the row
-            connection.commit();
-            return tenancy;
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
-    }
-
-    private void requireShards(Connection connection, int shards) throws SQLException {
-        try (var others =
-                connection.prepareStatement("SELECT shards FROM " + table.relay() + " WHERE shards <> ? LIMIT 1")) {
-            others.setInt(1, shards);
-            try (var found = others.executeQuery()) {
-                if (found.next()) {
-                    throw new IllegalStateException(Refusals.shards(table.name(), found.getInt(1), shards));
-                }
+                return new Tenancy(result.getLong(1), result.getLong(2));
             }
         }
     }
@@ -399,15 +391,26 @@ final class PostgresStore extends Store {
     @Override
     String requeue() {
         if (table.layout() == Layout.GOHARVEST) {
+            var lines = "unnest(string_to_array(headers, E'\\n')) WITH ORDINALITY AS lines(l, nth) ORDER BY nth";
             return "INSERT INTO " + table.name() + " (create_time, kafka_topic, kafka_key, kafka_value,"
                     + " kafka_header_keys, kafka_header_values) SELECT created, topic, convert_from(record_key, 'UTF8'),"
-                    + " convert_from(record_value, 'UTF8'), ARRAY(SELECT split_part(l, ':: ', 1) FROM unnest(string_to_array(headers, E'\\n')) l),"
-                    + " ARRAY(SELECT convert_from(decode(split_part(l, ':: ', 2), 'base64'), 'UTF8') FROM unnest(string_to_array(headers, E'\\n')) l)"
-                    + " FROM " + table.parked() + " WHERE id = ?";
+                    + " convert_from(record_value, 'UTF8'), ARRAY(SELECT " + text("split_part(l, '::', 2)") + " FROM "
+                    + lines
+                    + ") || '" + REQUEUED + "'::text, ARRAY(SELECT CASE WHEN l LIKE '::%:: %' THEN "
+                    + text("split_part(l, ':: ', 2)") + " END FROM " + lines + ") || event_id::text FROM "
+                    + table.parked() + " WHERE id = ?";
         }
         return "INSERT INTO " + table.name() + " (event_id, created, topic, record_key, record_value, headers,"
                 + " record_partition, record_time_ms) SELECT event_id, created, topic, record_key, record_value,"
                 + " headers, record_partition, record_time_ms FROM " + table.parked() + " WHERE id = ?";
+    }
+
+    private static String base64(String text) {
+        return "translate(encode(convert_to(" + text + ", 'UTF8'), 'base64'), E'\\n', '')";
+    }
+
+    private static String text(String base64) {
+        return "convert_from(decode(" + base64 + ", 'base64'), 'UTF8')";
     }
 
     @Override

@@ -18,6 +18,9 @@ final class ProducerSettings {
             "partitioner.ignore.keys");
 
     static final String COMPRESSION = "lz4";
+    private static final int TRANSACTION_TIMEOUT = 30_000;
+    private static final int REQUEST_TIMEOUT = 30_000; // Kafka's default
+    private static final int LINGER = 5;
 
     private ProducerSettings() {}
 
@@ -43,14 +46,33 @@ final class ProducerSettings {
         all.put("key.serializer", ByteArraySerializer.class);
         all.put("value.serializer", ByteArraySerializer.class);
         all.putIfAbsent("client.id", transactionalId);
-        all.putIfAbsent("linger.ms", 5); // a commit sends at once what is left
+        all.putIfAbsent("linger.ms", LINGER); // a commit sends at once what is left
         all.putIfAbsent("batch.size", 256 << 10);
         all.putIfAbsent("compression.type", COMPRESSION);
         // read_committed consumers wait so long for a leader that died and has no successor
-        all.putIfAbsent("transaction.timeout.ms", 30_000);
+        all.putIfAbsent("transaction.timeout.ms", TRANSACTION_TIMEOUT);
+        // so long a partition without a leader holds up the others; by then its transaction is aborted anyway
+        all.putIfAbsent(
+                "delivery.timeout.ms",
+                Math.max(
+                        millis(all, "transaction.timeout.ms", TRANSACTION_TIMEOUT),
+                        millis(all, "request.timeout.ms", REQUEST_TIMEOUT) + millis(all, "linger.ms", LINGER)));
         // an unknown topic should not hold up the others for a minute
         all.putIfAbsent("max.block.ms", 10_000);
         all.putIfAbsent("reconnect.backoff.max.ms", 500);
         return all;
+    }
+
+    /** Returns when brokers abort a transaction that is still open. */
+    static long transactionTimeoutMillis(RelayConfig config) {
+        return millis(config.producer(), "transaction.timeout.ms", TRANSACTION_TIMEOUT);
+    }
+
+    private static int millis(Map<String, Object> properties, String name, int otherwise) {
+        try {
+            return Integer.parseInt(String.valueOf(properties.getOrDefault(name, otherwise)));
+        } catch (NumberFormatException e) {
+            return otherwise; // which Kafka's client refuses, by name
+        }
     }
 }

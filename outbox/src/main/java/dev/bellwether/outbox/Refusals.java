@@ -11,6 +11,13 @@ final class Refusals {
                 + " outbox in a database of its own; group replication: group_replication_single_primary_mode=ON)";
     }
 
+    static String name(String table, String there, String here) {
+        return "outbox table " + table + " is served under the name \"" + there + "\", and this relay is set to \""
+                + here
+                + "\": no fence stands between two names, so that both would publish each row. Nothing is published from here. Set the"
+                + " name to \"" + there + "\", or stop all relays and rename it with OutboxAdmin.rename";
+    }
+
     static String shards(String table, int there, int here) {
         return "outbox " + table + " is divided into " + there + " shards, and this relay is set to " + here
                 + ": two relays that divide it differently would publish rows twice, and out of order. Set shards to "

@@ -118,6 +118,11 @@ public final class RelayConfig {
         return Math.min(maxTransactionRecords, maxInFlightRecords);
     }
 
+    /** About how many bytes a transaction may have; a record that is larger than that by itself goes alone. */
+    long maxTransactionBytes() {
+        return maxInFlightBytes / 4;
+    }
+
     int maxInFlightRecords() {
         return maxInFlightRecords;
     }
@@ -213,8 +218,8 @@ public final class RelayConfig {
         private int shards = 1;
         private Poison poison = Poison.BLOCK_KEY;
         private Partitioning partitioning = Partitioning.MURMUR2;
-        private int maxTransactionRecords = 5_000;
-        private int maxInFlightRecords = 50_000;
+        private int maxTransactionRecords = 20_000;
+        private int maxInFlightRecords = 100_000;
         private long maxInFlightBytes = 64L << 20;
         private int readAhead = 2;
         private Duration transactionInterval = Duration.ofMillis(10);
@@ -228,7 +233,7 @@ public final class RelayConfig {
         private Duration meterInterval = Duration.ofSeconds(5);
         private Duration sweepInterval = Duration.ofSeconds(1);
         private boolean createTables = true;
-        private String eventIdHeader = "event-id";
+        private String eventIdHeader = HeaderLines.EVENT_ID;
         private Duration lease = Duration.ofSeconds(10);
         private Optional<String> candidate = Optional.empty();
         private Consumer<RelayEvent> listener = event -> {};
@@ -279,21 +284,24 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Puts at most so many records into one transaction, and one read. Default: 5,000. */
+        /**
+         * Puts at most so many records into one transaction. The first have 5,000 at most; they grow while a backlog fills each of them
+         * and each ends soon, and shrink when one fails or takes long. Default: 20,000.
+         */
         public Builder maxTransactionRecords(int records) {
             maxTransactionRecords = positive("maxTransactionRecords", records);
             return this;
         }
 
-        /** Holds at most so many records that were read and are not yet deleted, per shard. Default: 50,000. */
+        /** Holds at most so many records that were read and are not yet deleted, per shard. Default: 100,000. */
         public Builder maxInFlightRecords(int records) {
             maxInFlightRecords = positive("maxInFlightRecords", records);
             return this;
         }
 
         /**
-         * Holds at most so many bytes of them, per shard; a record that is larger than that by itself goes alone. The producer's
-         * {@code buffer.memory} comes on top. Default: 64 MiB.
+         * Holds at most so many bytes of them, per shard, and a quarter of that in one transaction; a record that is larger than that by
+         * itself goes alone. The producer's {@code buffer.memory} comes on top. Default: 64 MiB.
          */
         public Builder maxInFlightBytes(long bytes) {
             if (bytes < 1024) {
@@ -385,7 +393,10 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Carries the event id to consumers in this header. Default: {@code event-id}. */
+        /**
+         * Carries the event id to consumers in this header, which no row may have among its own: consumers would drop records by the wrong id.
+         * Default: {@code event-id}.
+         */
         public Builder eventIdHeader(String eventIdHeader) {
             this.eventIdHeader = HeaderLines.name(eventIdHeader);
             return this;

@@ -49,6 +49,15 @@ public sealed interface RelayEvent {
     /** Our candidacy failed for good. This relay publishes nothing of the shard any more: start it again when the cause is mended. */
     record CandidacyFailed(int shard, ElectionException cause) implements RelayEvent {}
 
+    /**
+     * We stand by, and the relay that leads has not touched our table: it serves another table under the same name, or does not reach the
+     * database. Nothing is published from ours.
+     */
+    record NotServed(int shard, String leader) implements RelayEvent {}
+
+    /** No election can be held, since its infrastructure does not answer; we try again after a while. */
+    record Waiting(int shard, ElectionException cause) implements RelayEvent {}
+
     /** Something failed; we try again after a while. */
     record Faulted(int shard, Exception cause) implements RelayEvent {}
 }

@@ -49,6 +49,8 @@ final class Session {
     private long nextNanos = System.nanoTime();
 
     private List<Row> committing = List.of();
+    private long waitingBytes;
+    private volatile long committedNanos;
 
     /** Takes over what is open; the fence in Kafka stands already. */
     Session(
@@ -153,9 +155,9 @@ final class Session {
         if (waiting.isEmpty()) {
             take(batches.poll(20, TimeUnit.MILLISECONDS));
         }
-        var most = shard.transactionRecords();
+        var most = shard.size().records();
         var more = !waiting.isEmpty();
-        while (more && waiting.size() < most) {
+        while (more && waiting.size() < most && waitingBytes < shard.config().maxTransactionBytes()) {
             more = take(batches.poll(Math.max(0, nextNanos - System.nanoTime()), TimeUnit.NANOSECONDS));
         }
         return !waiting.isEmpty();
@@ -167,6 +169,7 @@ final class Session {
         }
         ahead.addAndGet(-batch.size());
         waiting.addAll(batch);
+        waitingBytes += weight(batch);
         return true;
     }
 
@@ -175,7 +178,9 @@ final class Session {
         if (judge.searches()) {
             settle(); // what comes next depends on it
         }
-        var slice = judge.slice(waiting, shard.transactionRecords());
+        var slice = judge.slice(waiting, shard.size().records(), shard.config().maxTransactionBytes());
+        waitingBytes -= weight(slice);
+        judge.meet(slice);
         var rows = new ArrayList<Row>(slice.size());
         HaltedException halt = null;
         for (var row : slice) {
@@ -195,6 +200,7 @@ final class Session {
             var began = System.nanoTime();
             nextNanos = began + shard.config().transactionInterval().toNanos();
             attempted += rows.size();
+            shard.size().begins(rows.size());
             lines.append(rows);
             settle();
             committing = rows;
@@ -206,9 +212,18 @@ final class Session {
         }
     }
 
+    private static long weight(List<Row> rows) {
+        var weight = 0L;
+        for (var row : rows) {
+            weight += row.weight();
+        }
+        return weight;
+    }
+
     /** On the thread that commits. */
     private void committed(List<Row> rows, long beganNanos) {
-        shard.meter().transaction(rows.size(), System.nanoTime() - beganNanos);
+        committedNanos = System.nanoTime() - beganNanos;
+        shard.meter().transaction(rows.size(), committedNanos);
         disposal.delete(rows);
     }
 
@@ -220,7 +235,7 @@ final class Session {
     private void settle() throws InterruptedException {
         if (lines.settle()) {
             shard.judge().passed(committing);
-            shard.succeeded();
+            shard.succeeded(committing.size(), committedNanos);
         }
     }
 
@@ -231,6 +246,10 @@ final class Session {
         }
         var topic = shard.judge().block(row);
         hold(row);
+        if (topic && !shard.judge().isNews(row.topic())) {
+            LOG.debug("outbox {}: topic {} is still blocked: {}", shard.config().name(), row.topic(), reason);
+            return;
+        }
         LOG.warn(
                 "outbox {}: blocked {} of {}: {}",
                 shard.config().name(),

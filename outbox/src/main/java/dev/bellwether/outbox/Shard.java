@@ -36,17 +36,20 @@ final class Shard {
     private final Meter meter = new Meter();
     private final Judge judge;
     private final String relay;
-    private final Election seat;
+    private volatile @Nullable Election seat;
     private final AtomicReference<@Nullable Session> session = new AtomicReference<>();
     private volatile @Nullable Store store;
     private volatile boolean stopping;
     private volatile boolean leading;
     private long backoffNanos;
     private long retryNanos;
-    /** How many records a transaction may have: fewer after failures, since one that is too long to end in time would be tried forever. */
-    private int transactionRecords;
-
+    private TransactionSize size;
     private volatile long reachedNanos;
+    private volatile Following following;
+    private Following served;
+
+    /** Who leads, as far as we know, and since when we know it. */
+    private record Following(String leader, long sinceNanos) {}
 
     Shard(
             int number,
@@ -54,19 +57,30 @@ final class Shard {
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers,
             Judge judge,
-            String relay,
-            Election seat) {
+            String relay) {
         this.number = number;
         this.config = config;
         this.database = database;
         this.producers = producers;
         this.judge = judge;
         this.relay = relay;
-        this.seat = seat;
+        following = new Following(relay, System.nanoTime());
+        served = following;
+        size = newSize();
+    }
+
+    private TransactionSize newSize() {
+        return new TransactionSize(
+                config.maxTransactionRecords(), ProducerSettings.transactionTimeoutMillis(config) * 1_000_000);
     }
 
     int number() {
         return number;
+    }
+
+    /** Tells where it stands: before anything else that needs the election. */
+    void seat(Election election) {
+        seat = election;
     }
 
     RelayConfig config() {
@@ -123,6 +137,10 @@ final class Shard {
             emit(new RelayEvent.LeaderRevoked(number));
         } else if (event instanceof LeadershipEvent.Fenced) {
             emit(new RelayEvent.LeaderFenced(number));
+        } else if (event instanceof LeadershipEvent.Acquired) {
+            following = new Following(relay, System.nanoTime());
+        } else if (event instanceof LeadershipEvent.Following now) {
+            following = new Following(now.leader().orElse(relay), System.nanoTime());
         } else if (event instanceof LeadershipEvent.Ended) {
             LOG.error(
                     "outbox {}: the election of shard {} was ended by an operator. This relay publishes nothing of it any more.",
@@ -148,7 +166,7 @@ final class Shard {
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
             judge.pardon();
             backoffNanos = 0;
-            transactionRecords = config.maxTransactionRecords();
+            size = newSize();
             reachedNanos = System.nanoTime();
             retryNanos = config.haltRetry().toNanos();
             while (goesOn(mandate)) {
@@ -165,6 +183,7 @@ final class Shard {
     }
 
     private void session(Mandate mandate) {
+        size.forget();
         try {
             var opened = open(mandate);
             reached();
@@ -181,6 +200,9 @@ final class Shard {
         } catch (LineStoppedException e) {
             if (judge.failed(e)) {
                 LOG.info("outbox {}: stopped at {}", config.name(), e.getMessage());
+                if (judge.holds(e.row())) {
+                    stranded(e.row());
+                }
             } else {
                 failed(e, mandate);
             }
@@ -194,13 +216,15 @@ final class Shard {
     private void run(Session opened, Mandate mandate) throws Exception {
         var orderly = false;
         var meterDue = new Due(config.meterInterval().toNanos());
+        var leadersDue = new Due(config.haltRetry().toNanos());
         var began = System.nanoTime();
         try {
             opened.run(() -> {
                 if (meterDue.now()) {
                     read();
                 }
-                return goesOn(mandate) && !(judge.holdsAny() && System.nanoTime() - began > retryNanos);
+                var back = judge.isAnyStranded() && leadersDue.now() && judge.leadersAreBack();
+                return goesOn(mandate) && !back && !(judge.holdsAny() && System.nanoTime() - began > retryNanos);
             });
             orderly = true;
             if (judge.holdsAny() && goesOn(mandate)) {
@@ -213,6 +237,18 @@ final class Shard {
                 meter.rewinds.incrementAndGet();
             }
         }
+    }
+
+    private void stranded(Row row) {
+        var reason = "its partition has no leader";
+        LOG.warn(
+                "outbox {}: {} waits, with all that goes to that partition of topic {}: {}. The brokers are asked again every {} s.",
+                config.name(),
+                row.describe(),
+                row.topic(),
+                reason,
+                config.haltRetry().toSeconds());
+        emit(new RelayEvent.KeyBlocked(number, row.id(), reason));
     }
 
     private void read() {
@@ -228,7 +264,7 @@ final class Shard {
         LOG.warn("outbox {}: shard {} begins anew after {}", config.name(), number, e.toString());
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));
-        transactionRecords = Math.max(1, transactionRecords / 2);
+        size.failed();
         backoffNanos = Math.min(
                 config.maxBackoff().toNanos(), Math.max(config.backoff().toNanos(), 2 * backoffNanos));
         if (System.nanoTime() - reachedNanos > config.standDownAfter().toNanos()) {
@@ -242,11 +278,52 @@ final class Shard {
         reachedNanos = System.nanoTime();
     }
 
+    /**
+     * Looks whether the relay that leads has made our table its own: one that serves another table under the same name keeps ours from
+     * being served at all, and nobody would know. On the thread of the {@link Standby}.
+     */
+    void lookAfterLeader() {
+        var now = following;
+        if (now.equals(served) || now.leader().equals(relay)) {
+            return;
+        }
+        var patience = config.standDownAfter().plus(config.lease().multipliedBy(2));
+        try (var connection = borrow()) {
+            var tables = Store.of(connection, config.table());
+            if (OutboxSchema.exists(connection, config.table().relay())
+                    && tables.tenant(connection, number)
+                            .filter(now.leader()::equals)
+                            .isPresent()) {
+                served = now;
+                return;
+            }
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("outbox {}: nobody tells who serves shard {}", config.name(), number, e);
+            return;
+        }
+        if (System.nanoTime() - now.sinceNanos() > patience.toNanos()) {
+            served = now; // told once
+            LOG.error(
+                    "outbox {}: {} leads shard {}, and has not touched table {} for {} s. It serves another table under the same name,"
+                            + " or does not reach this database. Nothing is published from this table. Give each table a name of its own.",
+                    config.name(),
+                    now.leader(),
+                    number,
+                    config.table().name(),
+                    patience.toSeconds());
+            emit(new RelayEvent.NotServed(number, now.leader()));
+        }
+    }
+
     /** Lets somebody else try, who may reach what we do not. */
     private void standDown(Exception cause) {
         reached(); // not again at once, if the order is lost
+        var election = seat;
+        if (election == null) {
+            return;
+        }
         try {
-            if (seat.candidates().stream().map(Candidate::id).allMatch(relay::equals)) {
+            if (election.candidates().stream().map(Candidate::id).allMatch(relay::equals)) {
                 return;
             }
             LOG.warn(
@@ -257,21 +334,21 @@ final class Shard {
                     config.standDownAfter().toSeconds(),
                     cause.toString());
             emit(new RelayEvent.StoodDown(number, cause));
-            seat.standDown();
+            election.standDown();
         } catch (ElectionException e) {
             LOG.debug("outbox {}: shard {} could not stand down", config.name(), number, e);
         }
     }
 
-    /** Returns how many records a transaction may have now. */
-    int transactionRecords() {
-        return transactionRecords;
+    /** Returns what tells how many records a transaction may have. For the session, on its thread. */
+    TransactionSize size() {
+        return size;
     }
 
-    /** A transaction went through. */
-    void succeeded() {
+    /** A transaction of so many records went through. */
+    void succeeded(int count, long nanos) {
         backoffNanos = 0;
-        transactionRecords = (int) Math.min(config.maxTransactionRecords(), 2L * transactionRecords);
+        size.succeeded(count, nanos);
     }
 
     private void pause(long nanos, Mandate mandate) {
@@ -296,7 +373,7 @@ final class Shard {
             reading = connect(false);
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);
-            var tenancy = store().acquire(deleting, number, config.shards(), relay);
+            var tenancy = store().acquire(deleting, new Store.Claim(config.name(), number, config.shards(), relay));
             return new Session(this, lines, reading, deleting, writers, tenancy);
         } catch (SQLException | RuntimeException e) {
             lines.close(false, 0);

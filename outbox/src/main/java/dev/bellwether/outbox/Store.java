@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What we say to one kind of database about one outbox. Immutable; the connection is the caller's, who may be one thread at a time. */
@@ -19,8 +20,22 @@ abstract class Store {
         this.table = table;
     }
 
-    /** A shard's row, when a leader has made it his own. */
+    /**
+     * Stands in the column {@code shard} of the row that tells whose table this is: the name of the outbox as {@code relay}, and how it is
+     * divided. It is made first, so that of two relays that disagree one waits for the other, and is refused.
+     */
+    static final int WHOLE = -1;
+
+    /** A shard's row, when a leader has made it its own. */
     record Tenancy(long epoch, long low) {}
+
+    /**
+     * Who wants a shard.
+     *
+     * @param outbox the name by which relays find each other
+     * @param relay the candidate
+     */
+    record Claim(String outbox, int shard, int shards, String relay) {}
 
     /**
      * Which rows are asked for.
@@ -75,8 +90,66 @@ abstract class Store {
     /** Returns what remembers gaps, as many as this database can be asked for at once. */
     abstract Gaps gaps();
 
-    /** Makes the shard ours: whoever had it before deletes nothing any more. */
-    abstract Tenancy acquire(Connection connection, int shard, int shards, String relay) throws SQLException;
+    /**
+     * Makes the shard the claimant's: who had it before deletes nothing any more.
+     *
+     * @throws IllegalStateException if the table is of another outbox, or divided otherwise
+     */
+    final Tenancy acquire(Connection connection, Claim claim) throws SQLException {
+        requireOurs(connection, claim);
+        connection.setAutoCommit(false);
+        try {
+            impatient(connection); // one that is frozen here must not keep others from leading
+            try (var found = connection.prepareStatement(found())) {
+                found.setInt(1, WHOLE);
+                found.setInt(2, claim.shards());
+                found.setString(3, claim.outbox());
+                found.executeUpdate();
+            }
+            var tenancy = raise(connection, claim);
+            requireOurs(connection, claim); // it may have been divided, or founded, while we waited for a row
+            connection.commit();
+            return tenancy;
+        } catch (SQLException | RuntimeException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    private void requireOurs(Connection connection, Claim claim) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT shard, shards, relay FROM " + table.relay()
+                + " WHERE shards <> ? OR shard = " + WHOLE + " AND relay <> ? ORDER BY shard LIMIT 1")) {
+            query.setInt(1, claim.shards());
+            query.setString(2, claim.outbox());
+            try (var other = query.executeQuery()) {
+                if (!other.next()) {
+                    return;
+                }
+                throw new IllegalStateException(
+                        other.getInt(2) != claim.shards()
+                                ? Refusals.shards(table.name(), other.getInt(2), claim.shards())
+                                : Refusals.name(table.name(), other.getString(3), claim.outbox()));
+            }
+        }
+    }
+
+    /** Inserts shard, shards and relay as a row that is nobody's, unless it is there; waits for who is about to. */
+    abstract String found();
+
+    /** Inserts the row of a shard, or raises its epoch. */
+    abstract Tenancy raise(Connection connection, Claim claim) throws SQLException;
+
+    /** Returns who made a shard its own last. */
+    final Optional<String> tenant(Connection connection, int shard) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT relay FROM " + table.relay() + " WHERE shard = ?")) {
+            query.setInt(1, shard);
+            try (var result = query.executeQuery()) {
+                return result.next() ? Optional.ofNullable(result.getString(1)) : Optional.empty();
+            }
+        }
+    }
 
     /** Deletes rows if the shard is still ours, and returns how many. One statement: a frozen client must not hold a lock. */
     abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;

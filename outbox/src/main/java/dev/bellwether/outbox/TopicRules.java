@@ -26,8 +26,9 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
      * Returns why the row cannot be published.
      *
      * @param maxRequestBytes how large the producer lets a record be, uncompressed
+     * @param eventIdHeader the header that is the relay's own
      */
-    Optional<String> refuses(String topic, Row row, long maxRequestBytes, String compression) {
+    Optional<String> refuses(String topic, Row row, long maxRequestBytes, String compression, String eventIdHeader) {
         if (row.partition() >= partitions) {
             return Optional.of(
                     "topic " + topic + " has " + partitions + " partitions, none of them is " + row.partition());
@@ -37,7 +38,7 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
         }
         try {
             if (row.headers() != null) {
-                HeaderLines.read(row.headers());
+                HeaderLines.read(row.headers(), eventIdHeader);
             }
         } catch (IllegalArgumentException e) {
             return Optional.of("its headers are malformed: " + e.getMessage());

@@ -5,13 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.kafka.Broker;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.utils.Utils;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -160,6 +165,79 @@ class ClusterFaultsTest {
             traffic.awaitMore(50);
             traffic.check();
         }
+    }
+
+    @Test
+    void partitionWithoutALeaderHoldsUpWhatGoesThereAndNothingElse() throws Exception {
+        try (var stage = new RelayStage()) {
+            var topic = Servers.fresh("alone");
+            var victim = leader(stage.topic, 0).id();
+            var other = victim % 3 + 1;
+            try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
+                admin.createTopics(List.of(new NewTopic(topic, Map.of(0, List.of(victim), 1, List.of(other)))
+                                .configs(Map.of("min.insync.replicas", "1"))))
+                        .all()
+                        .get();
+            }
+            Servers.brokers().broker(victim).kill();
+            var relay = stage.relay(more -> more.haltRetry(Duration.ofSeconds(1))
+                    .producer(Map.of(
+                            "bootstrap.servers", stage.bootstrap,
+                            "delivery.timeout.ms", 3_000,
+                            "request.timeout.ms", 2_000,
+                            "linger.ms", 0)));
+            try (var reader = new Reader(stage.bootstrap, false, stage.topic)) {
+                var there = 0;
+                var elsewhere = new HashMap<String, Integer>();
+                for (var number = 0; number < 20; number++) {
+                    for (var key = 0; key < 10; key++) {
+                        var name = "k" + key;
+                        stage.stash(Message.of(topic, name, Integer.toString(number)));
+                        var partition = Utils.toPositive(Utils.murmur2(name.getBytes(StandardCharsets.UTF_8))) % 2;
+                        there += partition == 0 ? 1 : 0;
+                        stage.stash(Message.of(stage.topic, name, Integer.toString(number)));
+                        elsewhere.merge(name, 1, Integer::sum);
+                    }
+                }
+                var waiting = there;
+                assertThat(waiting).isBetween(1, 199);
+                Eventually.eventually("all others are gone", RelayStage.PATIENCE, () -> stage.left() == waiting);
+                Eventually.eventually(
+                        "and read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(elsewhere));
+                assertThat(stage.await(RelayEvent.KeyBlocked.class).reason()).contains("no leader");
+                var sessions = refreshed(stage);
+                stage.stash(Writers.numbered(stage.topic, "later", 0, 50));
+                Eventually.eventually("later ones flow", RelayStage.PATIENCE, () -> stage.left() == waiting);
+                Eventually.throughout(
+                        "no session is spent on it", Duration.ofSeconds(4), () -> refreshed(stage) == sessions);
+            } finally {
+                Servers.brokers().broker(victim).start();
+            }
+            stage.awaitEmpty();
+            try (var reader = new Reader(stage.bootstrap, false, topic)) {
+                var all = new HashMap<String, Integer>();
+                for (var key = 0; key < 10; key++) {
+                    all.put("k" + key, 20);
+                }
+                Eventually.eventually(
+                        "those that waited are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(all));
+                assertThat(reader.ledger().faults(all))
+                        .as("NEVER: out of order or lost")
+                        .isEmpty();
+            }
+            assertThat(relay.stats().get(0).parked()).isZero();
+            awaitInSync(TRANSACTIONS);
+        }
+    }
+
+    private static long refreshed(RelayStage stage) {
+        return stage.events.stream()
+                .filter(RelayEvent.LeaderRefreshed.class::isInstance)
+                .count();
     }
 
     private static boolean timedOut(RelayEvent event) {

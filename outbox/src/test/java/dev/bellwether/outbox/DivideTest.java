@@ -25,7 +25,7 @@ class DivideTest {
         try (var stage = new RelayStage();
                 var connection = stage.connect()) {
             var config = stage.config(more -> more);
-            Store.of(connection, stage.table).acquire(connection, 0, 1, "old");
+            Store.of(connection, stage.table).acquire(connection, new Store.Claim(stage.name, 0, 1, "old"));
             for (var id : config.transactionalIds(0)) {
                 assertThat(id).startsWith(config.seat(0));
                 try (var producer = new KafkaProducer<byte[], byte[]>(ProducerSettings.of(config, id))) {
@@ -98,14 +98,14 @@ class DivideTest {
                 var late = database.getConnection()) {
             var store = Store.of(dividing, table);
             OutboxSchema.create(dividing, store);
-            store.acquire(dividing, 0, 1, "first");
+            store.acquire(dividing, new Store.Claim("x", 0, 1, "first"));
             store.prepare(late, true);
             dividing.setAutoCommit(false);
             execute(dividing, "UPDATE " + table.relay() + " SET epoch = epoch + 1");
             var acquiring = CompletableFuture.supplyAsync(
                     () -> {
                         try {
-                            return store.acquire(late, 0, 1, "late");
+                            return store.acquire(late, new Store.Claim("x", 0, 1, "late"));
                         } catch (SQLException e) {
                             throw new IllegalArgumentException(e);
                         }
@@ -122,7 +122,8 @@ class DivideTest {
         }
     }
 
-    private static boolean waits(DataSource database) {
+    /** Returns whether somebody waits for a lock. */
+    static boolean waits(DataSource database) {
         try (var connection = database.getConnection();
                 var statement = connection.createStatement()) {
             var postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");

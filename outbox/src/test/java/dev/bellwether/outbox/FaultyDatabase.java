@@ -54,7 +54,7 @@ final class FaultyDatabase {
         if (sql.contains("DELETE FROM")) {
             return Optional.of("delete");
         }
-        if (sql.startsWith("INSERT INTO") && sql.contains("_relay")) {
+        if (sql.startsWith("INSERT INTO") && sql.contains("epoch + 1")) {
             return Optional.of("acquire");
         }
         if (sql.startsWith("UPDATE") && sql.contains("_relay")) {

@@ -3,8 +3,10 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -15,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class JudgeTest {
     private static final long RETRY = 30;
+    private static final long UNBOUNDED = Long.MAX_VALUE;
 
     private final Set<String> missing = new HashSet<>();
     private int asked;
@@ -80,6 +83,116 @@ class JudgeTest {
     }
 
     @Test
+    void topicThatIsRefusedIsTheOneThatBrokersNameAndNotThatOfTheRecord() {
+        judge.failed(failed(row(1, "innocent"), new TopicAuthorizationException(Set.of("forbidden"))));
+        assertThat(judge.condemns(row(2, "innocent"))).isEmpty();
+        assertThat(judge.condemns(row(3, "forbidden"))).isPresent();
+    }
+
+    @Test
+    void missingTopicIsAskedAboutWhenAllIsTriedAgainAndNotSentTo() {
+        missing.add("t");
+        judge.failed(failed(row(1, "t"), new TimeoutException("no metadata")));
+        judge.block(row(1, "t"));
+        judge.pardon();
+        assertThat(judge.condemns(row(1, "t"))).contains("topic t does not exist");
+        missing.clear();
+        judge.pardon();
+        assertThat(judge.condemns(row(1, "t"))).isEmpty();
+    }
+
+    @Test
+    void blockedTopicIsToldAgainOnlyAfterItWasThere() {
+        missing.add("t");
+        judge.failed(failed(row(1, "t"), new TimeoutException("no metadata")));
+        assertThat(judge.isNews("t")).isTrue();
+        judge.pardon();
+        assertThat(judge.condemns(row(1, "t"))).isPresent();
+        assertThat(judge.isNews("t")).isFalse();
+        missing.clear();
+        judge.pardon();
+        assertThat(judge.condemns(row(1, "t"))).isEmpty();
+        assertThat(judge.isNews("t")).isTrue();
+    }
+
+    @Test
+    void newTopicsAreAskedAboutOnceAndWhatIsMissingIsNotSent() {
+        var questions = new ArrayList<Set<String>>();
+        var asking = new Judge(
+                new Judge.Topics() {
+                    @Override
+                    public Optional<String> fault(String topic, int partition) {
+                        return Optional.empty();
+                    }
+
+                    @Override
+                    public Map<String, String> missing(Set<String> strangers) {
+                        questions.add(strangers);
+                        return strangers.contains("b") ? Map.of("b", "does not exist") : Map.of();
+                    }
+                },
+                RETRY,
+                () -> now);
+        asking.meet(List.of(row(1, "a"), row(2, "b"), row(3, "a")));
+        asking.meet(List.of(row(4, "b"), row(5, "c"), row(6, "a")));
+        asking.meet(List.of(row(7, "c")));
+        assertThat(questions).containsExactly(Set.of("a", "b"), Set.of("c"));
+        assertThat(asking.condemns(row(8, "b"))).contains("does not exist");
+        assertThat(asking.condemns(row(9, "a"))).isEmpty();
+    }
+
+    @Test
+    void whatGoesToAPartitionWithoutALeaderWaitsAndNothingElse() {
+        var without = new HashSet<>(Set.of(1));
+        var stranding = new Judge(
+                new Judge.Topics() {
+                    @Override
+                    public Optional<String> fault(String topic, int partition) {
+                        return Optional.empty();
+                    }
+
+                    @Override
+                    public Optional<Stranded> stranded(String topic) {
+                        return without.isEmpty()
+                                ? Optional.empty()
+                                : Optional.of(new Stranded(3, without, Partitioning.CRC32));
+                    }
+                },
+                RETRY,
+                () -> now);
+        var there = to("t", 1);
+        assertThat(stranding.failed(failed(there, new TimeoutException("expired"))))
+                .isTrue();
+        assertThat(stranding.holds(there)).isTrue();
+        assertThat(stranding.holds(to("t", 0))).isFalse();
+        assertThat(stranding.holds(to("other", 1))).isFalse();
+        for (byte key = 0; key < 100; key++) {
+            var row = row(key, "t");
+            assertThat(stranding.holds(row)).isEqualTo(Crc32Partitioner.partition(new byte[] {key}, 3) == 1);
+            assertThat(stranding.condemns(row)).as("it is no poison").isEmpty();
+        }
+        stranding.pardon();
+        assertThat(stranding.holds(there)).isTrue();
+        assertThat(stranding.leadersAreBack()).isFalse();
+        without.clear();
+        assertThat(stranding.leadersAreBack()).isTrue();
+        assertThat(stranding.holds(there)).isFalse();
+    }
+
+    private static Row to(String topic, int partition) {
+        return new Row(1, "e", topic, null, null, null, partition, -1, 0, false);
+    }
+
+    @Test
+    void transactionIsBoundedByBytesAndARecordLargerThanThatGoesAlone() {
+        var waiting = new ArrayDeque<>(List.of(large(1), large(2), large(3), large(4)));
+        var each = large(1).weight();
+        assertThat(judge.slice(waiting, 10, 2 * each)).hasSize(2);
+        assertThat(judge.slice(waiting, 10, each - 1)).hasSize(1);
+        assertThat(judge.slice(waiting, 10, UNBOUNDED)).hasSize(1);
+    }
+
+    @Test
     void rulesThatWereMendedBeforeARowWasReadDoNotCondemnIt() {
         var largest = new AtomicLong(10);
         var rules = new Judge.Topics() {
@@ -96,14 +209,14 @@ class JudgeTest {
         };
         var strict = new Judge(rules, RETRY, () -> now);
         var waiting = new ArrayDeque<>(List.of(large(1), large(2), large(3)));
-        strict.slice(waiting, 1);
+        strict.slice(waiting, 1, UNBOUNDED);
         strict.failed(failed(large(1), new RecordTooLargeException()));
-        assertThat(strict.slice(waiting, 2))
+        assertThat(strict.slice(waiting, 2, UNBOUNDED))
                 .allMatch(row -> strict.condemns(row).isPresent());
         assertThat(asked).as("questions: one when it failed, one for a slice").isEqualTo(2);
         largest.set(1_000);
         waiting.add(large(4));
-        assertThat(strict.slice(waiting, 1))
+        assertThat(strict.slice(waiting, 1, UNBOUNDED))
                 .allMatch(row -> strict.condemns(row).isEmpty());
     }
 

@@ -171,7 +171,8 @@ class PoisonTest {
                 var store = Store.of(connection, table);
                 OutboxSchema.create(connection, store);
                 store.prepare(connection, true);
-                var epoch = store.acquire(connection, 0, 1, "relay").epoch();
+                var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "relay"))
+                        .epoch();
                 for (var round = 0; round < 3; round++) {
                     try (var statement = connection.createStatement()) {
                         statement.execute("INSERT INTO " + table.name() + " (id, topic) VALUES (7, 't" + round + "')");

@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class ReadUnderLoadTest {
     private static final Duration TIME = Duration.ofSeconds(Long.getLong("bellwether.load.seconds", 6));
+    private static final Duration ENOUGH = Duration.ofSeconds(6); // for a reader without proof
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(90);
 
     @Test
@@ -61,7 +62,7 @@ class ReadUnderLoadTest {
         OpenWriters nobody = () -> Optional.of(new OpenWriters.Holders(Set.of(), false));
         try (var writers = new MixedWriters(database, table, "t", 60, 1).begin(20);
                 var reading = new Reading(database, table, new Random(1), Optional.of(nobody))) {
-            reading.during(TIME);
+            reading.during(ENOUGH);
             var written = writers.end();
             reading.during(Duration.ofSeconds(1));
             assertThat(reading.meter.strays.get()
@@ -124,7 +125,7 @@ class ReadUnderLoadTest {
             store = Store.of(connection, table);
             store.prepare(connection, false);
             store.prepare(deleting, true);
-            tenancy = store.acquire(deleting, 0, 1, "reading");
+            tenancy = store.acquire(deleting, new Store.Claim("x", 0, 1, "reading"));
             var config = RelayConfig.named("x").maxTransactionRecords(500).build();
             var writers = planted.isPresent() ? planted.get() : store.openWriters(connection, deleting);
             intake = new Intake(

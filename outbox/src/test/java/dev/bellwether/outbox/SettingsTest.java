@@ -246,6 +246,9 @@ class SettingsTest {
         assertThatThrownBy(() -> builder.transactionInterval(Duration.ofHours(1)))
                 .hasMessageContaining("transactionInterval is PT1H: it must lie between 0 and a minute");
         assertThatThrownBy(() -> OutboxTable.named("a; drop")).hasMessageContaining("must be a name");
-        assertThatThrownBy(() -> Message.to("t").header("a:b", "x")).hasMessageContaining("colon");
+        assertThatThrownBy(() -> Message.to("t").header("event-id", "x")).hasMessageContaining("eventId");
+        assertThatThrownBy(() -> builder.eventIdHeader("a:b")).hasMessageContaining("colon");
+        assertThatThrownBy(() -> builder.producer(Map.of("partitioner.ignore.keys", "true")))
+                .hasMessageContaining("partitioner.ignore.keys");
     }
 }

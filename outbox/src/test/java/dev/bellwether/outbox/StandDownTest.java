@@ -99,17 +99,14 @@ class StandDownTest {
         var told = new ArrayList<RelayEvent>();
         var config = RelayConfig.named("x").listener(told::add).build();
         var cause = new ElectionException("access was withdrawn");
-        try (var elections = dev.bellwether.Elections.connect("memory:" + Servers.fresh("failing"))) {
-            var shard = new Shard(
-                    3,
-                    config,
-                    Servers.dataSource("jdbc:none"),
-                    KafkaProducer::new,
-                    new Judge((topic, partition) -> Optional.empty(), 1, System::nanoTime),
-                    "relay",
-                    elections.election("x"));
-            shard.heard(new LeadershipEvent.Failed("x", cause));
-        }
+        var shard = new Shard(
+                3,
+                config,
+                Servers.dataSource("jdbc:none"),
+                KafkaProducer::new,
+                new Judge((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                "relay");
+        shard.heard(new LeadershipEvent.Failed("x", cause));
         assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));
     }
 }

@@ -247,7 +247,12 @@ final class World extends Store {
     void restore(Connection connection, boolean deletes) {}
 
     @Override
-    Tenancy acquire(Connection connection, int shard, int shards, String relay) {
+    String found() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    Tenancy raise(Connection connection, Claim claim) {
         throw new UnsupportedOperationException();
     }
 

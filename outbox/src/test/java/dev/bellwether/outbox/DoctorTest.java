@@ -1,0 +1,67 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.outbox.OutboxAdmin.Finding;
+import dev.bellwether.outbox.OutboxAdmin.Severity;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class DoctorTest {
+
+    @Test
+    void whatAUserOfPostgresIsNotToldIsSaidAndNotTakenForWell() throws Exception {
+        try (var stage = new RelayStage()) {
+            var user = stage.name + "_limited";
+            stage.execute("CREATE ROLE " + user + " LOGIN");
+            for (var table : List.of(stage.table.name(), stage.table.relay(), stage.table.parked())) {
+                stage.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " TO " + user);
+            }
+            var uri = PostgresServer.shared().uri().replace("user=postgres", "user=" + user);
+            assertThat(warnings(uri, stage.table))
+                    .anyMatch(what -> what.contains("since when transactions of other users"))
+                    .anyMatch(what -> what.contains("may not read sequence"))
+                    .anyMatch(what -> what.contains("cannot requeue"));
+            stage.execute("GRANT pg_monitor TO " + user);
+            stage.execute("GRANT ALL ON SEQUENCE " + stage.table.name() + "_id_seq TO " + user);
+            assertThat(warnings(uri, stage.table))
+                    .noneMatch(what -> what.contains("other users"))
+                    .noneMatch(what -> what.contains("sequence"));
+        }
+    }
+
+    @Test
+    void stepsOfSeveralNodesAreAWarningOnMariaDb() throws Exception {
+        var uri = MysqlFamilyServer.shared().uri();
+        try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
+            assertThat(warnings(uri + "&sessionVariables=auto_increment_increment=3", stage.table))
+                    .anyMatch(what -> what.contains("auto_increment_increment is 3"));
+            assertThat(warnings(uri, stage.table)).noneMatch(what -> what.contains("auto_increment_increment"));
+        }
+    }
+
+    @Test
+    void tableThatMayNotBeReadIsNotTakenForAMissingOne() throws Exception {
+        try (var stage = new RelayStage()) {
+            var user = stage.name + "_stranger";
+            stage.execute("CREATE ROLE " + user + " LOGIN");
+            var uri = PostgresServer.shared().uri().replace("user=postgres", "user=" + user);
+            try (var connection = Servers.dataSource(uri).getConnection()) {
+                org.assertj.core.api.Assertions.assertThatThrownBy(
+                                () -> OutboxSchema.layout(connection, stage.table.name()))
+                        .isInstanceOf(SQLException.class)
+                        .hasMessageContaining("permission denied");
+            }
+        }
+    }
+
+    private static List<String> warnings(String uri, OutboxTable table) throws SQLException {
+        return OutboxAdmin.of(Servers.dataSource(uri), table).examine(Optional.empty()).stream()
+                .filter(finding -> Set.of(Severity.WARNING, Severity.ERROR).contains(finding.severity()))
+                .map(Finding::what)
+                .toList();
+    }
+}
