@@ -213,14 +213,16 @@ class ReapTest {
     @Test
     void optionOfTheOriginalIsUnderstoodAsItIsWritten() throws Exception {
         var file = Files.writeString(folder.resolve("dash.yaml"), original("dash", "error"));
-        assertThat(Spoken.of(Map.of(), "reap", "-file", file.toString(), "--for", "1s").code())
+        assertThat(Spoken.of(Map.of(), "reap", "-file", file.toString(), "--for", "1s")
+                        .code())
                 .isZero();
     }
 
     @Test
     void electionThatIsEndedEndsTheReaperWithACodeOfItsOwn() throws Exception {
         var reap = reap("ended", original("ended", "warn") + "relay:\n  on: '" + stage.db() + "'\n  lease: 3s\n");
-        Eventually.eventually("it leads", OutboxStage.PATIENCE, () -> said("ended").contains("LeaderRefreshed"));
+        Eventually.eventually(
+                "it leads", OutboxStage.PATIENCE, () -> said("ended").contains("LeaderRefreshed"));
         try (var elections = Elections.connect(stage.db())) {
             elections.election("outbox.ended.0").end();
         }
@@ -233,10 +235,13 @@ class ReapTest {
     @Test
     void missingTopicIsToldOnceAndByUsAndTheEndPrintsNoStackTrace() throws Exception {
         var reap = reap("unmade", original("unmade", "warn"));
-        Eventually.eventually("it leads", OutboxStage.PATIENCE, () -> said("unmade").contains("LeaderRefreshed"));
-        stage.execute("INSERT INTO unmade (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
-                + " kafka_header_values) SELECT now(), 'nobody-made-it', 'k' || i, 'v', '{}', '{}' FROM generate_series(1, 50) i");
-        Eventually.eventually("it is told", OutboxStage.PATIENCE, () -> said("unmade").contains("KeyBlocked"));
+        Eventually.eventually(
+                "it leads", OutboxStage.PATIENCE, () -> said("unmade").contains("LeaderRefreshed"));
+        stage.execute(
+                "INSERT INTO unmade (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
+                        + " kafka_header_values) SELECT now(), 'nobody-made-it', 'k' || i, 'v', '{}', '{}' FROM generate_series(1, 50) i");
+        Eventually.eventually(
+                "it is told", OutboxStage.PATIENCE, () -> said("unmade").contains("KeyBlocked"));
         terminate(reap);
         assertThat(said("unmade").lines().filter(line -> line.contains("KeyBlocked")))
                 .hasSize(1);

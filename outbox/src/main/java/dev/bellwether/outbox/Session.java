@@ -76,6 +76,7 @@ final class Session {
                 tenancy.low(),
                 shard.judge()::holds,
                 shard.meter(),
+                shard.sharedReads(),
                 System::nanoTime);
         disposal = new Disposal(this, deleting);
         reader = thread(this::read, "reader");
@@ -134,6 +135,7 @@ final class Session {
 
     /** Publishes while the condition holds. */
     void run(BooleanSupplier goOn) throws Exception {
+        shard.sharedReads().join(shard.number());
         reader.start();
         disposer.start();
         while (goOn.getAsBoolean()) {
@@ -169,7 +171,7 @@ final class Session {
         }
         ahead.addAndGet(-batch.size());
         waiting.addAll(batch);
-        waitingBytes += weight(batch);
+        waitingBytes += Row.weight(batch);
         return true;
     }
 
@@ -179,7 +181,7 @@ final class Session {
             settle(); // what comes next depends on it
         }
         var slice = judge.slice(waiting, shard.size().records(), shard.config().maxTransactionBytes());
-        waitingBytes -= weight(slice);
+        waitingBytes -= Row.weight(slice);
         judge.meet(slice);
         var rows = new ArrayList<Row>(slice.size());
         HaltedException halt = null;
@@ -210,14 +212,6 @@ final class Session {
             settle();
             throw halt;
         }
-    }
-
-    private static long weight(List<Row> rows) {
-        var weight = 0L;
-        for (var row : rows) {
-            weight += row.weight();
-        }
-        return weight;
     }
 
     /** On the thread that commits. */
@@ -329,6 +323,7 @@ final class Session {
      */
     boolean close(boolean orderly, long drainNanos) {
         ending = true;
+        shard.sharedReads().leave(shard.number());
         var until = System.nanoTime() + drainNanos;
         poke();
         lines.close(orderly, drainNanos);

@@ -159,7 +159,7 @@ class SettingsTest {
             Eventually.eventually(
                     "id 1 is given up",
                     RelayStage.PATIENCE,
-                    () -> stage.number("SELECT low FROM " + stage.table.relay()) >= 4);
+                    () -> stage.number("SELECT low FROM " + stage.table.relay() + " WHERE shard = 0") >= 4);
             stage.execute("INSERT INTO " + stage.table.name() + " (id, topic, record_key, record_value) VALUES (1, '"
                     + stage.topic + "', 'pooled', '0')");
             stage.awaitEmpty();
@@ -183,11 +183,13 @@ class SettingsTest {
                     "the quick are read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("quick", 3)));
-            var before = stage.number("SELECT extract(epoch FROM seen) * 1000 FROM " + stage.table.relay());
+            var before = stage.number(
+                    "SELECT extract(epoch FROM seen) * 1000 FROM " + stage.table.relay() + " WHERE shard = 0");
             Eventually.eventually(
                     "many a look at the holders",
                     RelayStage.PATIENCE,
-                    () -> stage.number("SELECT extract(epoch FROM seen) * 1000 FROM " + stage.table.relay())
+                    () -> stage.number("SELECT extract(epoch FROM seen) * 1000 FROM " + stage.table.relay()
+                                    + " WHERE shard = 0")
                             > before + 1_000);
             stage.execute("COMMIT PREPARED '" + stage.name + "'");
             stage.stash(Writers.numbered(stage.topic, "slow", 1, 2));
