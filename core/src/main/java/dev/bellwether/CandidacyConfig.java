@@ -1,5 +1,6 @@
 package dev.bellwether;
 
+import dev.bellwether.spi.Durations;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
@@ -60,18 +61,23 @@ public final class CandidacyConfig {
         accessPatience = builder.accessPatience;
 
         if (usable.isNegative() || usable.isZero()) {
-            throw new ElectionException("standDownBudget " + standDownBudget + " leaves nothing of lease " + lease
-                    + " (of which " + usable(lease, driftBound) + " may be used at driftBound " + driftBound
+            throw new ElectionException("standDownBudget " + Durations.show(standDownBudget)
+                    + " leaves nothing of lease " + Durations.show(lease)
+                    + " (of which " + Durations.show(usable(lease, driftBound)) + " may be used at driftBound "
+                    + driftBound
                     + "): make the budget shorter or the lease longer");
         }
         if (renewInterval.compareTo(usable) >= 0) {
-            throw new ElectionException("renewInterval " + renewInterval + " is not shorter than lease " + lease
-                    + " less driftBound " + driftBound + " and standDownBudget " + standDownBudget + ", which leaves "
-                    + usable + ": renew more often, or make the lease longer");
+            throw new ElectionException("renewInterval " + Durations.show(renewInterval) + " is not shorter than lease "
+                    + Durations.show(lease)
+                    + " less driftBound " + driftBound + " and standDownBudget " + Durations.show(standDownBudget)
+                    + ", which leaves "
+                    + Durations.show(usable) + ": renew more often, or make the lease longer");
         }
         if (retryInterval.compareTo(renewInterval) > 0) {
-            throw new ElectionException("retryInterval " + retryInterval + " is longer than renewInterval "
-                    + renewInterval + ": a retry must come sooner than the next renewal");
+            throw new ElectionException(
+                    "retryInterval " + Durations.show(retryInterval) + " is longer than renewInterval "
+                            + Durations.show(renewInterval) + ": a retry must come sooner than the next renewal");
         }
     }
 
@@ -252,7 +258,8 @@ public final class CandidacyConfig {
         public Builder lease(Duration lease) {
             this.lease = Settings.positive("lease", lease);
             if (lease.compareTo(SHORTEST_LEASE) < 0) {
-                throw new ElectionException("lease is " + lease + ": it must be at least " + SHORTEST_LEASE);
+                throw new ElectionException("lease is " + Durations.show(lease) + ": it must be at least "
+                        + Durations.show(SHORTEST_LEASE));
             }
             return this;
         }

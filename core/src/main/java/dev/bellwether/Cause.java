@@ -8,7 +8,7 @@ public enum Cause {
     REVOKED_BY_OPERATOR,
     /** Somebody else holds the seat. */
     REPLACED,
-    /** The infrastructure gave no definite answer until the deadline. */
+    /** The infrastructure did not answer until the deadline. */
     UNREACHABLE,
     /** This process did not run for too long (GC, SIGSTOP, suspend), or its wall clock jumped. */
     PAUSED,

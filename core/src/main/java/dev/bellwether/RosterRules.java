@@ -1,5 +1,6 @@
 package dev.bellwether;
 
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,31 +20,34 @@ final class RosterRules {
         var threshold = config.threshold();
         var broadcast = config.broadcastInterval().multipliedBy(config.groups());
         if (threshold.compareTo(broadcast.multipliedBy(2)) <= 0) {
-            throw new ElectionException("threshold " + threshold + " is not above twice the broadcast interval "
-                    + config.broadcastInterval() + " of " + config.groups()
-                    + " group(s): leaders would lapse between two messages; make the"
-                    + " threshold longer, or broadcast more often");
+            throw new ElectionException(
+                    "threshold " + Durations.show(threshold) + " is not above twice the broadcast interval "
+                            + Durations.show(config.broadcastInterval()) + " of " + config.groups()
+                            + " group(s): leaders would lapse between two messages; make the"
+                            + " threshold longer, or broadcast more often");
         }
         if (config.mode() == RosterMode.OVERLAPPING
                 && threshold.compareTo(config.lease().plus(broadcast.multipliedBy(2))) < 0) {
-            throw new ElectionException("threshold " + threshold + " is not above lease " + config.lease()
-                    + " and two broadcasts of " + broadcast
-                    + ": roles would be without a leader while they move; make the threshold longer, or choose "
-                    + RosterMode.EXCLUSIVE);
+            throw new ElectionException(
+                    "threshold " + Durations.show(threshold) + " is not above lease " + Durations.show(config.lease())
+                            + " and two broadcasts of " + broadcast
+                            + ": roles would be without a leader while they move; make the threshold longer, or choose "
+                            + RosterMode.EXCLUSIVE);
         }
         if (config.mode() == RosterMode.TIMED
                 && threshold.plus(config.clockError()).compareTo(config.lease()) >= 0) {
-            throw new ElectionException("threshold " + threshold + " and clockError " + config.clockError()
-                    + " are not less than lease " + config.lease()
-                    + ": a former leader could outlast its session; make the threshold shorter");
+            throw new ElectionException(
+                    "threshold " + Durations.show(threshold) + " and clockError " + Durations.show(config.clockError())
+                            + " are not less than lease " + Durations.show(config.lease())
+                            + ": a former leader could outlast its session; make the threshold shorter");
         }
         var least = threshold.plus(config.clockError());
         if (config.mode() == RosterMode.TIMED && config.gracePeriod().compareTo(least) < 0) {
-            throw new ElectionException(
-                    "gracePeriod " + config.gracePeriod() + " is shorter than threshold " + threshold
-                            + " and clockError " + config.clockError()
-                            + " together: a former leader that hears late of a rebalance would lead beside the new one; make it "
-                            + least + ", or leave it out");
+            throw new ElectionException("gracePeriod " + Durations.show(config.gracePeriod())
+                    + " is shorter than threshold " + Durations.show(threshold)
+                    + " and clockError " + Durations.show(config.clockError())
+                    + " together: a former leader that hears late of a rebalance would lead beside the new one; make it "
+                    + Durations.show(least) + ", or leave it out");
         }
     }
 
@@ -75,12 +79,14 @@ final class RosterRules {
 
     private static void adviseOverlapping(RosterConfig config, List<String> advice) {
         if (config.threshold().compareTo(config.lease().multipliedBy(10)) > 0) {
-            advice.add("threshold " + config.threshold() + " is more than ten times lease " + config.lease()
+            advice.add("threshold " + Durations.show(config.threshold()) + " is more than ten times lease "
+                    + Durations.show(config.lease())
                     + ": a member that was cut off goes on for so long beside its successor");
         }
         if (config.lease().compareTo(Duration.ofSeconds(10)) > 0 && config.groups() == 1) {
             advice.add(
-                    "lease is " + config.lease() + ": after a crash, roles are without a leader for so long; for near-"
+                    "lease is " + Durations.show(config.lease())
+                            + ": after a crash, roles are without a leader for so long; for near-"
                             + "continuous availability take the shortest that your brokers and machines bear, or a second group");
         }
     }
@@ -88,8 +94,9 @@ final class RosterRules {
     private static void adviseTimed(RosterConfig config, List<String> advice) {
         var longest = config.lease().multipliedBy(4).dividedBy(5);
         if (config.threshold().plus(config.clockError()).compareTo(longest) > 0) {
-            advice.add("threshold " + config.threshold() + " and clockError " + config.clockError()
-                    + " are more than four fifths of lease " + config.lease()
+            advice.add("threshold " + Durations.show(config.threshold()) + " and clockError "
+                    + Durations.show(config.clockError())
+                    + " are more than four fifths of lease " + Durations.show(config.lease())
                     + ": the paper wants them significantly less, since work that has begun takes time to end");
         }
     }

@@ -1,5 +1,6 @@
 package dev.bellwether;
 
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 
 /** Checks that settings share. */
@@ -10,10 +11,11 @@ final class Settings {
 
     static Duration positive(String name, Duration value) {
         if (value.isZero() || value.isNegative()) {
-            throw new ElectionException(name + " is " + value + ": it must be longer than zero");
+            throw new ElectionException(name + " is " + Durations.show(value) + ": it must be longer than zero");
         }
         if (value.compareTo(LONGEST) > 0) {
-            throw new ElectionException(name + " is " + value + ": it must be at most " + LONGEST);
+            throw new ElectionException(
+                    name + " is " + Durations.show(value) + ": it must be at most " + Durations.show(LONGEST));
         }
         return value;
     }

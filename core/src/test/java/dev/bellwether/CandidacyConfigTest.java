@@ -41,10 +41,10 @@ class CandidacyConfigTest {
                         .standDownBudget(Duration.ofSeconds(4))
                         .renewInterval(Duration.ofSeconds(6))
                         .build(),
-                "renewInterval PT6S",
-                "lease PT10S",
-                "standDownBudget PT4S",
-                "PT5.9S");
+                "renewInterval 6s",
+                "lease 10s",
+                "standDownBudget 4s",
+                "5.9s");
     }
 
     @Test
@@ -54,8 +54,8 @@ class CandidacyConfigTest {
                         .lease(Duration.ofSeconds(5))
                         .standDownBudget(Duration.ofSeconds(5))
                         .build(),
-                "standDownBudget PT5S",
-                "lease PT5S");
+                "standDownBudget 5s",
+                "lease 5s");
     }
 
     @Test
@@ -65,24 +65,24 @@ class CandidacyConfigTest {
                         .renewInterval(Duration.ofSeconds(1))
                         .retryInterval(Duration.ofSeconds(2))
                         .build(),
-                "retryInterval PT2S",
-                "renewInterval PT1S");
+                "retryInterval 2s",
+                "renewInterval 1s");
     }
 
     @Test
     void durationsMustBeLongerThanZero() {
         var builder = CandidacyConfig.builder();
-        refused(() -> builder.lease(Duration.ZERO), "lease is PT0S");
-        refused(() -> builder.renewInterval(Duration.ZERO), "renewInterval is PT0S");
-        refused(() -> builder.retryInterval(Duration.ofMillis(-1)), "retryInterval is PT-0.001S");
-        refused(() -> builder.standDownBudget(Duration.ZERO), "standDownBudget is PT0S");
-        refused(() -> builder.standbyBackoff(Duration.ZERO), "standbyBackoff is PT0S");
-        refused(() -> builder.maxPulseInterval(Duration.ZERO), "maxPulseInterval is PT0S");
-        refused(() -> builder.accessPatience(Duration.ZERO), "accessPatience is PT0S");
-        refused(() -> builder.taskInterval(Duration.ZERO), "taskInterval is PT0S");
-        refused(() -> builder.lease(Duration.ofDays(1000)), "lease is PT24000H", "at most");
-        refused(() -> ElectionsConfig.builder().requestTimeout(Duration.ZERO), "requestTimeout is PT0S");
-        refused(() -> ElectionsConfig.builder().pauseBound(Duration.ZERO), "pauseBound is PT0S");
+        refused(() -> builder.lease(Duration.ZERO), "lease is 0ms");
+        refused(() -> builder.renewInterval(Duration.ZERO), "renewInterval is 0ms");
+        refused(() -> builder.retryInterval(Duration.ofMillis(-1)), "retryInterval is -1ms");
+        refused(() -> builder.standDownBudget(Duration.ZERO), "standDownBudget is 0ms");
+        refused(() -> builder.standbyBackoff(Duration.ZERO), "standbyBackoff is 0ms");
+        refused(() -> builder.maxPulseInterval(Duration.ZERO), "maxPulseInterval is 0ms");
+        refused(() -> builder.accessPatience(Duration.ZERO), "accessPatience is 0ms");
+        refused(() -> builder.taskInterval(Duration.ZERO), "taskInterval is 0ms");
+        refused(() -> builder.lease(Duration.ofDays(1000)), "lease is 1000d", "at most");
+        refused(() -> ElectionsConfig.builder().requestTimeout(Duration.ZERO), "requestTimeout is 0ms");
+        refused(() -> ElectionsConfig.builder().pauseBound(Duration.ZERO), "pauseBound is 0ms");
     }
 
     @Test
@@ -111,7 +111,7 @@ class CandidacyConfigTest {
                         .build()
                         .metadata())
                 .hasSize(1);
-        refused(() -> CandidacyConfig.builder().lease(Duration.ofMillis(9)), "lease is PT0.009S", "PT0.01S");
+        refused(() -> CandidacyConfig.builder().lease(Duration.ofMillis(9)), "lease is 9ms", "10ms");
     }
 
     @Test

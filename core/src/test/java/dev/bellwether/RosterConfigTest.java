@@ -33,7 +33,7 @@ class RosterConfigTest {
         assertThat(config.accessPatience()).isEqualTo(Duration.ofSeconds(7));
         assertThat(config.tenure().accessPatience()).isEqualTo(Duration.ofSeconds(7));
         assertThatThrownBy(() -> RosterConfig.builder().accessPatience(Duration.ZERO))
-                .hasMessageContaining("accessPatience is PT0S");
+                .hasMessageContaining("accessPatience is 0ms");
     }
 
     @Test
@@ -54,8 +54,8 @@ class RosterConfigTest {
     void anOverlapThatIsNoneIsRefused() {
         refused(
                 builder().mode(RosterMode.OVERLAPPING).threshold(Duration.ofSeconds(10)),
-                "threshold PT10S",
-                "lease PT10S",
+                "threshold 10s",
+                "lease 10s",
                 "without a leader while they move");
     }
 
@@ -67,9 +67,9 @@ class RosterConfigTest {
                         .mode(RosterMode.TIMED)
                         .threshold(Duration.ofMillis(9_500))
                         .clockError(Duration.ofMillis(500)),
-                "threshold PT9.5S",
-                "clockError PT0.5S",
-                "lease PT10S");
+                "threshold 9.5s",
+                "clockError 500ms",
+                "lease 10s");
         assertThat(builder()
                         .mode(RosterMode.TIMED)
                         .threshold(Duration.ofMillis(9_400))
@@ -106,8 +106,7 @@ class RosterConfigTest {
                 .gracePeriod(Duration.ofMillis(8_499));
         assertThatThrownBy(brief::build)
                 .isInstanceOf(ElectionException.class)
-                .hasMessageContainingAll(
-                        "gracePeriod PT8.499S", "threshold PT8S", "clockError PT0.5S", "make it PT8.5S");
+                .hasMessageContainingAll("gracePeriod 8.499s", "threshold 8s", "clockError 500ms", "make it 8.5s");
     }
 
     @Test

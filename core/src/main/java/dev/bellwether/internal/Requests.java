@@ -2,6 +2,7 @@ package dev.bellwether.internal;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -24,7 +25,7 @@ final class Requests {
             }
             throw new UnavailableException("could not " + what, e.getCause());
         } catch (TimeoutException e) {
-            throw new UnavailableException("could not " + what + ": no answer within " + timeout, e);
+            throw new UnavailableException("could not " + what + ": no answer within " + Durations.show(timeout), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while waiting to " + what, e);

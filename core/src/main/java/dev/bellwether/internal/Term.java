@@ -3,6 +3,7 @@ package dev.bellwether.internal;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +61,10 @@ final class Term implements Mandate {
                             token,
                             candidate,
                             election,
-                            left.isZero() ? "is over" : "holds for " + left + " only, asked for " + atLeast));
+                            left.isZero()
+                                    ? "is over"
+                                    : "holds for " + Durations.show(left) + " only, asked for "
+                                            + Durations.show(atLeast)));
         }
     }
 

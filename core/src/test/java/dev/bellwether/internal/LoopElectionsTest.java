@@ -299,7 +299,7 @@ class LoopElectionsTest {
             assertThatThrownBy(() -> elections.election("a").leader())
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("\"a\"")
-                    .hasMessageContaining("PT0.05S");
+                    .hasMessageContaining("50ms");
         }
     }
 

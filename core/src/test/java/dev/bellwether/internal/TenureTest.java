@@ -284,7 +284,7 @@ class TenureTest {
         mandate.ensure(Duration.ofSeconds(7));
         assertThatThrownBy(() -> mandate.ensure(Duration.ofSeconds(8)))
                 .isInstanceOf(NotLeaderException.class)
-                .hasMessageContaining("mandate 1 of a in election \"billing\" holds for PT7.899S");
+                .hasMessageContaining("mandate 1 of a in election \"billing\" holds for 7.899s");
         candidacy.resign();
         rig.settle();
         assertThatThrownBy(mandate::ensure)

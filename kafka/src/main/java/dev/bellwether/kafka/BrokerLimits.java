@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -48,20 +49,26 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
     void check(CandidacyConfig config) {
         var lease = config.lease();
         if (lease.compareTo(LEAST) < 0) {
-            throw new ElectionException("lease is " + lease + ": on Kafka it must be at least " + LEAST);
+            throw new ElectionException(
+                    "lease is " + Durations.show(lease) + ": on Kafka it must be at least " + Durations.show(LEAST));
         }
         if (lease.toNanos() % 1_000_000 != 0) {
-            throw new ElectionException("lease is " + lease + ": on Kafka it must be a whole number of milliseconds");
+            throw new ElectionException(
+                    "lease is " + lease.toNanos() / 1e6 + " ms: on Kafka it must be a whole number of milliseconds");
         }
         if (lease.toMillis() < minSessionMillis) {
-            throw new ElectionException("lease is " + lease + ", and the brokers allow no session shorter than "
-                    + Duration.ofMillis(minSessionMillis) + ": make the lease longer, or set " + MIN + "="
-                    + lease.toMillis() + " (or less) on every broker");
+            throw new ElectionException(
+                    "lease is " + Durations.show(lease) + ", and the brokers allow no session shorter than "
+                            + Durations.show(Duration.ofMillis(minSessionMillis)) + ": make the lease longer, or set "
+                            + MIN + "="
+                            + lease.toMillis() + " (or less) on every broker");
         }
         if (lease.toMillis() > maxSessionMillis) {
-            throw new ElectionException("lease is " + lease + ", and the brokers allow no session longer than "
-                    + Duration.ofMillis(maxSessionMillis) + ": make the lease shorter, or set " + MAX + "="
-                    + lease.toMillis() + " (or more) on every broker");
+            throw new ElectionException(
+                    "lease is " + Durations.show(lease) + ", and the brokers allow no session longer than "
+                            + Durations.show(Duration.ofMillis(maxSessionMillis)) + ": make the lease shorter, or set "
+                            + MAX + "="
+                            + lease.toMillis() + " (or more) on every broker");
         }
     }
 

@@ -7,6 +7,7 @@ import static dev.bellwether.spi.Finding.warning;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Finding.Term;
 import java.time.Duration;
@@ -214,7 +215,9 @@ final class Checkup {
             return future.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             throw new UnavailableException(
-                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within " + PATIENCE, e);
+                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within "
+                            + Durations.show(PATIENCE),
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while asking the Kafka brokers", e);

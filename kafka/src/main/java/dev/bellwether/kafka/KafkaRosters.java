@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterState;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
@@ -99,7 +100,7 @@ final class KafkaRosters implements RosterCarrier {
                 throw Failures.translated(cause, settings, "the Kafka cluster at " + settings.bootstrap());
             }
         } catch (TimeoutException e) {
-            throw new UnavailableException("no answer from the Kafka brokers within " + PATIENCE, e);
+            throw new UnavailableException("no answer from the Kafka brokers within " + Durations.show(PATIENCE), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while looking at rosters", e);

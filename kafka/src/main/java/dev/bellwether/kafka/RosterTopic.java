@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,7 +98,9 @@ final class RosterTopic {
             check(admin, name, config, patience);
         } catch (TimeoutException e) {
             throw new UnavailableException(
-                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within " + patience, e);
+                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within "
+                            + Durations.show(patience),
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while looking for topic \"" + name + '"', e);
@@ -304,7 +307,7 @@ final class RosterTopic {
             var millis = keeps == null || keeps.value() == null ? -1 : Long.parseLong(keeps.value());
             if (millis >= 0 && millis < 3 * config.lease().toMillis()) {
                 throw new ElectionException("topic \"" + name + "\" may forget its records after "
-                        + Duration.ofMillis(millis) + ", and lease is " + config.lease()
+                        + Durations.show(Duration.ofMillis(millis)) + ", and lease is " + Durations.show(config.lease())
                         + ": raise retention.ms to three leases at least");
             }
         } catch (ExecutionException e) {

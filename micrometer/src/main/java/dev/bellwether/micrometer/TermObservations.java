@@ -2,6 +2,7 @@ package dev.bellwether.micrometer;
 
 import dev.bellwether.Cause;
 import dev.bellwether.Metrics;
+import dev.bellwether.spi.Durations;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
@@ -59,8 +60,8 @@ public final class TermObservations implements Metrics {
         }
         observation.lowCardinalityKeyValue("cause", cause.name().toLowerCase(Locale.ROOT));
         if (isLoss(cause)) {
-            observation.error(
-                    new LostException("leadership of \"" + election + "\" was lost after " + held + ": " + cause));
+            observation.error(new LostException(
+                    "leadership of \"" + election + "\" was lost after " + Durations.show(held) + ": " + cause));
         }
         observation.stop();
     }

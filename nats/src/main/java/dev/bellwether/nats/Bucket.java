@@ -3,6 +3,7 @@ package dev.bellwether.nats;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import io.nats.client.JetStreamApiException;
 import io.nats.client.JetStreamManagement;
@@ -61,7 +62,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         return Finding.warning(
                 "fail-over",
                 (election.isEmpty() ? "" : '"' + election + "\": ")
-                        + "a lease of " + lease
+                        + "a lease of " + Durations.show(lease)
                         + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
                         + " leader after its server died",
                 "take 20 seconds or more if it shall");
@@ -237,10 +238,11 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         var ttl = found.getMaxAge();
         if (config.choria()) {
             if (ttl.compareTo(SHORTEST_CHORIA_TTL) < 0 || ttl.compareTo(LONGEST_CHORIA_TTL) > 0) {
-                wrong.add("its TTL is " + (ttl.isZero() ? "not set" : ttl) + ", and Choria takes 4 seconds to an hour");
+                wrong.add("its TTL is " + (ttl.isZero() ? "not set" : Durations.show(ttl))
+                        + ", and Choria takes 4 seconds to an hour");
             }
         } else if (!ttl.isZero() && ttl.compareTo(SHORTEST_TTL) < 0) {
-            wrong.add("its TTL is " + ttl + ": make it longer than every lease, or none");
+            wrong.add("its TTL is " + Durations.show(ttl) + ": make it longer than every lease, or none");
         }
         return wrong;
     }

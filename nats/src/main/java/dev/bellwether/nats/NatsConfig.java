@@ -1,6 +1,7 @@
 package dev.bellwether.nats;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -59,7 +60,8 @@ public final class NatsConfig {
                     + " both say where JetStream is: give one of them");
         }
         if (choria && ttl.isPresent() && ttl.get().compareTo(LONGEST_CHORIA_TTL) > 0) {
-            throw new ElectionException("ttl " + ttl.get() + " is longer than an hour, which Choria refuses");
+            throw new ElectionException(
+                    "ttl " + Durations.show(ttl.get()) + " is longer than an hour, which Choria refuses");
         }
     }
 
@@ -158,7 +160,7 @@ public final class NatsConfig {
          */
         public Builder ttl(Duration ttl) {
             if (ttl.compareTo(Duration.ofSeconds(1)) < 0) {
-                throw new ElectionException("ttl is " + ttl + ": it must be a second at least");
+                throw new ElectionException("ttl is " + Durations.show(ttl) + ": it must be a second at least");
             }
             this.ttl = Optional.of(ttl);
             return this;
@@ -167,7 +169,8 @@ public final class NatsConfig {
         /** Lists a standby for so long after the last sign of it. Default: 10 minutes. */
         public Builder presence(Duration presence) {
             if (presence.compareTo(Duration.ofSeconds(1)) < 0) {
-                throw new ElectionException("presence is " + presence + ": it must be a second at least");
+                throw new ElectionException(
+                        "presence is " + Durations.show(presence) + ": it must be a second at least");
             }
             this.presence = presence;
             return this;

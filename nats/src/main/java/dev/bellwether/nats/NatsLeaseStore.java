@@ -7,6 +7,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
@@ -123,11 +124,13 @@ final class NatsLeaseStore implements LeaseStore {
         var lease = candidacy.lease();
         if (config.choria() && lease.compareTo(ttl.multipliedBy(3).dividedBy(4)) > 0) {
             throw new ElectionException(
-                    "lease " + lease + " is longer than three quarters of the TTL " + ttl + " of " + wire
+                    "lease " + Durations.show(lease) + " is longer than three quarters of the TTL "
+                            + Durations.show(ttl) + " of " + wire
                             + ": a leader of Choria's would lead before it is over, if ours was evicted and did not hear of it");
         }
         if (!ttl.isZero() && lease.compareTo(ttl) >= 0) {
-            throw new ElectionException("lease " + lease + " is not shorter than the TTL " + ttl + " of " + wire
+            throw new ElectionException("lease " + Durations.show(lease) + " is not shorter than the TTL "
+                    + Durations.show(ttl) + " of " + wire
                     + ": the server would drop the key under a leader; shorten the lease, or use a bucket with a longer TTL,"
                     + " or with none");
         }
@@ -146,11 +149,11 @@ final class NatsLeaseStore implements LeaseStore {
                         .standbyBackoff()
                         .filter(backoff -> backoff.compareTo(longest) > 0)
                         .isPresent()) {
-            throw new ElectionException(
-                    "standbyBackoff " + candidacy.standbyBackoff().get() + " is longer than three fifths of the TTL "
-                            + ttl + " of " + wire
-                            + ": with its jitter, a standby would come back after the server has dropped the key; make it "
-                            + longest + " or shorter");
+            throw new ElectionException("standbyBackoff "
+                    + Durations.show(candidacy.standbyBackoff().get()) + " is longer than three fifths of the TTL "
+                    + Durations.show(ttl) + " of " + wire
+                    + ": with its jitter, a standby would come back after the server has dropped the key; make it "
+                    + Durations.show(longest) + " or shorter");
         }
     }
 

@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import io.nats.client.Connection;
 import io.nats.client.Message;
 import io.nats.client.impl.Headers;
@@ -52,8 +53,8 @@ final class Requests {
                 urgency,
                 deadline,
                 () -> send(subject, headers, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))),
-                () -> new UnavailableException(description + ": " + subject + " was not asked within " + timeout
-                        + ", so many others came first"));
+                () -> new UnavailableException(description + ": " + subject + " was not asked within "
+                        + Durations.show(timeout) + ", so many others came first"));
     }
 
     /** Returns whether more is asked than is let through. */
@@ -109,7 +110,7 @@ final class Requests {
         if (late) {
             signs.unheard();
             return new UnavailableException(
-                    description + " did not answer on " + subject + " within " + timeout
+                    description + " did not answer on " + subject + " within " + Durations.show(timeout)
                             + (owned ? "" : ", or we may not publish to that"),
                     error);
         }

@@ -3,6 +3,7 @@ package dev.bellwether.sql;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Durations;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -109,7 +110,7 @@ final class Clerk {
         queued.request()
                 .answer()
                 .completeExceptionally(new UnavailableException(source + " kept us waiting: not sent within "
-                        + queued.request().patience()));
+                        + Durations.show(queued.request().patience())));
     }
 
     // ---------------------------------------------------------------- what comes round

@@ -1,6 +1,7 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -10,7 +11,7 @@ import java.util.regex.Pattern;
  * Settings of the elections on one database. Immutable.
  *
  * <p>In a {@code jdbc:} URI each is a parameter with the prefix {@code bellwether.}, such as {@code
- * bellwether.table=ops.election}; durations as in {@code PT0.5S}.
+ * bellwether.table=ops.election}; durations as in {@code 500ms}.
  */
 public final class SqlConfig {
     static final String PREFIX = "bellwether.";
@@ -136,7 +137,8 @@ public final class SqlConfig {
 
         private static Duration positive(String name, Duration value) {
             if (value.compareTo(Duration.ofMillis(10)) < 0 || value.compareTo(Duration.ofDays(1)) > 0) {
-                throw new ElectionException(name + " is " + value + ": it must lie between PT0.01S and PT24H");
+                throw new ElectionException(
+                        name + " is " + Durations.show(value) + ": it must lie between 10ms and 1d");
             }
             return value;
         }

@@ -2,6 +2,7 @@ package dev.bellwether.zookeeper;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Finding.Term;
 import java.time.Duration;
@@ -42,7 +43,7 @@ final class Checkup {
     static List<Finding> of(Session session, CandidacyConfig config, String root, Duration tick) {
         var checkup = new Checkup(session, config, tick);
         if (!session.awaitConnected(PATIENCE)) {
-            throw new UnavailableException("no answer from " + session.where() + " within " + PATIENCE);
+            throw new UnavailableException("no answer from " + session.where() + " within " + Durations.show(PATIENCE));
         }
         checkup.session();
         checkup.proof();
@@ -203,7 +204,8 @@ final class Checkup {
         try {
             return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw new UnavailableException("no answer from " + session.where() + " within " + PATIENCE, e);
+            throw new UnavailableException(
+                    "no answer from " + session.where() + " within " + Durations.show(PATIENCE), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while asking " + session.where(), e);

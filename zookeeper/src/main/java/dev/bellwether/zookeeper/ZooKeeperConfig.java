@@ -1,12 +1,13 @@
 package dev.bellwether.zookeeper;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 
 /**
  * Settings of the elections on one ensemble. Immutable.
  *
- * <p>In a {@code zk:} URI the root is the path, and the others are parameters of the same name; durations as in {@code PT0.5S}.
+ * <p>In a {@code zk:} URI the root is the path, and the others are parameters of the same name; durations as in {@code 500ms}.
  */
 public final class ZooKeeperConfig {
     private static final ZooKeeperConfig DEFAULTS = builder().build();
@@ -79,7 +80,8 @@ public final class ZooKeeperConfig {
          */
         public Builder tickTime(Duration tickTime) {
             if (tickTime.compareTo(Duration.ofMillis(1)) < 0 || tickTime.compareTo(Duration.ofMinutes(1)) > 0) {
-                throw new ElectionException("tickTime is " + tickTime + ": it must lie between 1 ms and 1 minute");
+                throw new ElectionException(
+                        "tickTime is " + Durations.show(tickTime) + ": it must lie between 1 ms and 1 minute");
             }
             this.tickTime = tickTime;
             return this;

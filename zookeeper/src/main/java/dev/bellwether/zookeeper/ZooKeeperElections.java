@@ -5,6 +5,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Names;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -59,7 +60,8 @@ public final class ZooKeeperElections {
         } catch (CompletionException e) {
             throw e.getCause() instanceof ElectionException cause
                     ? cause
-                    : new UnavailableException("no answer from " + arbiter.describe() + " within " + PATIENCE, e);
+                    : new UnavailableException(
+                            "no answer from " + arbiter.describe() + " within " + Durations.show(PATIENCE), e);
         } finally {
             arbiter.close();
         }
