@@ -48,6 +48,17 @@ public final class ConnectUri {
     private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
     private static final String STARS = "***";
 
+    /** What others call what we have under another name. */
+    private static final Map<String, String> MEANT = Map.of(
+            "postgres", "jdbc:postgresql:",
+            "postgresql", "jdbc:postgresql:",
+            "mysql", "jdbc:mysql:",
+            "mariadb", "jdbc:mariadb:",
+            "sqlite", "jdbc:sqlite:",
+            "h2", "jdbc:h2:",
+            "zookeeper", "zk:",
+            "jetstream", "nats:");
+
     private final String scheme;
     private final String expanded;
     private final String shown;
@@ -100,18 +111,40 @@ public final class ConnectUri {
      * @throws ElectionException if none does
      */
     public Backend connect() {
+        return provider().connect(this);
+    }
+
+    /**
+     * Refuses what is wrong with this URI whatever the infrastructure says: its scheme, a port, a parameter. Connects to nothing.
+     *
+     * @throws ElectionException if anything is
+     */
+    public void check() {
+        var provider = provider();
+        Endpoint.of(this);
+        provider.check(this);
+    }
+
+    private ElectionsProvider provider() {
         var known = new TreeMap<String, ElectionsProvider>();
         for (var provider : ServiceLoader.load(ElectionsProvider.class)) {
             provider.schemes().forEach(s -> known.putIfAbsent(s, provider));
         }
         var provider = known.get(scheme);
         if (provider == null) {
-            throw new ElectionException("no backend for the scheme \"" + scheme + ":\": on the class path are "
-                    + String.join(
-                            ", ", known.keySet().stream().map(s -> s + ":").toList())
-                    + "; add the backend's jar, or correct the scheme");
+            throw new ElectionException("no backend for the scheme \"" + scheme + ":\": "
+                    + Optional.ofNullable(MEANT.get(scheme))
+                            .map(meant -> "write " + meant
+                                    + shown.substring(scheme.length() + 1).replaceFirst("//[^/@]*@", "//"))
+                            .orElseGet(() -> "on the class path are "
+                                    + String.join(
+                                            ", ",
+                                            known.keySet().stream()
+                                                    .map(s -> s + ":")
+                                                    .toList())
+                                    + "; add the backend's jar, or correct the scheme"));
         }
-        return provider.connect(this);
+        return provider;
     }
 
     /** Returns the scheme in lower case. */

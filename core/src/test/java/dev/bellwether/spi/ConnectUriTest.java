@@ -44,6 +44,44 @@ class ConnectUriTest {
     }
 
     @Test
+    void whatOthersCallItIsToldWithWhatToWriteInstead() {
+        var uri = ConnectUri.parse("postgres://ops:geheim@db:5432/app?ssl=true");
+        assertThatThrownBy(uri::check)
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("write jdbc:postgresql://db:5432/app?ssl=true")
+                .hasMessageNotContaining("geheim");
+    }
+
+    @Test
+    void theServersOfAUriAreKnownUnlessItIsUnclearWhatTheyAre() {
+        assertThat(Endpoint.of(ConnectUri.parse("jdbc:postgresql://a,b:1/app?user=x")))
+                .containsExactly(new Endpoint("a", 5432), new Endpoint("b", 1));
+        assertThat(Endpoint.of(ConnectUri.parse("jdbc:mariadb:sequential://a:1/app")))
+                .containsExactly(new Endpoint("a", 1));
+        assertThat(Endpoint.of(ConnectUri.parse("nats://me:secret@[::1]:4223,b?bucket=x")))
+                .containsExactly(new Endpoint("::1", 4223), new Endpoint("b", 4222));
+        for (var unclear : List.of(
+                "jdbc:sqlite:/a/b.db",
+                "memory:x",
+                "jdbc:postgresql://me:s@a/x",
+                "nats://me:se@cr/et@a",
+                "kafka://x@y@z")) {
+            assertThat(Endpoint.of(ConnectUri.parse(unclear))).as(unclear).isEmpty();
+        }
+    }
+
+    @Test
+    void aPortThatIsNoneIsRefusedWithoutAWordOfAPassword() {
+        for (var port : List.of("0", "70000", "x", "-1")) {
+            assertThatThrownBy(() -> Endpoint.of(ConnectUri.parse("zk://host:" + port)))
+                    .hasMessageContaining('"' + port + '"');
+        }
+        assertThatThrownBy(() -> Endpoint.of(ConnectUri.parse("nats://me:secret@host:x")))
+                .hasMessageContaining("port")
+                .hasMessageNotContaining("secret");
+    }
+
+    @Test
     void anUnknownParameterIsRefusedByName() {
         assertThatThrownBy(() -> Elections.connect("memory:x?colour=blue"))
                 .isInstanceOf(ElectionException.class)

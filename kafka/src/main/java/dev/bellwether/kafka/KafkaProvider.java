@@ -18,7 +18,16 @@ public final class KafkaProvider implements ElectionsProvider {
     }
 
     @Override
+    public void check(ConnectUri uri) {
+        settings(uri);
+    }
+
+    @Override
     public Backend connect(ConnectUri uri) {
+        return new KafkaArbiter(settings(uri));
+    }
+
+    private static Settings settings(ConnectUri uri) {
         if (uri.authority().isEmpty()) {
             throw new ElectionException(uri + " names no brokers: write kafka://host:9092,host:9092");
         }
@@ -31,6 +40,6 @@ public final class KafkaProvider implements ElectionsProvider {
         if (properties.put("bootstrap.servers", uri.authority()) != null) {
             throw new ElectionException(uri + " names brokers twice: take away the parameter bootstrap.servers");
         }
-        return new KafkaArbiter(Settings.of(properties));
+        return Settings.of(properties);
     }
 }

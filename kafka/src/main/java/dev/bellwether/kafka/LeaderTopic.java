@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -80,7 +81,9 @@ final class LeaderTopic {
             check(patience);
         } catch (TimeoutException e) {
             throw new UnavailableException(
-                    "no answer from the Kafka brokers at " + settings.bootstrap() + " within " + patience, e);
+                    "no answer from " + settings.brokers() + " within " + Durations.show(patience) + ": "
+                            + settings.complaints(),
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while looking for topic \"" + name + '"', e);
@@ -90,10 +93,11 @@ final class LeaderTopic {
     /** Refuses a lease that outlasts what the topic is sure to keep. */
     void check(CandidacyConfig config) {
         if (config.lease().toMillis() > keepsMillis) {
-            throw new ElectionException("lease is " + config.lease() + ", and topic \"" + settings.topic()
-                    + "\" may forget its records after " + Duration.ofMillis(keepsMillis)
-                    + ": make the lease shorter, or set cleanup.policy=compact and raise min.compaction.lag.ms (with"
-                    + " cleanup.policy=delete: raise retention.ms, and set retention.bytes=-1)");
+            throw new ElectionException(
+                    "lease is " + Durations.show(config.lease()) + ", and topic \"" + settings.topic()
+                            + "\" may forget its records after " + Durations.show(Duration.ofMillis(keepsMillis))
+                            + ": make the lease shorter, or set cleanup.policy=compact and raise min.compaction.lag.ms (with"
+                            + " cleanup.policy=delete: raise retention.ms, and set retention.bytes=-1)");
         }
     }
 

@@ -2,6 +2,8 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Endpoint;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -27,6 +29,7 @@ record Settings(
     static final String CREATE_TOPIC = "topic.create";
     static final String GROUP_PREFIX = "group.prefix";
     static final String ASSIGNORS = "assignors";
+    private static final Duration LOOK = Duration.ofMillis(300);
     private static final String BOOTSTRAP = "bootstrap.servers";
     private static final String DEFAULT_TOPIC = "bellwether";
 
@@ -144,6 +147,16 @@ record Settings(
 
     String bootstrap() {
         return text(client, BOOTSTRAP, "");
+    }
+
+    /** Returns what to call them in messages. */
+    String brokers() {
+        return "the Kafka brokers at " + bootstrap();
+    }
+
+    /** Returns, for people, what the network says of brokers that have not answered. */
+    String complaints() {
+        return Endpoint.complaints(Endpoint.of(ConnectUri.parse("kafka://" + bootstrap())), LOOK);
     }
 
     /** For the reader of the journal. */

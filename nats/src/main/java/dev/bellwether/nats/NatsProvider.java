@@ -1,10 +1,13 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.ElectionsProvider;
+import dev.bellwether.spi.Endpoint;
 import io.nats.client.AuthenticationException;
 import io.nats.client.Connection;
 import io.nats.client.ConnectionListener;
@@ -18,7 +21,6 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
@@ -29,6 +31,7 @@ import org.slf4j.LoggerFactory;
 
 /** Knows {@code nats:} and {@code tls:} URIs. */
 public final class NatsProvider implements ElectionsProvider {
+    private static final Duration LOOK = Duration.ofMillis(300);
     private static final Logger log = LoggerFactory.getLogger(NatsProvider.class);
 
     /** For {@link java.util.ServiceLoader}. */
@@ -40,8 +43,15 @@ public final class NatsProvider implements ElectionsProvider {
     }
 
     @Override
-    public Backend connect(ConnectUri uri) {
+    public void check(ConnectUri uri) {
         uri.requireKnown(NatsConfig.PARAMETERS);
+        requireHosts(uri);
+        config(uri);
+    }
+
+    @Override
+    public Backend connect(ConnectUri uri) {
+        check(uri);
         var config = config(uri);
         var rights = new Rights();
         var wire = Wire.owning(open(uri, rights), uri.toString(), config, rights);
@@ -66,12 +76,15 @@ public final class NatsProvider implements ElectionsProvider {
         return builder.build();
     }
 
-    private static Connection open(ConnectUri uri, Rights rights) {
+    private static void requireHosts(ConnectUri uri) {
         if (uri.authority().isBlank() || !(uri.path().isEmpty() || uri.path().equals("/"))) {
             throw new ElectionException(
                     uri + " must be of the form nats://host:4222?bucket=NAME, or with several hosts,"
                             + " separated by commas");
         }
+    }
+
+    private static Connection open(ConnectUri uri, Rights rights) {
         var listener = new Listener(uri, rights);
         try {
             requireReadable(uri, "credentials");
@@ -79,8 +92,8 @@ public final class NatsProvider implements ElectionsProvider {
             requireReadable(uri, "keystore");
             return Nats.connect(options(uri, listener));
         } catch (AuthenticationException e) {
-            throw new ElectionException(
-                    uri + " does not let us in: check user, password, token or credentials (it said: "
+            throw new AccessRefusedException(
+                    uri + ": authentication failed: check user, password, token or credentials (it said: "
                             + uri.redact(String.valueOf(e.getMessage())) + ")",
                     e);
         } catch (IOException e) {
@@ -107,8 +120,7 @@ public final class NatsProvider implements ElectionsProvider {
         if (said.contains("SSL required") || (last != null && reason(last).contains("SSL required"))) {
             return new ElectionException(uri + " wants TLS: write tls: for nats:, or tls=true", e);
         }
-        return new UnavailableException(
-                uri + " does not answer: " + uri.redact(last == null ? said : said + ": " + reason(last)), e);
+        return new UnavailableException("cannot reach " + uri + ": " + Endpoint.complaints(Endpoint.of(uri), LOOK), e);
     }
 
     /** Returns the message of what lies deepest. */
@@ -185,11 +197,9 @@ public final class NatsProvider implements ElectionsProvider {
     }
 
     private static Duration duration(String name, String value) {
-        try {
-            return Duration.parse(value);
-        } catch (DateTimeParseException e) {
-            throw new ElectionException(name + " is \"" + value + "\": it must be a duration such as PT10S");
-        }
+        return Durations.parse(value)
+                .orElseThrow(
+                        () -> new ElectionException(name + " is \"" + value + "\": it must be a duration such as 10s"));
     }
 
     /** Logs what the connection tells of itself. Thread-safe. */

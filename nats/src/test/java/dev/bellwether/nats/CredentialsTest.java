@@ -113,7 +113,7 @@ class CredentialsTest {
         assertThatThrownBy(() -> Elections.connect(uri))
                 .isInstanceOf(ElectionException.class)
                 .isNotInstanceOf(UnavailableException.class)
-                .hasMessageContaining("does not let us in")
+                .hasMessageContaining("authentication failed")
                 .hasMessageNotContaining(secret);
     }
 }

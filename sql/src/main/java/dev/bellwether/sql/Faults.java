@@ -3,8 +3,13 @@ package dev.bellwether.sql;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /**
  * What an {@link SQLException} means: something that only a person can mend, said so that he can, or no answer.
@@ -17,13 +22,28 @@ final class Faults {
     private static final int MARIADB_TABLE_DENIED = 1142;
     private static final int MARIADB_COLUMN_DENIED = 1143;
     private static final int MARIADB_DATABASE_DENIED = 1044;
+    private static final int MARIADB_NO_DATABASE = 1049;
+
+    private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,253}");
 
     private final Source source;
     private final SqlConfig config;
+    private final String grant;
 
+    /** Before there was a connection. */
     Faults(Source source, SqlConfig config) {
+        this(
+                source,
+                config,
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON " + config.table() + ", " + config.candidateTable()
+                        + " TO this user");
+    }
+
+    /** Suggests this to who lacks a right. */
+    Faults(Source source, SqlConfig config, String grant) {
         this.source = source;
         this.config = config;
+        this.grant = grant;
     }
 
     /** What went wrong, as far as we can do something about it. */
@@ -31,6 +51,7 @@ final class Faults {
         NO_TABLE,
         NO_COLUMN,
         NO_RIGHT,
+        NO_LOGIN,
         NO_ENTRY,
         READ_ONLY,
         NO_ANSWER
@@ -64,10 +85,40 @@ final class Faults {
                 || e.getErrorCode() == MARIADB_DATABASE_DENIED) {
             return Kind.NO_RIGHT;
         }
-        if (state.startsWith("28") || state.equals("3D000") || state.equals("3F000")) {
+        if (state.startsWith("28") || isPasswordMissing(state, message)) {
+            return Kind.NO_LOGIN;
+        }
+        if (state.equals("3D000") || state.equals("3F000") || e.getErrorCode() == MARIADB_NO_DATABASE) {
             return Kind.NO_ENTRY;
         }
         return Kind.NO_ANSWER;
+    }
+
+    /** PostgreSQL's driver, which was given none, says so as if the connection had been refused. */
+    private static boolean isPasswordMissing(String state, String message) {
+        return state.equals("08004") && message.contains("password");
+    }
+
+    /** Returns why there was no connection, as far as the network says so; an empty text if it does not. */
+    private static String network(SQLException e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (cause instanceof UnknownHostException) {
+                var host = String.valueOf(cause.getMessage());
+                return HOST.matcher(host).matches()
+                        ? "unknown host " + host
+                        : "unknown host"; // else a driver took more for it
+            }
+            if (cause instanceof NoRouteToHostException) {
+                return "no route to the host";
+            }
+            if (cause instanceof ConnectException) {
+                return "connection refused";
+            }
+            if (cause instanceof SocketTimeoutException) {
+                return "no answer in time";
+            }
+        }
+        return "";
     }
 
     /** Returns whether what failed may be the content of one row, and not the statement or the connection. */
@@ -83,7 +134,7 @@ final class Faults {
     ElectionException inOperation(SQLException e) {
         var kind = kindOf(e);
         return switch (kind) {
-            case NO_TABLE, NO_COLUMN, NO_RIGHT, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
+            case NO_TABLE, NO_COLUMN, NO_RIGHT, NO_LOGIN, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
             case READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
         };
     }
@@ -93,14 +144,13 @@ final class Faults {
         var kind = kindOf(e);
         return switch (kind) {
             case NO_ANSWER -> new UnavailableException(advice(kind, e), e);
-            case NO_RIGHT, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
+            case NO_RIGHT, NO_LOGIN, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
             case NO_TABLE, NO_COLUMN, READ_ONLY -> new ElectionException(advice(kind, e), e);
         };
     }
 
     private String advice(Kind kind, SQLException e) {
         var said = " (it said: " + source.redact(String.valueOf(e.getMessage())).strip() + ")";
-        var tables = config.table() + " and " + config.candidateTable();
         return switch (kind) {
             case NO_TABLE ->
                 source + " has no table " + config.table() + ": create it with what `bellwether schema` prints, or "
@@ -113,15 +163,21 @@ final class Faults {
                         + " lacks a column or an index: it is of another version, or not ours; "
                         + "compare it with what `bellwether schema` prints, and add what is missing" + said;
             case NO_RIGHT ->
-                source + " denies us a right: GRANT SELECT, INSERT, UPDATE, DELETE ON " + tables
-                        + " to this user (and CREATE on the schema, or create the tables beforehand)" + said;
-            case NO_ENTRY ->
-                source + " does not let us in: check the user, the password and the database's name" + said;
+                source + " denies us a right: " + grant
+                        + "; (to look, SELECT is enough; tables that are missing are made by"
+                        + " whoever may CREATE on the schema, with what `bellwether schema` prints)" + said;
+            case NO_LOGIN -> source + ": authentication failed: check the user and the password" + said;
+            case NO_ENTRY -> source + " does not let us in: check the database's name" + said;
             case READ_ONLY ->
                 source
                         + " is read-only, a replica perhaps: elections need the primary; give its address, or for PostgreSQL "
                         + "all addresses and targetServerType=primary" + said;
-            case NO_ANSWER -> source + " did not answer: nobody can be elected until it does" + said;
+            case NO_ANSWER -> {
+                var network = network(e);
+                yield network.isEmpty()
+                        ? source + " did not answer: nobody can be elected until it does" + said
+                        : "cannot reach " + source + ": " + network + "; nobody can be elected until it answers";
+            }
         };
     }
 }

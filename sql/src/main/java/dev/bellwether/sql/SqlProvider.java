@@ -3,9 +3,9 @@ package dev.bellwether.sql;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.ElectionsProvider;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
 import java.util.Set;
 
 /** Knows {@code jdbc:} URIs. Parameters that begin with {@code bellwether.} are ours, all others the driver's. */
@@ -21,6 +21,12 @@ public final class SqlProvider implements ElectionsProvider {
     @Override
     public Backend connect(ConnectUri uri) {
         return SqlLeaseStore.open(Source.of(uri), config(uri));
+    }
+
+    @Override
+    public void check(ConnectUri uri) {
+        config(uri);
+        Source.of(uri);
     }
 
     static SqlConfig config(ConnectUri uri) {
@@ -50,11 +56,8 @@ public final class SqlProvider implements ElectionsProvider {
     }
 
     private static Duration duration(String name, String value) {
-        try {
-            return Duration.parse(value);
-        } catch (DateTimeParseException e) {
-            throw new ElectionException(
-                    SqlConfig.PREFIX + name + " is \"" + value + "\": it must be a duration such as PT0.5S");
-        }
+        return Durations.parse(value)
+                .orElseThrow(() -> new ElectionException(
+                        SqlConfig.PREFIX + name + " is \"" + value + "\": it must be a duration such as 500ms"));
     }
 }

@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
@@ -62,7 +63,8 @@ final class ZooKeeperArbiter implements Arbiter {
         main = sessions.main();
         if (!main.awaitConnected(START_PATIENCE)) {
             sessions.close();
-            throw new UnavailableException("no answer from " + main.where() + " within " + START_PATIENCE);
+            throw new UnavailableException(
+                    "no answer from " + main.where() + " within " + Durations.show(START_PATIENCE));
         }
     }
 
@@ -92,8 +94,8 @@ final class ZooKeeperArbiter implements Arbiter {
             log.warn(
                     "sessions with {} live for {} at least: a crash will cost that, not the lease of {}",
                     session.where(),
-                    session.client().timeout(),
-                    settings.lease());
+                    Durations.show(session.client().timeout()),
+                    Durations.show(settings.lease()));
         }
     }
 

@@ -1,12 +1,14 @@
 package dev.bellwether.zookeeper;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.ElectionsProvider;
+import dev.bellwether.spi.Endpoint;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
@@ -22,6 +24,7 @@ import org.apache.zookeeper.data.ACL;
  */
 public final class ZooKeeperProvider implements ElectionsProvider {
     private static final List<String> PARAMETERS = List.of("createElections", "tickTime", "acl");
+    private static final Duration LOOK = Duration.ofMillis(300);
     private static final Duration CONNECTION_TIMEOUT = Duration.ofSeconds(10);
 
     /** For {@link java.util.ServiceLoader}. */
@@ -33,16 +36,27 @@ public final class ZooKeeperProvider implements ElectionsProvider {
     }
 
     @Override
-    public Backend connect(ConnectUri uri) {
+    public void check(ConnectUri uri) {
         uri.requireKnown(PARAMETERS);
         if (uri.authority().isEmpty()) {
             throw new ElectionException(uri + " names no servers: write zk://host:2181,host:2181/path");
         }
+        config(uri);
+        acl(uri);
+    }
+
+    @Override
+    public Backend connect(ConnectUri uri) {
+        check(uri);
         var config = config(uri);
         var acl = acl(uri);
         var where = "ZooKeeper at " + uri.authority();
-        return new ZooKeeperArbiter(
-                new OwnSessions(lease -> client(uri, lease, acl), config.tickTime(), where), config);
+        try {
+            return new ZooKeeperArbiter(
+                    new OwnSessions(lease -> client(uri, lease, acl), config.tickTime(), where), config);
+        } catch (UnavailableException e) {
+            throw new UnavailableException(e.getMessage() + ": " + Endpoint.complaints(Endpoint.of(uri), LOOK), e);
+        }
     }
 
     static ZooKeeperConfig config(ConnectUri uri) {
@@ -96,10 +110,8 @@ public final class ZooKeeperProvider implements ElectionsProvider {
     }
 
     private static Duration duration(String name, String value) {
-        try {
-            return Duration.parse(value);
-        } catch (DateTimeParseException e) {
-            throw new ElectionException(name + " is \"" + value + "\": it must be a duration such as PT0.5S", e);
-        }
+        return Durations.parse(value)
+                .orElseThrow(() ->
+                        new ElectionException(name + " is \"" + value + "\": it must be a duration such as 500ms"));
     }
 }
