@@ -53,9 +53,29 @@ final class Checkup {
             case H2 -> checkup.h2();
             case SQLITE -> checkup.sqlite();
         }
-        // Whoever may not would not have come so far.
-        checkup.findings.add(ok("rights", "we may read and write " + config.table()));
+        checkup.rights();
         return checkup.findings;
+    }
+
+    private void rights() throws SQLException {
+        var writable = true;
+        try {
+            writable = Tables.isWritable(connection, dialect, config);
+        } catch (SQLException e) {
+            if (Faults.kindOf(e)
+                    != Faults.Kind.NO_TABLE) { // a database in memory loses them with the connection that made them
+                throw e;
+            }
+        }
+        if (writable) {
+            findings.add(ok("rights", "we may read and write " + config.table()));
+        } else {
+            findings.add(error(
+                    "rights",
+                    "we may read " + config.table()
+                            + ", and not write it: enough to look, and nobody can stand as this user",
+                    "connect to the primary as a user who may, or: " + Tables.grant(connection, dialect, config)));
+        }
     }
 
     private void vacancies(CandidacyConfig candidacy) {

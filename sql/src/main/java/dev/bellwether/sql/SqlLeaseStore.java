@@ -2,6 +2,7 @@ package dev.bellwether.sql;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -24,6 +25,11 @@ import org.jspecify.annotations.Nullable;
 final class SqlLeaseStore implements LeaseStore {
     private final Source source;
     private final SqlConfig config;
+    private final Found found;
+    private final Faults faults;
+    /** Whether a candidate may stand here: asked when the first does, since whoever only looks need not. */
+    private volatile boolean writable;
+
     private final Outlook outlook = new Outlook();
     private final Clerk clerk;
     private final Desk desk;
@@ -36,13 +42,16 @@ final class SqlLeaseStore implements LeaseStore {
     private SqlLeaseStore(Source source, SqlConfig config, Found found) {
         this.source = source;
         this.config = config;
+        this.found = found;
+        writable = found.writable;
+        faults = new Faults(source, config, found.grant);
         var postgres = found.dialect == Dialect.POSTGRESQL;
         var channel = PostgresSeats.channel(found.table);
         clerk = new Clerk(
                 source,
                 postgres ? new PostgresSeats(config, channel, announcer) : new Seats(found.dialect, config),
                 outlook,
-                new Faults(source, config),
+                faults,
                 config.poll().orElse(found.dialect.poll()),
                 this::deaf);
         desk = new Desk(source, clerk, found.dialect);
@@ -53,8 +62,10 @@ final class SqlLeaseStore implements LeaseStore {
      * What the connection told of the database.
      *
      * @param table the name by which all know the table, whatever they call it
+     * @param grant the SQL that lets us stand
+     * @param writable whether we may already
      */
-    private record Found(Dialect dialect, String table) {}
+    private record Found(Dialect dialect, String table, String grant, boolean writable) {}
 
     /**
      * Connects, finds out what database this is, and sees to its tables.
@@ -64,19 +75,24 @@ final class SqlLeaseStore implements LeaseStore {
      */
     static SqlLeaseStore open(Source source, SqlConfig config) {
         var session = new Session(source);
+        var faults = new Faults[] {new Faults(source, config)};
         try {
             var found = session.use(source.startPatience(), connection -> {
                 var dialect = Dialect.of(connection);
+                var grant = Tables.grant(connection, dialect, config);
+                faults[0] = new Faults(source, config, grant);
                 Tables.require(connection, dialect, config);
                 return new Found(
                         dialect,
-                        dialect == Dialect.POSTGRESQL ? Tables.qualifiedName(connection, config) : config.table());
+                        dialect == Dialect.POSTGRESQL ? Tables.qualifiedName(connection, config) : config.table(),
+                        grant,
+                        Tables.isWritable(connection, dialect, config));
             });
             var store = new SqlLeaseStore(source, config, found);
             store.desk.start();
             return store;
         } catch (SQLException e) {
-            throw new Faults(source, config).atStart(e);
+            throw faults[0].atStart(e);
         } finally {
             session.close();
         }
@@ -92,6 +108,28 @@ final class SqlLeaseStore implements LeaseStore {
         if (election.indexOf('\0') >= 0) {
             throw new ElectionException("election name holds U+0000, which no database keeps");
         }
+        if (!writable) {
+            requireWritable();
+        }
+    }
+
+    /** What was not allowed when we connected may have been allowed since. */
+    private void requireWritable() {
+        var session = new Session(source);
+        try {
+            session.use(source.startPatience(), connection -> {
+                Tables.requireWritable(connection, found.dialect, this.config);
+                return true;
+            });
+            writable = true;
+        } catch (SQLException e) {
+            var meaning = faults.atStart(e);
+            if (!(meaning instanceof UnavailableException)) { // else the candidacy tries again by itself
+                throw meaning;
+            }
+        } finally {
+            session.close();
+        }
     }
 
     @Override
@@ -100,7 +138,7 @@ final class SqlLeaseStore implements LeaseStore {
         try {
             return session.use(Checkup.patience(), connection -> Checkup.of(source, connection, config, candidacy));
         } catch (SQLException e) {
-            throw new Faults(source, config).inOperation(e);
+            throw faults.inOperation(e);
         } finally {
             session.close();
         }

@@ -26,7 +26,41 @@ final class Tables {
             }
             create(connection, dialect, config);
         }
-        requireWritable(connection, dialect, config);
+    }
+
+    /** Returns the SQL that lets the user of this connection stand. */
+    static String grant(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+        var rights = "GRANT SELECT, INSERT, UPDATE, DELETE ON ";
+        var schema = config.table().indexOf('.') < 0
+                ? ""
+                : config.table().substring(0, config.table().indexOf('.'));
+        return switch (dialect) {
+            case POSTGRESQL -> {
+                var user = text(connection, "SELECT quote_ident(current_user)");
+                yield (schema.isEmpty() ? "" : "GRANT USAGE ON SCHEMA " + schema + " TO " + user + "; ") + rights
+                        + config.table() + ", " + config.candidateTable() + " TO " + user;
+            }
+            case MARIADB -> {
+                var user = text(connection, "SELECT CURRENT_USER()");
+                var at = user.lastIndexOf('@');
+                var grantee = " TO '" + user.substring(0, at).replace("'", "''") + "'@'" + user.substring(at + 1) + "'";
+                var database = schema.isEmpty() ? text(connection, "SELECT DATABASE()") + '.' : "";
+                yield rights + database + config.table() + grantee + "; " + rights + database + config.candidateTable()
+                        + grantee;
+            }
+            case H2 ->
+                rights + config.table() + ", " + config.candidateTable() + " TO "
+                        + text(connection, "SELECT CURRENT_USER");
+            case SQLITE -> ""; // it knows no users
+        };
+    }
+
+    private static String text(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            return String.valueOf(result.getString(1));
+        }
     }
 
     /** Returns the name of the table with that of its schema, on PostgreSQL. */
@@ -66,8 +100,21 @@ final class Tables {
         execute(connection, dialect, dialect.fill(PROBE_CANDIDATES, config));
     }
 
-    /** Changes nothing, but needs the rights to. */
-    private static void requireWritable(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+    /** Returns whether a candidate could stand. */
+    static boolean isWritable(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
+        try {
+            requireWritable(connection, dialect, config);
+            return true;
+        } catch (SQLException e) {
+            if (Faults.kindOf(e) == Faults.Kind.NO_RIGHT || Faults.kindOf(e) == Faults.Kind.READ_ONLY) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /** Changes nothing, but needs the rights to: what a candidate must be allowed, and nobody who only looks. */
+    static void requireWritable(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
         execute(connection, dialect, dialect.fill("UPDATE {e} SET token = token + 1 WHERE 1 = 0", config));
         execute(
                 connection,

@@ -2,7 +2,9 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -14,6 +16,7 @@ import dev.bellwether.testkit.servers.Ports;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Each error says what to do, and shows no secret. */
@@ -69,16 +72,36 @@ class PostgresErrorTest {
     void aMissingRightIsNamedWithTheGrantThatGivesIt() throws Exception {
         Elections.connect(uri("")).close();
         execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT ON " + table + ", " + table + "_candidate TO " + role);
-        assertThatThrownBy(() -> Elections.connect(as(role)))
-                .isInstanceOf(ElectionException.class)
-                .isNotInstanceOf(UnavailableException.class)
-                .hasMessageContaining(
-                        "GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " and " + table + "_candidate");
-        execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table + "_candidate TO " + role);
+        try (var elections = Elections.connect(as(role))) {
+            var refused = assertThrows(ElectionException.class, () -> elections.stand("billing"));
+            assertThat(refused).isNotInstanceOf(UnavailableException.class);
+            assertThat(elections.list()).as("who may read may look").isEmpty();
+            assertThat(elections.election("billing").leader()).isEmpty();
+            execute(suggested(refused));
+            try (var leader = elections.stand("billing")) {
+                assertThat(leader.await(PATIENCE)).isPresent();
+            }
+        }
+    }
+
+    @Test
+    void whoMayNotEvenReadIsToldSoAtOnceWithTheGrantThatGivesIt() throws Exception {
+        Elections.connect(uri("")).close();
+        execute("CREATE ROLE " + role + " LOGIN");
+        var refused = assertThrows(ElectionException.class, () -> Elections.connect(as(role)));
+        assertThat(refused).isInstanceOf(AccessRefusedException.class).hasMessageContaining("SELECT is enough");
+        execute(suggested(refused));
         try (var elections = Elections.connect(as(role));
                 var leader = elections.stand("billing")) {
             assertThat(leader.await(PATIENCE)).isPresent();
         }
+    }
+
+    /** Returns the SQL in a message, as a person would copy it. */
+    private static String suggested(ElectionException refused) {
+        var matcher = Pattern.compile("GRANT [^;]+;").matcher(String.valueOf(refused.getMessage()));
+        assertThat(matcher.find()).as(refused.getMessage()).isTrue();
+        return matcher.group();
     }
 
     @Test
@@ -106,11 +129,14 @@ class PostgresErrorTest {
         Elections.connect(uri("")).close();
         execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
                 + "_candidate TO " + role + "; ALTER ROLE " + role + " SET default_transaction_read_only = on");
-        assertThatThrownBy(() -> Elections.connect(as(role)))
-                .isInstanceOf(ElectionException.class)
-                .isNotInstanceOf(UnavailableException.class)
-                .hasMessageContaining("read-only")
-                .hasMessageContaining("targetServerType=primary");
+        try (var elections = Elections.connect(as(role))) {
+            assertThatThrownBy(() -> elections.stand("billing"))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("read-only")
+                    .hasMessageContaining("targetServerType=primary");
+            assertThat(elections.list()).as("one may look").isEmpty();
+        }
     }
 
     @Test
@@ -154,10 +180,10 @@ class PostgresErrorTest {
                 .hasMessageContaining("\"a-b\"");
         assertThatThrownBy(() -> Elections.connect(uri("bellwether.poll=5")))
                 .isInstanceOf(ElectionException.class)
-                .hasMessageContaining("PT0.5S");
+                .hasMessageContaining("500ms");
         assertThatThrownBy(() -> Elections.connect(uri("bellwether.poll=PT0.001S")))
                 .isInstanceOf(ElectionException.class)
-                .hasMessageContaining("PT0.01S");
+                .hasMessageContaining("10ms");
         assertThatThrownBy(() -> Elections.connect(uri("bellwether.listen=yes")))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("true or false");
