@@ -43,9 +43,15 @@ public interface Election {
 
     /**
      * Ends the election: every candidate is told, the leader stands down in order, and none may join until
-     * {@link #delete}. Idempotent.
+     * {@link #reopen} or {@link #delete}. It stays listed. Idempotent.
      */
     void end();
+
+    /**
+     * Opens the election again that has ended: whoever stands from now on may lead, with a token that is higher than any before. Who stood
+     * when it ended is not brought back. Returns false, having done nothing, if it has not ended.
+     */
+    boolean reopen();
 
     /**
      * Forgets the election. Candidates are told as by {@link #end}; who stands anew begins afresh, with a token that is
@@ -58,7 +64,7 @@ public interface Election {
      *
      * @param leader who leads, or empty while nobody does
      * @param candidates who stands, as far as the backend can tell
-     * @param ended whether the election has ended, so that nobody may stand until it is deleted
+     * @param ended whether the election has ended, so that nobody may stand until it is reopened or deleted
      */
     record State(Optional<Leader> leader, List<Candidate> candidates, boolean ended) {}
 }

@@ -65,6 +65,11 @@ final class SeatElection implements Election {
     }
 
     @Override
+    public boolean reopen() {
+        return order(Order.REOPEN, "reopen");
+    }
+
+    @Override
     public void delete() {
         order(Order.DELETE, "delete");
     }

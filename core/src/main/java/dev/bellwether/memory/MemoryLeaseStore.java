@@ -137,6 +137,7 @@ public final class MemoryLeaseStore implements LeaseStore {
                     }
                     case END -> {
                         seat.ended = true;
+                        seat.listed = true;
                         seat.changed = true;
                         yield true;
                     }
@@ -146,6 +147,12 @@ public final class MemoryLeaseStore implements LeaseStore {
                         seat.listed = false;
                         seat.changed = true;
                         yield true;
+                    }
+                    case REOPEN -> {
+                        seat.changed = seat.ended;
+                        seat.era += seat.ended ? 1 : 0;
+                        seat.ended = false;
+                        yield seat.changed;
                     }
                 })
                 .thenApply(Answer::granted);

@@ -10,5 +10,10 @@ public enum Order {
      * The election is forgotten: its era rises by one, {@link #END} is undone, and it is no longer listed until the next claim.
      * A living holder keeps the seat until it has released it. The token stays.
      */
-    DELETE
+    DELETE,
+    /**
+     * The election that has ended stands open again: its era rises by one, {@link #END} is undone, and it is listed. Where it has not
+     * ended, nothing is done, and there was nobody to order. The token stays.
+     */
+    REOPEN
 }

@@ -34,8 +34,10 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +67,7 @@ final class KafkaArbiter implements Arbiter, Book {
     KafkaArbiter(Settings settings) {
         this.settings = settings;
         partition = new TopicPartition(settings.topic(), 0);
-        admin = Admin.create(settings.admin(id + "-admin"));
+        admin = admin(settings, id + "-admin");
         try {
             topic = new LeaderTopic(settings, admin);
             topic.require(START_PATIENCE);
@@ -84,6 +86,20 @@ final class KafkaArbiter implements Arbiter, Book {
                 Clock.system());
         var identity = new LogIdentity(first, topic::identity, journal::timesAnew, this::readAgain);
         sameLog = new SharedQuestion<>(identity::isSame);
+    }
+
+    /** The client looks up the names of all brokers when it is made, and refuses what it cannot read. */
+    private static Admin admin(Settings settings, String id) {
+        try {
+            return Admin.create(settings.admin(id));
+        } catch (KafkaException e) {
+            var why = e.getCause() instanceof ConfigException config ? config : e;
+            var unknown = String.valueOf(why.getMessage()).contains("No resolvable bootstrap urls");
+            throw unknown
+                    ? unavailable("cannot reach " + settings.brokers() + ": " + settings.complaints(), e)
+                    : new ElectionException(
+                            "the settings for " + settings.brokers() + " are wrong: " + why.getMessage(), e);
+        }
     }
 
     private void readAgain() {
@@ -223,7 +239,7 @@ final class KafkaArbiter implements Arbiter, Book {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return upToDate(() -> journal.page(election)).thenCompose(page -> {
-            var era = page.era() + (order == Order.DELETE ? 1 : 0);
+            var era = page.era() + (order == Order.END ? 0 : 1);
             return switch (order) {
                 case STAND_DOWN -> {
                     var holder = page.holderAt(Clock.system().nanos());
@@ -240,6 +256,15 @@ final class KafkaArbiter implements Arbiter, Book {
                 case DELETE ->
                     ordered(new Entry(
                             Entry.What.DELETE, election, Fields.with("era", era).build()));
+                // a deletion that leaves it in the list: of two at a time, or one that comes late, the era lets the
+                // first count alone
+                case REOPEN ->
+                    page.ended()
+                            ? ordered(new Entry(
+                                    Entry.What.DELETE,
+                                    election,
+                                    Fields.with("era", era).and("listed", 1).build()))
+                            : CompletableFuture.completedFuture(false);
             };
         });
     }

@@ -98,13 +98,14 @@ final class Ledger {
             case END -> {
                 if (fields.number("era") >= era) { // else it was of the election that has been deleted since
                     ended = true;
+                    listed = true;
                     era = fields.number("era");
                 }
             }
             case DELETE -> {
                 if (fields.number("era") > era) { // else it is the same order once more
                     ended = false;
-                    listed = false;
+                    listed = fields.number("listed") > 0; // if it was reopened
                     era = fields.number("era");
                 }
             }

@@ -35,6 +35,9 @@ final class OrderRequest extends SeatRequest<Boolean> {
             if (order == Order.STAND_DOWN && !known.isHeld(nowNanos)) {
                 return SeatStep.done(false);
             }
+            if (order == Order.REOPEN && !known.lastReadable().ended()) {
+                return SeatStep.done(false);
+            }
             named = true;
             token = known.token();
             era = known.lastReadable().era();
@@ -53,6 +56,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
             case STAND_DOWN -> orders.standDown(known.token());
             case END -> orders.end();
             case DELETE -> orders.delete();
+            case REOPEN -> orders.reopen();
         };
         return write(known.revision(), memory.rules().ordered(over, known, next, stamp()));
     }
@@ -68,7 +72,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
                                 || !memory.rules().isFor(token, known.token())
                                 || record.orders().standDown() == known.token();
             case END -> !isForEra(known) || (record.isReadable() && record.ended());
-            case DELETE -> !isForEra(known);
+            case DELETE, REOPEN -> !isForEra(known);
         };
     }
 

@@ -78,6 +78,11 @@ record SeatRecord(
             return new Orders(standDown, true, era, true, origin);
         }
 
+        /** Returns these, with the end undone: another era begins. */
+        Orders reopen() {
+            return new Orders(standDown, false, era + 1, true, origin);
+        }
+
         /** Returns these, with the election forgotten: another era begins. */
         Orders delete() {
             return new Orders(standDown, false, era + 1, false, origin);

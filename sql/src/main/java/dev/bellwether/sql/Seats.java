@@ -238,7 +238,8 @@ class Seats {
     /** Carries out an order. Returns the row if there was anybody to order. */
     Optional<Row> order(Connection connection, String election, Order order) throws SQLException {
         var ordered = new ArrayList<Row>();
-        if (order != Order.STAND_DOWN && read(connection, List.of(election)).isEmpty()) {
+        if ((order == Order.END || order == Order.DELETE)
+                && read(connection, List.of(election)).isEmpty()) {
             insertRow(connection, election); // which may wait where there is a row, and somebody has locked it
         }
         transact(connection, () -> {
@@ -247,7 +248,7 @@ class Seats {
             if (row == null && !read(connection, List.of(election)).isEmpty()) {
                 throw new LockedRow(election);
             }
-            if (row != null && (order != Order.STAND_DOWN || row.isHeld())) {
+            if (row != null && concerns(order, row)) {
                 update(connection, sql(order), election);
                 announce(connection, List.of(election));
                 ordered.addAll(read(connection, List.of(election)).values());
@@ -256,11 +257,21 @@ class Seats {
         return ordered.stream().findFirst();
     }
 
+    /** Returns whether there is anybody, or anything, to order. */
+    private static boolean concerns(Order order, Row row) {
+        return switch (order) {
+            case STAND_DOWN -> row.isHeld();
+            case END, DELETE -> true;
+            case REOPEN -> row.ended();
+        };
+    }
+
     private static String sql(Order order) {
         return switch (order) {
             case STAND_DOWN -> "UPDATE {e} SET stand_down = 1 WHERE election = ?";
-            case END -> "UPDATE {e} SET ended = 1 WHERE election = ?";
+            case END -> "UPDATE {e} SET ended = 1, listed = 1 WHERE election = ?";
             case DELETE -> "UPDATE {e} SET era = era + 1, ended = 0, listed = 0 WHERE election = ?";
+            case REOPEN -> "UPDATE {e} SET era = era + 1, ended = 0, listed = 1 WHERE election = ?";
         };
     }
 

@@ -163,8 +163,14 @@ final class ControlledArbiter implements Arbiter {
                 }
                 return ordered != null;
             }
+            if (order == Order.REOPEN) {
+                var reopened = ended;
+                ended = false;
+                era += reopened ? 1 : 0;
+                return reopened; // nobody stands where an election has ended
+            }
             ended = order == Order.END;
-            listed = order == Order.END && listed;
+            listed = order == Order.END;
             era += order == Order.DELETE ? 1 : 0;
             if (ordered != null) {
                 ordered.revoke(Cause.ENDED);

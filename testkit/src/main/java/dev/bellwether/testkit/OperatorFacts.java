@@ -208,6 +208,32 @@ abstract class OperatorFacts extends OutageFacts {
     }
 
     @Test
+    void anElectionThatHasEndedIsListedAndReopenLetsOthersLeadUnderAHigherToken() {
+        var client = stage.client();
+        var orders = stage.observe(client);
+        assertThat(orders.reopen()).as("reopened, where there is none").isFalse();
+        orders.end();
+        assertThat(client.list()).as("ended before anybody stood").contains(stage.election());
+        assertThat(orders.reopen()).as("reopened").isTrue();
+        assertThat(orders.reopen()).as("reopened once more").isFalse();
+        var first = stage.stand(stage.client());
+        var before = first.awaitLeads();
+        assertThat(orders.reopen()).as("reopened while somebody leads").isFalse();
+        var standby = stage.stand(stage.client());
+        standby.awaitFollows(first);
+        orders.end();
+        assertThat(orders.reopen()).as("reopened at once").isTrue();
+        first.awaitHears(LeadershipEvent.Ended.class);
+        standby.awaitHears(LeadershipEvent.Ended.class);
+        first.awaitClosed();
+        standby.awaitClosed();
+        stage.eventually("it stands open", () -> !orders.state().ended());
+        assertThat(client.list()).as("reopened").contains(stage.election());
+        var after = stage.stand(stage.client()).awaitLeads();
+        assertThat(after.token()).isGreaterThan(before.token());
+    }
+
+    @Test
     void deleteAndStandingAnewNeverLowersAToken() {
         var client = stage.client();
         var orders = stage.observe(client);

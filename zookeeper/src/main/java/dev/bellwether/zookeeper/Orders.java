@@ -39,7 +39,35 @@ final class Orders {
                                         .thenCompose(made -> write(session, election + '/' + Paths.DONE, END, false))
                                 : CompletableFuture.failedFuture(error));
             case DELETE -> delete(session, election);
+            case REOPEN -> reopen(session, election);
         };
+    }
+
+    /**
+     * Makes a passing order of the end: who stands still, and has not heard of it, is told, and when nobody is left others may join. Of two
+     * at a time the second finds nothing to do.
+     */
+    private static CompletableFuture<Boolean> reopen(Session session, String election) {
+        var done = election + '/' + Paths.DONE;
+        return session.requests()
+                .sync(done)
+                .thenCompose(synced -> session.requests().data(done, null))
+                .thenCompose(read -> {
+                    if (!read.text().equals(END)) {
+                        return CompletableFuture.completedFuture(false);
+                    }
+                    var passing = Op.setData(
+                            done,
+                            DISMISSAL.getBytes(StandardCharsets.UTF_8),
+                            read.stat().getVersion());
+                    return session.requests()
+                            .all(List.of(passing))
+                            .thenCompose(set -> tidy(session, election))
+                            .thenApply(tidied -> true);
+                })
+                .exceptionallyCompose(error -> Failures.code(error) == Code.BADVERSION
+                        ? CompletableFuture.completedFuture(false) // another operator was faster
+                        : falseIfGone(error));
     }
 
     private static CompletableFuture<Boolean> standDown(Session session, String election) {

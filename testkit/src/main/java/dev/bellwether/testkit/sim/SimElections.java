@@ -71,6 +71,11 @@ final class SimElections implements Elections {
             }
 
             @Override
+            public boolean reopen() {
+                return answer(store.order(name, Order.REOPEN));
+            }
+
+            @Override
             public void delete() {
                 answer(store.order(name, Order.DELETE));
             }

@@ -91,7 +91,7 @@ final class StoreServer {
         return store.order(election, order).toCompletableFuture().join();
     }
 
-    /** Returns how often an election was ended or deleted. */
+    /** Returns how often an election was ended, deleted or reopened. */
     int ends(String election) {
         return ends.getOrDefault(election, 0);
     }

@@ -111,10 +111,14 @@ final class Storm {
         tell(order, "operator", 0);
         world.server().receive(String.valueOf(order), () -> world.server().carryOut(election, order));
         if (order == Order.END) {
-            // an ended election is deleted some day, so that it may be held anew
+            // an ended election is deleted or reopened some day, so that it may be held again
             world.agenda().in(world.weather().outage(random), () -> {
                 if (!world.weather().isCalm()) {
-                    world.server().receive("DELETE", () -> world.server().carryOut(election, Order.DELETE));
+                    var opening = world.server().ends(election) % 2 == 0 ? Order.DELETE : Order.REOPEN;
+                    world.server()
+                            .receive(
+                                    String.valueOf(opening),
+                                    () -> world.server().carryOut(election, opening));
                 }
             });
         }
