@@ -238,7 +238,11 @@ final class Roll {
             }
             var id = Format.text(map.get("candidate"));
             return Optional.of(new Candidate(
-                    id, (int) Format.number(map.get("priority")), Map.copyOf(metadata), id.equals(leader)));
+                    id,
+                    (int) Format.number(map.get("priority")),
+                    Map.copyOf(metadata),
+                    id.equals(leader),
+                    id.equals(leader) ? Optional.empty() : Optional.of(found.time())));
         } catch (JsonParseException e) {
             return Optional.empty(); // a marker, or not ours
         }

@@ -105,9 +105,10 @@ enum Dialect {
 
         @Override
         String enrol() {
-            return "INSERT INTO {c} (election, candidate, priority, metadata, until_at) VALUES (?, ?, ?, ?, {now} + ?)"
+            return "INSERT INTO {c} (election, candidate, priority, metadata, until_at, heard_at)"
+                    + " VALUES (?, ?, ?, ?, {now} + ?, {now})"
                     + " ON DUPLICATE KEY UPDATE priority = VALUES(priority), metadata = VALUES(metadata),"
-                    + " until_at = VALUES(until_at)";
+                    + " until_at = VALUES(until_at), heard_at = VALUES(heard_at)";
         }
 
         @Override
@@ -138,8 +139,8 @@ enum Dialect {
 
         @Override
         String enrol() {
-            return "MERGE INTO {c} (election, candidate, priority, metadata, until_at) KEY (election, candidate)"
-                    + " VALUES (?, ?, ?, ?, {now} + ?)";
+            return "MERGE INTO {c} (election, candidate, priority, metadata, until_at, heard_at)"
+                    + " KEY (election, candidate) VALUES (?, ?, ?, ?, {now} + ?, {now})";
         }
 
         @Override
@@ -304,9 +305,10 @@ enum Dialect {
 
     /** Returns the statement that lists a candidate: election, candidate, priority, metadata, presence. */
     String enrol() {
-        return "INSERT INTO {c} (election, candidate, priority, metadata, until_at) VALUES (?, ?, ?, ?, {now} + ?)"
+        return "INSERT INTO {c} (election, candidate, priority, metadata, until_at, heard_at)"
+                + " VALUES (?, ?, ?, ?, {now} + ?, {now})"
                 + " ON CONFLICT (election, candidate) DO UPDATE SET priority = excluded.priority,"
-                + " metadata = excluded.metadata, until_at = excluded.until_at";
+                + " metadata = excluded.metadata, until_at = excluded.until_at, heard_at = excluded.heard_at";
     }
 
     /** Returns how often to look for changes unless told otherwise. */
@@ -376,6 +378,7 @@ enum Dialect {
                     priority   integer NOT NULL,
                     metadata   %2$s NOT NULL,
                     until_at   bigint NOT NULL,
+                    heard_at   bigint NOT NULL DEFAULT 0,
                     PRIMARY KEY (election, candidate)
                 )%3$s""".formatted(name, text, options));
     }

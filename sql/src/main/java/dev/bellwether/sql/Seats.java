@@ -11,6 +11,8 @@ import java.sql.SQLDataException;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -220,19 +222,28 @@ class Seats {
             candidates.add(new Candidate(holder, row.priority(), Metadata.decode(row.metadata()), true));
         }
         var sql =
-                "SELECT candidate, priority, metadata FROM {c} WHERE election = ? AND until_at > {now} ORDER BY candidate";
+                "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now} ORDER BY candidate";
         try (var statement = prepare(connection, sql)) {
             statement.setString(1, row.election());
             try (var result = query(statement)) {
                 while (result.next()) {
                     if (!result.getString(1).equals(holder)) {
                         candidates.add(new Candidate(
-                                result.getString(1), result.getInt(2), Metadata.decode(result.getString(3)), false));
+                                result.getString(1),
+                                result.getInt(2),
+                                Metadata.decode(result.getString(3)),
+                                false,
+                                heard(result.getLong(4))));
                     }
                 }
             }
         }
         return candidates;
+    }
+
+    /** An older version writes none. */
+    private static Optional<Instant> heard(long micros) {
+        return micros == 0 ? Optional.empty() : Optional.of(Instant.EPOCH.plus(micros, ChronoUnit.MICROS));
     }
 
     /** Carries out an order. Returns the row if there was anybody to order. */

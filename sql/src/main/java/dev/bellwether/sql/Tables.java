@@ -10,7 +10,7 @@ final class Tables {
             "SELECT election, token, candidate, nonce, priority, metadata, since_at, expires_at,"
                     + " term, stand_down, ended, era, listed, {now} FROM {from} WHERE 1 = 0";
     private static final String PROBE_CANDIDATES =
-            "SELECT election, candidate, priority, metadata, until_at FROM {c} WHERE 1 = 0";
+            "SELECT election, candidate, priority, metadata, until_at, heard_at FROM {c} WHERE 1 = 0";
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 

@@ -2,6 +2,7 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.Candidate;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -93,6 +94,27 @@ class StoreTest {
         assertThat(view.remaining()).isBetween(LEASE.minus(PATIENCE), LEASE.plusMillis(3));
         assertThat(view.standDown() || view.ended()).isFalse();
         assertThat(read().holder()).contains(holder);
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aStandbyIsListedWithTheTimeOfItsLastSign(String database) {
+        open(database);
+        var before = Instant.now().minusSeconds(60);
+        assertThat(acquire(claim("ann")).granted()).isTrue();
+        assertThat(acquire(claim("bob")).granted()).isFalse();
+
+        var candidates = read().candidates();
+
+        assertThat(candidates)
+                .filteredOn(Candidate::leads)
+                .extracting(Candidate::id)
+                .containsExactly("ann");
+        assertThat(candidates)
+                .filteredOn(one -> one.id().equals("bob"))
+                .singleElement()
+                .satisfies(bob -> assertThat(bob.heard().orElseThrow())
+                        .isBetween(before, Instant.now().plusSeconds(60)));
     }
 
     @ParameterizedTest
