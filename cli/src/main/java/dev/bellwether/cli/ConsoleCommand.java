@@ -74,12 +74,12 @@ final class ConsoleCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() throws Exception {
         var place = new PageServer.Place(new InetSocketAddress(address(), port), hosts);
         var uri = target.uri();
         var feed = new Feed();
-        try (var elections = target.connect(uri);
-                var lookout = new Lookout(elections, feed, uri.toString(), readOnly);
+        try (var connected = target.connect(uri);
+                var lookout = new Lookout(connected.elections(), feed, uri.toString(), readOnly);
                 var page = PageServer.start(place, feed, lookout::now, lookout)) {
             var paint = new Paint(around.colours());
             around.out()

@@ -8,7 +8,7 @@ import picocli.CommandLine.Command;
 /** {@code bellwether delete} */
 @Command(
         name = "delete",
-        header = "Forget an election; who stands anew begins afresh.",
+        header = "Forget an election; whoever stands then begins afresh.",
         description =
                 "Candidates are told that it is over. Its token is kept, so that tokens go on rising if the election is held"
                         + " again.",

@@ -47,7 +47,7 @@ final class DemoCandidate implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    public Integer call() throws Exception {
         var file = TermFile.open(terms);
         try (var elections = connect()) {
             while (!over) {
@@ -62,10 +62,10 @@ final class DemoCandidate implements Callable<Integer> {
     }
 
     /** The server may be away just now, as others have killed it. */
-    private Elections connect() throws InterruptedException {
+    private Elections connect() throws Exception {
         while (true) {
             try {
-                return target.connect();
+                return target.connect().elections();
             } catch (UnavailableException e) {
                 TimeUnit.MILLISECONDS.sleep(200);
             }

@@ -1,6 +1,8 @@
 package dev.bellwether.cli;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.spi.ConnectUri;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -38,6 +40,7 @@ import picocli.CommandLine.Option;
         })
 final class DemoCommand implements Callable<Integer> {
     private static final int CANDIDATES = 3;
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final long BETWEEN_LOOKS_MILLIS = 10;
 
     private final Surroundings around;
@@ -78,7 +81,7 @@ final class DemoCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    public Integer call() throws Exception {
         if (json && !tour) {
             throw new UsageException("--json is for --tour");
         }
@@ -86,6 +89,9 @@ final class DemoCommand implements Callable<Integer> {
         var election = given.isPresent()
                 ? "demo-" + Integer.toHexString(ThreadLocalRandom.current().nextInt(0x10000, 0x1000000))
                 : "demo";
+        if (given.isPresent()) {
+            requireAnswer(given.get());
+        }
         var keys = tour ? Optional.<Keys>empty() : Keys.each(around);
         try (var props = Props.in(Files.createTempDirectory("bellwether-demo-"), keys)) {
             say(
@@ -103,9 +109,17 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
+    /** Candidates would wait for a server forever, and nobody would see why. */
+    private static void requireAnswer(ConnectUri uri) throws Exception {
+        var asked = new Bounded(PATIENCE, () -> Target.late(uri, PATIENCE))
+                .open(() -> Elections.over(uri.connect(), ElectionsConfig.defaults()));
+        Bounded.farewell(asked::close);
+    }
+
     private ConnectUri uri() {
         try {
             var uri = ConnectUri.parse(on);
+            uri.check();
             if (uri.scheme().equals("memory")) {
                 throw new UsageException("memory: lives in one process, and the candidates of the demo are processes");
             }

@@ -8,6 +8,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Finding;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -38,6 +39,7 @@ import picocli.CommandLine.Parameters;
         })
 final class DoctorCommand implements Callable<Integer> {
     private static final int LOOKS = 5;
+    private static final int SIGNS_TOLD = 5;
 
     private final Surroundings around;
 
@@ -65,17 +67,14 @@ final class DoctorCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
         var name = election == null ? Optional.<String>empty() : Optional.of(Target.checked(election));
         var config = config();
         var uri = target.uri();
         var findings = new ArrayList<Finding>(mandate(config));
         try {
-            var backend = uri.connect();
-            try (var elections = target.connect(backend)) {
-                findings.addAll(examined(backend, name.orElse("bellwether-doctor"), config));
-                findings.add(margin(config, backend.renewal(config)));
-                findings.addAll(answers(elections, name, config));
+            try (var connected = target.connect(uri)) {
+                findings.addAll(connected.ask(() -> found(connected, name, config)));
             }
         } catch (UnavailableException e) {
             throw e;
@@ -90,15 +89,21 @@ final class DoctorCommand implements Callable<Integer> {
         return findings.stream().anyMatch(one -> one.level() == Finding.Level.ERROR) ? ExitCode.FAILED : ExitCode.OK;
     }
 
+    private List<Finding> found(Connected connected, Optional<String> name, CandidacyConfig config) {
+        var backend = connected.backend();
+        var all = new ArrayList<>(examined(backend, name.orElse("bellwether-doctor"), config));
+        all.add(margin(config, backend.renewal(config)));
+        all.addAll(answers(connected.elections(), name, config));
+        return all;
+    }
+
     private CandidacyConfig config() {
-        var builder = CandidacyConfig.builder();
-        lease.ifPresent(builder::lease);
-        budget.ifPresent(builder::standDownBudget);
-        try {
+        return Target.settings(() -> {
+            var builder = CandidacyConfig.builder();
+            lease.ifPresent(builder::lease);
+            budget.ifPresent(builder::standDownBudget);
             return builder.build();
-        } catch (ElectionException e) {
-            throw new UsageException(String.valueOf(e.getMessage()), e);
-        }
+        });
     }
 
     /** A lease that the backend refuses is the first thing to know; then nobody can stand, whatever else there is. */
@@ -181,7 +186,7 @@ final class DoctorCommand implements Callable<Integer> {
 
     private static Finding seat(Election.State state, String name) {
         if (state.ended()) {
-            return Finding.warning("election", name + " has ended: nobody may stand", "bellwether delete " + name);
+            return Finding.warning("election", name + " has ended: nobody may stand", "bellwether reopen " + name);
         }
         var standbys = state.candidates().stream().filter(one -> !one.leads()).count();
         if (state.leader().isEmpty()) {
@@ -191,7 +196,18 @@ final class DoctorCommand implements Callable<Integer> {
                 + state.leader().get().token();
         return standbys == 0
                 ? Finding.warning("election", leads + ", and nobody is known to stand by", "start another candidate")
-                : Finding.ok("election", leads + "; " + standbys + " stand by");
+                : Finding.ok("election", leads + "; " + standbys + " stand by" + heard(state));
+    }
+
+    /** Who was killed is listed for a while where standbys give signs only now and then: it is told when the last was. */
+    private static String heard(Election.State state) {
+        var now = Instant.now();
+        var signs = state.candidates().stream()
+                .filter(one -> !one.leads())
+                .flatMap(one -> one.heard().stream().map(heard -> one.id() + " " + Text.age(heard, now) + " ago"))
+                .limit(SIGNS_TOLD)
+                .toList();
+        return signs.isEmpty() ? "" : ", last heard: " + String.join(", ", signs);
     }
 
     private void print(List<Finding> findings) {

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 @Command(
         name = "end",
         header = "End an election: all candidates are told, and none may join any more.",
-        description = "The leader stands down in order. 'bellwether delete' opens the election again.",
+        description = "The leader stands down in order. 'bellwether reopen' opens the election again.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",

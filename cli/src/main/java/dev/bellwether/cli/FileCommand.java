@@ -3,7 +3,6 @@ package dev.bellwether.cli;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.LeadershipEvent;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -76,13 +75,15 @@ final class FileCommand implements Callable<Integer> {
             description = "Hand over and end after so long. Default: stand for ever.")
     private Optional<Duration> limit = Optional.empty();
 
+    private volatile boolean leaving;
+
     FileCommand(Surroundings around) {
         this.around = around;
         target = new Target(around);
     }
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    public Integer call() throws Exception {
         var fresh = new FreshFile(file);
         if (check) {
             var why = fresh.check();
@@ -101,23 +102,31 @@ final class FileCommand implements Callable<Integer> {
         return stand(name, fresh);
     }
 
-    private int stand(String name, FreshFile fresh) throws IOException, InterruptedException {
+    private int stand(String name, FreshFile fresh) throws Exception {
         var over = new CountDownLatch(1);
-        var settings = CandidacyConfig.builder().lease(lease).listener(event -> {
-            if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
-                fresh.remove(); // in order, the seat passes on when this has returned
-            } else if (event instanceof LeadershipEvent.Ended || event instanceof LeadershipEvent.Failed) {
-                over.countDown();
-            }
+        var config = Target.settings(() -> {
+            var settings = CandidacyConfig.builder().lease(lease).listener(event -> {
+                if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
+                    fresh.remove(); // in order, the seat passes on when this has returned
+                } else if (event instanceof LeadershipEvent.Ended || event instanceof LeadershipEvent.Failed) {
+                    over.countDown();
+                }
+            });
+            id.ifPresent(settings::candidate);
+            accessPatience.ifPresent(settings::accessPatience);
+            return settings.build();
         });
-        id.ifPresent(settings::candidate);
-        accessPatience.ifPresent(settings::accessPatience);
-        var config = settings.build();
         var interval = config.renewInterval().dividedBy(4);
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
-        try (var elections = target.connect();
+        try (var elections = target.connect().elections();
                 var candidacy = elections.stand(name, config)) {
-            var hook = new Thread(elections::close, "bellwether-hand-over");
+            Runnable handOver = elections::close;
+            var hook = new Thread(
+                    () -> {
+                        leaving = true;
+                        handOver.run();
+                    },
+                    "bellwether-hand-over");
             Runtime.getRuntime().addShutdownHook(hook);
             try {
                 while (System.nanoTime() - end < 0) {
@@ -128,7 +137,7 @@ final class FileCommand implements Callable<Integer> {
                         fresh.removeStale(name); // we stand, so it is ours to tidy up
                     }
                     if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
-                        return tellEnd(candidacy);
+                        return leaving ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
                     }
                 }
             } finally {
@@ -146,8 +155,8 @@ final class FileCommand implements Callable<Integer> {
         around.err()
                 .println("bellwether: " + candidacy.election() + ": "
                         + failure.map(error -> "the candidacy has failed: " + error.getMessage())
-                                .orElse("the election has ended: nobody can lead it before it is deleted"
-                                        + " ('bellwether delete')"));
+                                .orElse("the election has ended: nobody can lead it before it is reopened"
+                                        + " ('bellwether reopen')"));
         return failure.isPresent() ? ExitCode.CANDIDACY_FAILED : ExitCode.FAILED;
     }
 

@@ -1,19 +1,24 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Endpoint;
 import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** Connections to the database that a URI names, a new one each time. Immutable. */
 final class JdbcSource implements DataSource {
+    private static final Duration LOOK = Duration.ofMillis(300);
+
     private final ConnectUri uri;
 
     JdbcSource(ConnectUri uri) {
@@ -26,10 +31,15 @@ final class JdbcSource implements DataSource {
             if (!uri.scheme().equals("jdbc")) {
                 throw new UsageException(uri + " is no database: write jdbc:postgresql://host/name");
             }
+            uri.check();
             return new JdbcSource(uri);
         } catch (ElectionException e) {
             throw new UsageException(String.valueOf(e.getMessage()), e);
         }
+    }
+
+    ConnectUri uri() {
+        return uri;
     }
 
     /** What is done with a connection. */
@@ -48,9 +58,17 @@ final class JdbcSource implements DataSource {
 
     ElectionException failed(SQLException e) {
         var said = uri.redact(String.valueOf(e.getMessage()));
-        return String.valueOf(e.getSQLState()).startsWith("08")
-                ? new UnavailableException("no answer from " + uri + ": " + said, e)
-                : new ElectionException(uri + " refused: " + said, e);
+        var state = String.valueOf(e.getSQLState());
+        if (state.startsWith("28") || (state.equals("08004") && said.contains("password"))) {
+            return new AccessRefusedException(
+                    uri + ": authentication failed: check user and password (it said: " + said + ")", e);
+        }
+        if (state.startsWith("08")) {
+            var servers = Endpoint.of(uri);
+            return new UnavailableException(
+                    "cannot reach " + uri + ": " + (servers.isEmpty() ? said : Endpoint.complaints(servers, LOOK)), e);
+        }
+        return new ElectionException(uri + " refused: " + said, e);
     }
 
     @Override

@@ -56,6 +56,9 @@ final class Json {
         json.writeStringField("id", candidate.id());
         json.writeNumberField("priority", candidate.priority());
         json.writeBooleanField("leads", candidate.leads());
+        if (candidate.heard().isPresent()) {
+            json.writeStringField("heard", candidate.heard().get().toString());
+        }
         metadata(json, candidate.metadata());
         json.writeEndObject();
     }

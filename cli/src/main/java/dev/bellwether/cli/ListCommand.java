@@ -1,6 +1,7 @@
 package dev.bellwether.cli;
 
 import dev.bellwether.Election;
+import dev.bellwether.Elections;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -41,12 +42,10 @@ final class ListCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
-        var found = new LinkedHashMap<String, Election.State>();
-        try (var elections = target.connect()) {
-            for (var name : elections.list()) {
-                found.put(name, elections.election(name).state());
-            }
+    public Integer call() throws Exception {
+        Map<String, Election.State> found;
+        try (var connected = target.connect()) {
+            found = connected.ask(() -> all(connected.elections()));
         }
         if (json) {
             around.out().println(document(found));
@@ -56,6 +55,14 @@ final class ListCommand implements Callable<Integer> {
             table(found).forEach(around.out()::println);
         }
         return ExitCode.OK;
+    }
+
+    private static Map<String, Election.State> all(Elections elections) {
+        var found = new LinkedHashMap<String, Election.State>();
+        for (var name : elections.list()) {
+            found.put(name, elections.election(name).state());
+        }
+        return found;
     }
 
     private static String document(Map<String, Election.State> found) {

@@ -12,7 +12,10 @@ import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.MissingParameterException;
@@ -27,16 +30,16 @@ public final class Main {
     public static void main(String[] args) {
         if (args.length == 1 && (args[0].equals("--version") || args[0].equals("-V"))) {
             System.out.println(Version.line()); // the one that people and scripts wait for
+            if (System.out.checkError()) {
+                System.exit(ExitCode.FAILED);
+            }
             return;
         }
         if (Arrays.asList(args).contains("--verbose")) {
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
         }
         var around = surroundings();
-        var code = run(around, args);
-        around.out().flush();
-        around.err().flush();
-        System.exit(code);
+        System.exit(run(around, args));
     }
 
     /** Runs the command in the given surroundings, and returns its exit code. */
@@ -45,7 +48,13 @@ public final class Main {
         var line = commandLine(around);
         line.setParameterExceptionHandler((e, arguments) -> misused(e, around, secrets));
         line.setExecutionExceptionHandler((e, at, parsed) -> failed(e, around, secrets, parsed, at));
-        return line.execute(helpful(args));
+        var code = line.execute(helpful(args));
+        around.err().flush();
+        if (around.out().checkError() && code == ExitCode.OK) {
+            tell(around, "standard output cannot be written, so that what was to be told is lost in whole or in part");
+            return ExitCode.FAILED;
+        }
+        return code;
     }
 
     /** Takes {@code help VERB} for {@code VERB --help}. */
@@ -71,6 +80,7 @@ public final class Main {
                 .addSubcommand(new WatchCommand(around))
                 .addSubcommand(new StandDownCommand(around))
                 .addSubcommand(new EndCommand(around))
+                .addSubcommand(new ReopenCommand(around))
                 .addSubcommand(new DeleteCommand(around))
                 .addSubcommand(new SchemaCommand(around))
                 .addSubcommand(new DoctorCommand(around))
@@ -96,12 +106,56 @@ public final class Main {
             at.usage(around.err());
             return ExitCode.USAGE;
         }
-        tell(around, secrets.hide(String.valueOf(e.getMessage())));
-        if (e instanceof UnmatchedArgumentException unmatched) {
+        var unknown = unknownCommand(e, at);
+        tell(around, secrets.hide(unknown.orElseGet(() -> oneLine(String.valueOf(e.getMessage())))));
+        if (e instanceof UnmatchedArgumentException unmatched && unknown.isEmpty()) {
             hints(unmatched, at).forEach(around.err()::println);
         }
         around.err().println("See " + name + " --help");
         return ExitCode.USAGE;
+    }
+
+    /** Returns what to say of the first word if it should be the name of a command, and is none. */
+    private static Optional<String> unknownCommand(ParameterException e, CommandLine at) {
+        if (!(e instanceof UnmatchedArgumentException unmatched)
+                || at.getSubcommands().isEmpty()
+                || unmatched.getUnmatched().get(0).startsWith("-")
+                || unmatched.getUnmatched().get(0).indexOf(':') >= 0) {
+            return Optional.empty();
+        }
+        var given = unmatched.getUnmatched().get(0);
+        var names = at.getSubcommands().entrySet().stream()
+                .filter(one -> !one.getValue().getCommandSpec().usageMessage().hidden())
+                .map(Map.Entry::getKey)
+                .toList();
+        var nearest = names.stream().min(Comparator.comparingInt(name -> distance(given, name)));
+        return Optional.of("unknown command \"" + given + "\""
+                + nearest.filter(name -> distance(given, name) <= Math.max(2, given.length() / 2))
+                        .map(name -> ". Did you mean " + name + "?")
+                        .orElse(": there are " + String.join(", ", names)));
+    }
+
+    /** Returns how many letters must be put in, left out or changed to make one of the other. */
+    private static int distance(String one, String other) {
+        var row = new int[other.length() + 1];
+        for (var j = 0; j < row.length; j++) {
+            row[j] = j;
+        }
+        for (var i = 1; i <= one.length(); i++) {
+            var diagonal = row[0];
+            row[0] = i;
+            for (var j = 1; j < row.length; j++) {
+                var changed = diagonal + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(changed, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[other.length()];
+    }
+
+    /** What a driver or a parser says may go over many lines. */
+    private static String oneLine(String message) {
+        return message.strip().replaceAll("\\s*\\R\\s*", " ");
     }
 
     private static List<String> hints(UnmatchedArgumentException e, CommandLine at) {
@@ -122,7 +176,7 @@ public final class Main {
             Exception e, Surroundings around, Secrets secrets, CommandLine.ParseResult parsed, CommandLine at) {
         around.out().flush();
         var message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-        tell(around, secrets.hide(message));
+        tell(around, secrets.hide(oneLine(message)));
         if (parsed.expandedArgs().contains("--verbose")) {
             around.err().println(secrets.hide(trace(e)));
         }

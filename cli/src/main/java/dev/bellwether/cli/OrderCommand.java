@@ -49,28 +49,42 @@ abstract class OrderCommand implements Callable<Integer> {
     /** Returns what was done, in words. */
     abstract String done(String election, Optional<Leader> leader);
 
+    /** Returns what to say if there was nobody to order. */
+    String notDone(String election) {
+        return "Nobody leads \"" + election + "\".";
+    }
+
+    /** Returns what to exit with then. */
+    int codeIfNotDone() {
+        return ExitCode.NOBODY_LEADS;
+    }
+
     @Override
-    public final Integer call() {
+    public final Integer call() throws Exception {
         Target.checked(election);
         if (!yes && (json || !around.inIsTerminal() || !around.outIsTerminal())) {
             throw new UsageException("this asks before it does anything, and there is "
                     + (json ? "no asking with --json" : "no terminal to ask on") + ": add --yes");
         }
-        try (var elections = target.connect()) {
+        try (var connected = target.connect()) {
+            var elections = connected.elections();
             var seat = elections.election(election);
-            var leader = seat.leader();
-            if (!force && mustBeKnown() && leader.isEmpty() && !isKnown(elections)) {
+            var leader = connected.ask(seat::leader);
+            if (!force && mustBeKnown() && leader.isEmpty() && !connected.ask(() -> isKnown(elections))) {
                 around.err()
                         .println("bellwether: there is no election \"" + election
                                 + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force does it"
                                 + " all the same");
                 return ExitCode.FAILED;
             }
-            if (!yes && !around.confirm(question(election, leader))) {
-                around.err().println("Nothing was done.");
-                return ExitCode.FAILED;
+            if (!yes) {
+                if (!around.confirm(question(election, leader))) {
+                    around.err().println("Nothing was done.");
+                    return ExitCode.FAILED;
+                }
+                connected.again();
             }
-            var given = give(seat);
+            var given = connected.ask(() -> give(seat));
             if (json) {
                 around.out().println(Json.object(json -> {
                     json.writeStringField("election", election);
@@ -78,9 +92,9 @@ abstract class OrderCommand implements Callable<Integer> {
                     Json.leader(json, leader);
                 }));
             } else {
-                around.out().println(given ? done(election, leader) : "Nobody leads \"" + election + "\".");
+                around.out().println(given ? done(election, leader) : notDone(election));
             }
-            return given ? ExitCode.OK : ExitCode.NOBODY_LEADS;
+            return given ? ExitCode.OK : codeIfNotDone();
         }
     }
 

@@ -4,6 +4,7 @@ import dev.bellwether.outbox.OutboxAdmin;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,6 +69,29 @@ final class OutboxCommand implements Runnable {
                 description = "bellwether or goharvest. Default: what the table has; bellwether if there is none.")
         private Optional<OutboxTable.Layout> layout = Optional.empty();
 
+        @Option(
+                names = "--timeout",
+                paramLabel = "TIME",
+                defaultValue = "5s",
+                description = "Wait so long for an answer. Default: 5s.")
+        private Duration timeout = Duration.ofSeconds(5);
+
+        /** Asks the database, in time. */
+        <T> T ask(Surroundings around, Question<T> question) throws Exception {
+            var database = database(around);
+            return new Bounded(timeout, () -> Target.late(database.uri(), timeout)).ask(() -> {
+                try {
+                    return question.ask(database, table(database));
+                } catch (SQLException e) {
+                    throw database.failed(e);
+                }
+            });
+        }
+
+        Duration timeout() {
+            return timeout;
+        }
+
         JdbcSource database(Surroundings around) {
             return JdbcSource.of(db.or(() -> around.variable("BELLWETHER_OUTBOX"))
                     .orElseThrow(() -> new UsageException("which database? Name it with --db jdbc:...")));
@@ -80,28 +104,26 @@ final class OutboxCommand implements Runnable {
     }
 
     @Command(name = "schema", description = "Print the SQL that makes the tables.")
-    int schema(@picocli.CommandLine.Mixin At at) {
-        var database = at.database(around);
-        var table = at.table(database);
-        String sql = database.use(connection -> OutboxSchema.ddl(connection, table));
+    int schema(@picocli.CommandLine.Mixin At at) throws Exception {
+        String sql =
+                at.ask(around, (database, table) -> database.use(connection -> OutboxSchema.ddl(connection, table)));
         around.out().print(sql);
         return ExitCode.OK;
     }
 
     @Command(name = "migrate", description = "Make what is missing beside the table, and print it.")
-    int migrate(@picocli.CommandLine.Mixin At at) {
-        var database = at.database(around);
-        var table = at.table(database);
-        String sql = database.use(connection -> OutboxSchema.migrate(connection, table));
+    int migrate(@picocli.CommandLine.Mixin At at) throws Exception {
+        String sql = at.ask(
+                around, (database, table) -> database.use(connection -> OutboxSchema.migrate(connection, table)));
         around.out().print(sql);
         return ExitCode.OK;
     }
 
     @Command(name = "status", description = "Show backlog, age, rate, leaders and parked records.")
-    int status(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json) {
-        var database = at.database(around);
-        var state = asked(
-                database, () -> OutboxAdmin.of(database, at.table(database)).state());
+    int status(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
+        var state = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).state());
         around.out().print(json ? OutboxJson.state(state) + "\n" : table(state));
         return ExitCode.OK;
     }
@@ -113,12 +135,12 @@ final class OutboxCommand implements Runnable {
             @picocli.CommandLine.Mixin At at,
             @Option(names = "--kafka", paramLabel = "HOST:PORT", description = "Look at these brokers, too.") @Nullable
                     String kafka,
-            @Option(names = "--json", description = "Print JSON.") boolean json) {
-        var database = at.database(around);
+            @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
         Optional<Map<String, Object>> brokers =
                 Optional.ofNullable(kafka).map(servers -> Map.of("bootstrap.servers", servers));
-        var findings = asked(
-                database, () -> OutboxAdmin.of(database, at.table(database)).examine(brokers));
+        var findings = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).examine(brokers));
         if (json) {
             around.out().println(OutboxJson.findings(findings));
         } else {
@@ -135,10 +157,10 @@ final class OutboxCommand implements Runnable {
     }
 
     @Command(name = "parked", description = "List the parked records.")
-    int parked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json) {
-        var database = at.database(around);
-        var records = asked(
-                database, () -> OutboxAdmin.of(database, at.table(database)).parked(1_000));
+    int parked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
+        var records = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).parked(1_000));
         if (json) {
             around.out().println(OutboxJson.parked(records));
             return ExitCode.OK;
@@ -160,22 +182,22 @@ final class OutboxCommand implements Runnable {
             @Parameters(paramLabel = "ID", arity = "0..*") @Nullable List<Long> given,
             @Option(names = "--topic", paramLabel = "TOPIC", description = "All of this topic, the oldest first.")
                     @Nullable
-                    String topic) {
-        var database = at.database(around);
+                    String topic)
+            throws Exception {
         var ids = given == null ? List.<Long>of() : given;
         if (ids.isEmpty() == (topic == null)) {
             throw new UsageException("which records? Name them by their ids, or all of a topic with --topic TOPIC");
         }
         if (topic != null) {
-            var count = asked(
-                    database, () -> OutboxAdmin.of(database, at.table(database)).requeueTopic(topic));
+            var count = at.ask(
+                    around, (database, table) -> OutboxAdmin.of(database, table).requeueTopic(topic));
             around.out().println(count + " requeued");
             return count > 0 ? ExitCode.OK : ExitCode.FAILED;
         }
         var missing = 0;
         for (var id : ids) {
-            if (!asked(
-                    database, () -> OutboxAdmin.of(database, at.table(database)).requeue(id))) {
+            if (!at.ask(
+                    around, (database, table) -> OutboxAdmin.of(database, table).requeue(id))) {
                 around.err().println("bellwether: no parked record " + id);
                 missing++;
             }
@@ -183,16 +205,9 @@ final class OutboxCommand implements Runnable {
         return missing == 0 ? ExitCode.OK : ExitCode.FAILED;
     }
 
-    private interface Question<T> {
-        T ask() throws SQLException;
-    }
-
-    private static <T> T asked(JdbcSource database, Question<T> question) {
-        try {
-            return question.ask();
-        } catch (SQLException e) {
-            throw database.failed(e);
-        }
+    /** What is asked of a database about its outbox. */
+    interface Question<T> {
+        T ask(JdbcSource database, OutboxTable table) throws Exception;
     }
 
     private static String table(OutboxAdmin.State state) {

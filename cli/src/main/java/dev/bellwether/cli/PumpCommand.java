@@ -74,13 +74,16 @@ final class PumpCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() throws Exception {
         var database = at.database(around);
-        var outbox = Outbox.of(at.table(database));
+        var outbox = Outbox.of(at.ask(around, (same, table) -> table));
+        var bounded = new Bounded(at.timeout(), () -> Target.late(database.uri(), at.timeout()));
         var took = new ArrayList<Long>();
         var began = System.nanoTime();
-        try (var connection = database.getConnection()) {
+        try (var connection = bounded.open(database::getConnection)) {
             connection.setAutoCommit(false);
+            connection.setNetworkTimeout(Runnable::run, (int)
+                    Math.min(Integer.MAX_VALUE, at.timeout().toMillis()));
             for (var written = 0; written < records; written += batch) {
                 var due = began + interval.toNanos() * took.size() - System.nanoTime();
                 if (due > 0) {

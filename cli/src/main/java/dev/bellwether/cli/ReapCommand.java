@@ -1,11 +1,14 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.kafka.KafkaElections;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
 import dev.bellwether.outbox.RelayEvent;
+import dev.bellwether.spi.ConnectUri;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -43,6 +46,13 @@ final class ReapCommand implements Callable<Integer> {
     @Option(names = "--for", paramLabel = "TIME", description = "End after so long. Default: never.")
     private Optional<Duration> time = Optional.empty();
 
+    @Option(
+            names = "--timeout",
+            paramLabel = "TIME",
+            defaultValue = "10s",
+            description = "Wait so long for database and brokers at the start. Default: 10s.")
+    private Duration timeout = Duration.ofSeconds(10);
+
     private final CountDownLatch told = new CountDownLatch(1);
     private volatile boolean ended;
 
@@ -51,11 +61,12 @@ final class ReapCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
         var reaper = ReaperFile.read(file);
         log(reaper.level());
         var database = JdbcSource.of(reaper.dataSource());
-        var layout = database.use(connection -> OutboxSchema.layout(connection, reaper.table()))
+        var bounded = new Bounded(timeout, () -> Target.late(database.uri(), timeout));
+        var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, reaper.table())))
                 .orElse(OutboxTable.Layout.GOHARVEST);
         var config = reaper.config()
                 .table(new OutboxTable(reaper.table(), layout))
@@ -68,7 +79,7 @@ final class ReapCommand implements Callable<Integer> {
             await(handedOver, Duration.ofMinutes(1));
         });
         Runtime.getRuntime().addShutdownHook(hook);
-        try (var elections = elections(reaper);
+        try (var elections = elections(reaper, timeout);
                 var relay = OutboxRelay.start(database, config, elections)) {
             await(told, time.orElse(Duration.ofDays(36_500)));
             relay.poke();
@@ -84,15 +95,28 @@ final class ReapCommand implements Callable<Integer> {
         System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka", level.equals("error") ? "error" : "warn");
     }
 
-    private static Elections elections(ReaperFile reaper) {
-        if (reaper.on().isPresent()) {
-            return Elections.connect(reaper.on().get());
+    private static Elections elections(ReaperFile reaper, Duration timeout) throws Exception {
+        var on = reaper.on().map(ReapCommand::uri);
+        if (on.isPresent()) {
+            return new Bounded(timeout, () -> Target.late(on.get(), timeout))
+                    .open(() -> Elections.over(on.get().connect(), ElectionsConfig.defaults()));
         }
         var properties = new TreeMap<>(reaper.kafka());
         properties.keySet().retainAll(AdminClientConfig.configNames());
         properties.keySet().removeIf(name -> name.equals("client.id") || name.equals("retries"));
         reaper.leaderTopic().ifPresent(topic -> properties.put("topic", topic));
-        return KafkaElections.using(properties);
+        var brokers = uri("kafka://" + properties.get("bootstrap.servers"));
+        return new Bounded(timeout, () -> Target.late(brokers, timeout)).open(() -> KafkaElections.using(properties));
+    }
+
+    private static ConnectUri uri(String text) {
+        try {
+            var uri = ConnectUri.parse(text);
+            uri.check();
+            return uri;
+        } catch (ElectionException e) {
+            throw new UsageException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     private static void await(CountDownLatch latch, Duration most) {

@@ -15,10 +15,13 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.error.Mark;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
 import org.yaml.snakeyaml.nodes.Tag;
 import org.yaml.snakeyaml.representer.Representer;
@@ -113,9 +116,15 @@ final class ReaperFile {
             return new ReaperFile(map(file.toString(), loaded == null ? Map.of() : loaded));
         } catch (IOException e) {
             throw new UsageException(file + " cannot be read", e);
+        } catch (MarkedYAMLException e) {
+            throw new UsageException(file + place(e.getProblemMark()) + " is no YAML: " + e.getProblem(), e);
         } catch (YAMLException e) {
             throw new UsageException(file + " is no YAML: " + e.getMessage(), e);
         }
+    }
+
+    private static String place(@Nullable Mark mark) {
+        return mark == null ? "" : ", line " + (mark.getLine() + 1) + ", column " + (mark.getColumn() + 1) + ",";
     }
 
     private static Yaml yaml() {

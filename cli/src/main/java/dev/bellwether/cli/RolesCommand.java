@@ -52,13 +52,14 @@ final class RolesCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
         Target.checked(roster);
         RosterState state;
-        var backend = target.uri().connect();
-        try (var elections = target.connect(backend)) {
-            target.warn(backend);
-            state = elections.rosterState(roster).orElseGet(() -> new RosterState(roster, 0, List.of()));
+        try (var connected = target.connect()) {
+            state = connected.ask(() -> {
+                target.warn(connected.backend());
+                return connected.elections().rosterState(roster).orElseGet(() -> new RosterState(roster, 0, List.of()));
+            });
         }
         if (json) {
             around.out().println(document(state));

@@ -141,7 +141,7 @@ final class RunCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() throws Exception {
         Target.checked(election);
         var plan = LeasePlan.of(lease, grace);
         var job = new Keeper.Job(command, Map.of(), plan.grace(), plan.margin(), signals());
@@ -153,41 +153,58 @@ final class RunCommand implements Callable<Integer> {
             tell(program + (found ? ": not executable" : ": no such command"));
             return found ? ExitCode.RUN_NOT_EXECUTABLE : ExitCode.RUN_NOT_FOUND;
         }
-        var elections = connect();
-        if (elections == null) {
+        var began = System.nanoTime();
+        var connected = connect(began);
+        if (connected == null) {
             return ExitCode.RUN_NOT_WON;
         }
+        var elections = connected.elections();
         var hook = new HandOver(elections);
         Runtime.getRuntime().addShutdownHook(hook);
-        try (elections) {
-            return stand(elections, job, settings, hook);
+        var code = ExitCode.RUN_FAILED;
+        try {
+            code = stand(elections, job, settings, hook, began);
+            return code;
         } finally {
             hook.done();
+            if (code == ExitCode.RUN_NOT_WON) {
+                connected.close(); // it holds no seat: nothing is handed over
+            } else {
+                elections.close();
+            }
         }
     }
 
     /** Stands, again and again if so told, until there is a code to exit with. */
-    private int stand(Elections elections, Keeper.Job job, CandidacyConfig settings, HandOver hook)
+    private int stand(
+            Elections elections, Keeper.Job job, CandidacyConfig settings, HandOver hook, long waitsSinceNanos)
             throws InterruptedException {
-        while (true) {
+        for (var since = waitsSinceNanos; ; since = System.nanoTime()) {
             var begun = System.nanoTime();
-            var stand = new Stand(job, settings.renewInterval().dividedBy(4), restart, this::tell);
+            var stand = new Stand(job, settings.renewInterval().dividedBy(4), restart, this::tell, since);
             hook.stand = stand;
             Stand.Outcome outcome;
+            var gaveUp = false;
             var candidacy = elections.stand(
                     election, settings.toBuilder().listener(stand).build());
             try {
                 outcome = outcome(stand);
                 stand.leaving();
+                gaveUp = outcome == null;
             } finally {
-                candidacy.close();
+                if (gaveUp) {
+                    Bounded.farewell(
+                            candidacy::close); // no seat is held, so that a backend that is silent must not keep us
+                } else {
+                    candidacy.close();
+                }
             }
             if (outcome == null) {
                 tell("did not lead within " + Durations.show(maxWait.orElseThrow()) + ": giving up");
                 return ExitCode.RUN_NOT_WON;
             }
             if (outcome instanceof Stand.Over) {
-                complain("the election has ended: nobody can lead it before it is deleted ('bellwether delete')");
+                complain("the election has ended: nobody can lead it before it is reopened ('bellwether reopen')");
                 return ExitCode.RUN_OVER;
             }
             if (outcome instanceof Stand.Failed failed) {
@@ -234,36 +251,43 @@ final class RunCommand implements Callable<Integer> {
     }
 
     /** Connects, however long that takes; returns null if it takes longer than we may wait. */
-    private @Nullable Elections connect() throws InterruptedException {
+    private @Nullable Connected connect(long begun) throws Exception {
         var uri = target.uri();
-        var begun = System.nanoTime();
         for (var first = true; ; first = false) {
             try {
-                return target.connect(uri);
+                return target.connect(uri, left(begun));
             } catch (UnavailableException e) {
-                if (maxWait.isPresent()
-                        && System.nanoTime() - begun >= maxWait.get().toNanos()) {
+                if (left(begun).isZero()) {
                     tell(uri.redact(String.valueOf(e.getMessage())));
-                    tell("did not lead within " + Durations.show(maxWait.get()) + ": giving up");
+                    tell("did not lead within " + Durations.show(maxWait.orElseThrow()) + ": giving up");
                     return null;
                 }
                 if (first) {
                     tell(uri.redact(String.valueOf(e.getMessage())) + "; trying on");
                 }
-                TimeUnit.SECONDS.sleep(1);
+                TimeUnit.NANOSECONDS.sleep(
+                        Math.min(RESTART_PAUSE.toNanos(), left(begun).toNanos()));
             }
         }
     }
 
+    /** Returns what is left of the longest wait. */
+    private Duration left(long sinceNanos) {
+        var left = maxWait.orElse(Duration.ofDays(36_500)).minusNanos(System.nanoTime() - sinceNanos);
+        return left.isNegative() ? Duration.ZERO : left;
+    }
+
     private CandidacyConfig settings(LeasePlan plan) {
-        var builder = CandidacyConfig.builder()
-                .lease(plan.lease())
-                .standDownBudget(plan.budget())
-                .priority(priority)
-                .metadata(metadata);
-        id.ifPresent(builder::candidate);
-        accessPatience.ifPresent(builder::accessPatience);
-        return builder.build();
+        return Target.settings(() -> {
+            var builder = CandidacyConfig.builder()
+                    .lease(plan.lease())
+                    .standDownBudget(plan.budget())
+                    .priority(priority)
+                    .metadata(metadata);
+            id.ifPresent(builder::candidate);
+            accessPatience.ifPresent(builder::accessPatience);
+            return builder.build();
+        });
     }
 
     private Optional<Keeper.Signals> signals() {

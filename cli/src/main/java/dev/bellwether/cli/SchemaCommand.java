@@ -36,13 +36,13 @@ final class SchemaCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
         var uri = target.uri();
         if (!uri.scheme().equals("jdbc")) {
             throw new UsageException(
                     "only an SQL database has a schema, and " + uri + " is none: name one with --on jdbc:...");
         }
-        var ddl = SqlSchema.ddl(uri);
+        var ddl = target.ask(uri, () -> SqlSchema.ddl(uri));
         if (json) {
             around.out().println(Json.object(out -> out.writeStringField("ddl", ddl)));
         } else {

@@ -43,12 +43,15 @@ final class Secrets {
         if (text.indexOf(':') < 0 && text.indexOf('@') < 0) {
             return;
         }
+        var harmless = false;
         try {
-            uris.add(ConnectUri.parse(text));
+            var uri = ConnectUri.parse(text);
+            uris.add(uri);
+            harmless = text.indexOf('@') < 0 && uri.toString().equals(text.strip()); // nothing in it is to be hidden
         } catch (ElectionException e) {
             suspects.add(text); // it cannot be taken apart
         }
-        if (text.indexOf('@') >= 0 || text.indexOf('=') >= 0) {
+        if (!harmless && (text.indexOf('@') >= 0 || text.indexOf('=') >= 0)) {
             suspects.add(text); // quoted as it was typed, it may show a secret in a place where nobody expects one
         }
     }

@@ -49,13 +49,14 @@ final class ShowCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
         Target.checked(election);
         Election.State state;
-        var backend = target.uri().connect();
-        try (var elections = target.connect(backend)) {
-            target.warn(backend); // first: what it tells may be why there is no answer
-            state = elections.election(election).state();
+        try (var connected = target.connect()) {
+            state = connected.ask(() -> {
+                target.warn(connected.backend()); // first: what it tells may be why there is no answer
+                return connected.elections().election(election).state();
+            });
         }
         if (json) {
             around.out().println(document(state));
@@ -106,7 +107,10 @@ final class ShowCommand implements Callable<Integer> {
     private static String standby(Candidate one) {
         return one.id()
                 + (one.priority() == 0 ? "" : ", priority " + one.priority())
-                + (one.metadata().isEmpty() ? "" : ", " + show(one.metadata()));
+                + (one.metadata().isEmpty() ? "" : ", " + show(one.metadata()))
+                + one.heard()
+                        .map(heard -> ", last heard " + Text.age(heard, Instant.now()) + " ago")
+                        .orElse("");
     }
 
     private static String show(Map<String, String> metadata) {

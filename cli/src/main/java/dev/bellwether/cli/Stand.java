@@ -26,7 +26,7 @@ final class Stand implements LeadershipListener {
     private final Consumer<String> say;
     private final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
     private final AtomicReference<@Nullable Keeper> keeper = new AtomicReference<>();
-    private volatile long idleSinceNanos = System.nanoTime();
+    private volatile long idleSinceNanos;
     private final boolean again;
     private volatile boolean leaving;
     private volatile boolean endedByWatchdog;
@@ -56,7 +56,8 @@ final class Stand implements LeadershipListener {
     record Broken(String why) implements Outcome {}
 
     /** Tells of standing by after a loss only if it will stand again. */
-    Stand(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say) {
+    Stand(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say, long idleSinceNanos) {
+        this.idleSinceNanos = idleSinceNanos;
         this.again = again;
         this.job = job;
         this.feedInterval = feedInterval;

@@ -8,6 +8,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Names;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.Finding;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,10 +16,15 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine.Option;
 
 /** The options that say which backend. */
 final class Target {
+    /** How long the network is looked at, once a backend has not answered. */
+    private static final Duration LOOK = Duration.ofMillis(300);
+
     private final Surroundings around;
 
     @Option(
@@ -47,7 +53,11 @@ final class Target {
         this.around = around;
     }
 
-    /** Returns where to connect. */
+    /**
+     * Returns where to connect.
+     *
+     * @throws UsageException if the URI is wrong, whatever the backend says
+     */
     ConnectUri uri() {
         if (on.isPresent() && onFile.isPresent()) {
             throw new UsageException("--on and --on-file both name a backend: give one of them");
@@ -63,30 +73,64 @@ final class Target {
                         "memory: lives and ends with one process, so that no two commands could meet there: leave"
                                 + " the backend away for an SQLite file, or name one such as jdbc:sqlite:/path/elections.db");
             }
+            uri.check();
             return uri;
         } catch (ElectionException e) {
             throw new UsageException(e.getMessage() == null ? "the URI is malformed" : e.getMessage(), e);
         }
     }
 
-    /** Connects. */
-    Elections connect() {
+    /** Connects, within the time-out; what is asked then has the rest of it. */
+    Connected connect() throws Exception {
         return connect(uri());
     }
 
-    Elections connect(ConnectUri uri) {
-        return connect(uri.connect());
+    Connected connect(ConnectUri uri) throws Exception {
+        return connect(uri, timeout);
     }
 
-    Elections connect(Backend backend) {
-        return Elections.over(
-                backend, ElectionsConfig.builder().requestTimeout(timeout).build());
+    /** Connects within this time, and no longer than the time-out. */
+    Connected connect(ConnectUri uri, Duration within) throws Exception {
+        var bound = within.compareTo(timeout) < 0 ? within : timeout;
+        var began = System.nanoTime();
+        return new Bounded(bound, () -> late(uri, bound)).open(() -> {
+            var backend = uri.connect();
+            var elections = Elections.over(
+                    backend, ElectionsConfig.builder().requestTimeout(timeout).build());
+            return new Connected(backend, elections, timeout, began, () -> late(uri, timeout));
+        });
+    }
+
+    /** Asks something of a backend without connecting beforehand. */
+    <T> T ask(ConnectUri uri, Callable<T> question) throws Exception {
+        return new Bounded(timeout, () -> late(uri, timeout)).ask(question);
+    }
+
+    Duration timeout() {
+        return timeout;
+    }
+
+    /** Says that there was no answer in time, and what the network says about that. */
+    static String late(ConnectUri uri, Duration waited) {
+        var servers = Endpoint.of(uri);
+        return uri + " did not answer within " + Durations.show(waited)
+                + (servers.isEmpty() ? "" : ": " + Endpoint.complaints(servers, LOOK));
+    }
+
+    /** Builds settings; what they do not allow, the command line was wrong about. */
+    static CandidacyConfig settings(Supplier<CandidacyConfig> settings) {
+        try {
+            return settings.get();
+        } catch (ElectionException e) {
+            throw new UsageException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     /** Tells on standard error what is wrong with the infrastructure. */
     void warn(Backend backend) {
         backend.findings(CandidacyConfig.defaults()).stream()
                 .filter(finding -> finding.level() != Finding.Level.OK)
+                .filter(finding -> !finding.about().equals("rights")) // whoever looks needs no more than to look
                 .forEach(finding -> around.err()
                         .println("bellwether: warning: " + backend.describe() + ": " + finding.says() + "; "
                                 + finding.remedy()));

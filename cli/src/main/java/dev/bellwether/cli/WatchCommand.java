@@ -1,6 +1,5 @@
 package dev.bellwether.cli;
 
-import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
@@ -10,6 +9,7 @@ import java.time.LocalTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,6 +46,7 @@ final class WatchCommand implements Callable<Integer> {
     private final Map<String, Optional<Leader>> seats = new TreeMap<>();
     private final List<String> changes = new ArrayList<>();
     private int drawnLines;
+    private Screen screen = new Screen(24, 80);
 
     @Mixin
     private final Target target;
@@ -65,37 +66,40 @@ final class WatchCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() throws Exception {
         if (election != null) {
             Target.checked(election);
         }
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
         var watches = new TreeMap<String, Watch>();
-        try (var elections = target.connect()) {
+        try (var connected = target.connect()) {
+            var elections = connected.elections();
             while (true) {
-                for (var name : names(elections)) {
+                connected.again();
+                for (var name : names(connected)) {
                     watches.computeIfAbsent(name, one -> elections.election(one).watch(leader -> changed(one, leader)));
                 }
                 if (live()) {
+                    measured(Screen.of(around));
                     draw();
                 }
                 var left = end - System.nanoTime();
-                if (left <= 0) {
-                    return ExitCode.OK;
+                if (left <= 0 || around.out().checkError()) {
+                    return ExitCode.OK; // of output that cannot be written, all verbs are told in the end
                 }
                 TimeUnit.NANOSECONDS.sleep(Math.min(left, 1_000_000_000L));
             }
         } finally {
-            watches.values().forEach(Watch::close);
+            Bounded.farewell(() -> watches.values().forEach(Watch::close));
         }
     }
 
-    private List<String> names(Elections elections) {
+    private List<String> names(Connected connected) throws Exception {
         if (election != null) {
             return List.of(election);
         }
         try {
-            return elections.list();
+            return connected.ask(connected.elections()::list);
         } catch (UnavailableException e) {
             return List.of(); // those that we know are watched on; new ones are found when it answers again
         }
@@ -139,28 +143,43 @@ final class WatchCommand implements Callable<Integer> {
                 : "nobody leads";
     }
 
+    /** Somebody may have made it smaller or larger. */
+    private synchronized void measured(Screen now) {
+        screen = now;
+    }
+
     private synchronized void draw() {
         var paint = new Paint(around.colours());
         var rows = new ArrayList<List<String>>();
         rows.add(List.of("ELECTION", "TOKEN", "FOR", "LEADER"));
         var now = Instant.now();
-        seats.forEach((name, leader) -> rows.add(leader.map(
-                        one -> List.of(name, Long.toString(one.token()), Text.age(one.since(), now), one.candidate()))
-                .orElse(List.of(name, "-", "-", "(nobody)"))));
-        var lines = new ArrayList<>(Text.columns(rows));
-        lines.set(0, paint.strong(lines.get(0)));
-        if (!changes.isEmpty()) {
-            lines.add("");
-            changes.forEach(change -> lines.add(paint.faint(change)));
-        }
-        var screen = new StringBuilder();
+        seats.entrySet().stream()
+                .sorted(Comparator.comparing(
+                        one -> one.getValue().isPresent())) // vacant ones first, if not all have room
+                .map(one -> one.getValue()
+                        .map(leader -> List.of(
+                                one.getKey(),
+                                Long.toString(leader.token()),
+                                Text.age(leader.since(), now),
+                                leader.candidate()))
+                        .orElse(List.of(one.getKey(), "-", "-", "(nobody)")))
+                .forEach(rows::add);
+        var table = Text.columns(rows);
+        var lines = screen.fit(table.get(0), table.subList(1, table.size()), changes);
+        var drawn = new StringBuilder();
         if (drawnLines > 0) {
-            screen.append("\u001b[").append(drawnLines).append('A');
+            // a terminal that has become smaller since has no more lines above than these
+            drawn.append("\u001b[")
+                    .append(Math.min(drawnLines, screen.rows() - 1))
+                    .append('A');
         }
-        lines.forEach(line -> screen.append("\u001b[2K").append(line).append('\n'));
-        screen.append("\u001b[J");
+        for (var i = 0; i < lines.size(); i++) {
+            var line = lines.get(i);
+            drawn.append("\u001b[2K").append(i == 0 ? paint.strong(line) : line).append('\n');
+        }
+        drawn.append("\u001b[J");
         drawnLines = lines.size();
-        around.out().print(screen);
+        around.out().print(drawn);
         around.out().flush();
     }
 }

@@ -7,6 +7,8 @@ import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.servers.Ports;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -50,6 +52,27 @@ final class OutboxStage implements AutoCloseable {
 
     String bootstrap() {
         return brokers.bootstrap();
+    }
+
+    /** From now on everybody but the owner is asked for a password. */
+    void demandPasswords() throws SQLException, IOException {
+        try (var connection = DriverManager.getConnection(db());
+                var statement = connection.createStatement();
+                var file = statement.executeQuery("SHOW hba_file")) {
+            file.next();
+            Files.writeString(
+                    Path.of(file.getString(1)),
+                    "host all postgres all trust\nlocal all all trust\nhost all all all scram-sha-256\n");
+            statement.execute("SELECT pg_reload_conf()");
+        }
+        execute("CREATE ROLE asked LOGIN PASSWORD 'so'");
+        Eventually.eventually("a password is asked for", PATIENCE, () -> {
+            try (var in = DriverManager.getConnection(db().replace("user=postgres", "user=asked"))) {
+                return !in.isValid(1);
+            } catch (SQLException e) {
+                return true;
+            }
+        });
     }
 
     void execute(String sql) throws SQLException {

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -174,6 +175,34 @@ class VerbsTest {
     }
 
     @Test
+    void watchDrawsInPlaceAlsoWhenTheTableIsTallerThanTheTerminal() throws Exception {
+        for (var i = 0; i < 30; i++) {
+            lead("e-%02d".formatted(i), "ann-who-has-a-name-that-is-longer-than-forty-columns");
+        }
+        lead("vacant", "ann").close();
+        var small = Map.of("BELLWETHER_ON", uri, "TERM", "xterm", "LINES", "10", "COLUMNS", "40");
+
+        var spoken = Spoken.onTerminal("", small, "watch", "--for", "1500ms");
+
+        assertThat(spoken.code()).isZero();
+        var top = 0; // how many lines the cursor is below where the first drawing began
+        var highest = 0;
+        for (var line : spoken.out().split("\n", -1)) {
+            var up = Pattern.compile("\u001b\\[(\\d+)A").matcher(line);
+            if (up.find()) {
+                top -= Integer.parseInt(up.group(1));
+                assertThat(top).as("each drawing begins where the first did").isZero();
+            }
+            assertThat(line.replaceAll("\u001b\\[[0-9;]*[A-Za-z]", "")).hasSizeLessThanOrEqualTo(40);
+            top++;
+            highest = Math.max(highest, top);
+        }
+        assertThat(highest).as("lines that scroll nothing away").isLessThanOrEqualTo(10);
+        var frames = spoken.out().split("ELECTION", -1);
+        assertThat(frames[frames.length - 1]).contains("vacant", "(nobody)", " more");
+    }
+
+    @Test
     @Timeout(20)
     void standDownAsksAndTakesNoForAnAnswer() throws Exception {
         var ann = lead("billing", "ann");
@@ -232,6 +261,29 @@ class VerbsTest {
     }
 
     @Test
+    void anEndedElectionIsListedAndReopened() throws Exception {
+        lead("billing", "ann").close();
+        assertThat(Spoken.of(environment, "reopen", "billing", "-y").code()).isEqualTo(ExitCode.FAILED);
+        assertThat(Spoken.of(environment, "end", "billing", "-y").code()).isZero();
+        assertThat(Spoken.of(environment, "end", "typo", "-y", "--force").code())
+                .isZero();
+
+        assertThat(Spoken.of(environment, "ls").out())
+                .containsPattern("billing .*\\(ended\\)")
+                .containsPattern("typo .*\\(ended\\)");
+        var reopened = Spoken.of(environment, "reopen", "billing", "-y");
+
+        assertThat(reopened.code()).isZero();
+        assertThat(reopened.out()).contains("Reopened \"billing\"");
+        assertThat(Spoken.of(environment, "ls").out()).containsPattern("billing .*\\(nobody\\)");
+        assertThat(lead("billing", "bob")
+                        .await(Duration.ofSeconds(10))
+                        .orElseThrow()
+                        .token())
+                .isEqualTo(2);
+    }
+
+    @Test
     void completionIsAScript() throws Exception {
         var script = Files.writeString(
                 folder.resolve("completion"),
@@ -279,7 +331,7 @@ class VerbsTest {
     @Test
     void mistakesAreOneLineThatSaysWhatWouldBeRight() throws IOException {
         assertWrong("a URI without a scheme", "has no scheme", "ls", "--on", "billing");
-        assertWrong("an unknown scheme", "no backend for the scheme", 1, "ls", "--on", "gopher://x");
+        assertWrong("an unknown scheme", "no backend for the scheme", "ls", "--on", "gopher://x");
         assertWrong("a blank name", "blank", "show", " ");
         assertWrong("a bad duration", "250ms", "watch", "--for", "soon");
         assertWrong("both ways to name a backend", "give one of them", "ls", "--on", uri, "--on-file", "x");
@@ -304,7 +356,13 @@ class VerbsTest {
         assertWrong("a signal that kills", "is no signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
         assertWrong("no command", "COMMAND", "run", "e");
         assertWrong("an option of the command", "after --", "run", "e", "ls", "-l");
-        assertWrong("a verb that does not exist", "Did you mean ls?", "lls");
+        assertWrong("a verb that does not exist", "unknown command \"lls\". Did you mean ls?", "lls");
+        assertWrong("one far from all", "unknown command \"nosuch\": there are run, file, ls, ", "nosuch");
+        assertWrong("one of the outbox", "unknown command \"statsu\". Did you mean status?", "outbox", "statsu");
+        var file = Files.writeString(folder.resolve("reaper.yaml"), "harvest:\n  baseKafkaConfig: { a: 1\n  x: [\n");
+        var broken = Spoken.of(environment, "reap", "-f", file.toString());
+        assertThat(broken.code()).isEqualTo(ExitCode.USAGE);
+        assertThat(broken.err().lines()).singleElement().asString().contains(file + ", line 3, column ", "is no YAML");
     }
 
     @Test
@@ -329,12 +387,8 @@ class VerbsTest {
     }
 
     private void assertWrong(String what, String hint, String... args) {
-        assertWrong(what, hint, ExitCode.USAGE, args);
-    }
-
-    private void assertWrong(String what, String hint, int code, String... args) {
         var spoken = Spoken.of(environment, args);
-        assertThat(spoken.code()).as(what).isEqualTo(code);
+        assertThat(spoken.code()).as(what).isEqualTo(ExitCode.USAGE);
         assertThat(spoken.err())
                 .as(what)
                 .startsWith("bellwether: ")

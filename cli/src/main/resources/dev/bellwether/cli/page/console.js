@@ -224,7 +224,7 @@ export class ConsoleView {
     this.near.classList.toggle('ended', state.ended);
     text(this.nearState, state.ended ? 'It has ended: nobody may stand.' : leader
       ? `${leader.candidate} leads, token ${leader.token}, since ${new Date(leader.since).toLocaleString()}` : 'Nobody leads.');
-    const candidates = state.candidates.map(one => [one.id, one.leads ? 'leads' : 'stands by', String(one.priority),
+    const candidates = state.candidates.map(one => [one.id, one.leads ? 'leads' : one.heard ? 'stands by, last heard ' + age(Date.now() - Date.parse(one.heard)) + ' ago' : 'stands by', String(one.priority),
       Object.entries(one.metadata).map(([key, value]) => `${key}=${value}`).join(' ') || '–']);
     fill(this.candidates, candidates.length ? candidates : [['nobody', '', '', '']]);
     const terms = [...(this.terms.get(state.name) || new Map()).values()].sort((a, b) => b.from - a.from);
