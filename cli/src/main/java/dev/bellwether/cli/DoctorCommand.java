@@ -63,7 +63,7 @@ final class DoctorCommand implements Callable<Integer> {
 
     DoctorCommand(Surroundings around) {
         this.around = around;
-        target = new Target(around);
+        target = new Target(around, Duration.ofSeconds(20)); // it asks each server by itself
     }
 
     @Override

@@ -49,9 +49,9 @@ final class ReapCommand implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
-            defaultValue = "10s",
-            description = "Wait so long for database and brokers at the start. Default: 10s.")
-    private Duration timeout = Duration.ofSeconds(10);
+            defaultValue = "30s",
+            description = "Wait so long for database and brokers at the start. Default: 30s.")
+    private Duration timeout = Duration.ofSeconds(30);
 
     private final CountDownLatch told = new CountDownLatch(1);
     private volatile boolean ended;

@@ -45,12 +45,19 @@ final class Target {
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
-            defaultValue = "5s",
-            description = "Wait so long for an answer. Default: 5s.")
-    private Duration timeout = Duration.ofSeconds(5);
+            description = "Wait so long for the backend in all. Default: 5s; doctor, which asks each server: 20s.")
+    private Optional<Duration> timeout = Optional.empty();
+
+    private final Duration usual;
 
     Target(Surroundings around) {
+        this(around, Duration.ofSeconds(5));
+    }
+
+    /** Waits so long unless told otherwise. */
+    Target(Surroundings around, Duration usual) {
         this.around = around;
+        this.usual = usual;
     }
 
     /**
@@ -86,11 +93,12 @@ final class Target {
     }
 
     Connected connect(ConnectUri uri) throws Exception {
-        return connect(uri, timeout);
+        return connect(uri, timeout());
     }
 
     /** Connects within this time, and no longer than the time-out. */
     Connected connect(ConnectUri uri, Duration within) throws Exception {
+        var timeout = timeout();
         var bound = within.compareTo(timeout) < 0 ? within : timeout;
         var began = System.nanoTime();
         return new Bounded(bound, () -> late(uri, bound)).open(() -> {
@@ -103,11 +111,11 @@ final class Target {
 
     /** Asks something of a backend without connecting beforehand. */
     <T> T ask(ConnectUri uri, Callable<T> question) throws Exception {
-        return new Bounded(timeout, () -> late(uri, timeout)).ask(question);
+        return new Bounded(timeout(), () -> late(uri, timeout())).ask(question);
     }
 
-    Duration timeout() {
-        return timeout;
+    private Duration timeout() {
+        return timeout.orElse(usual);
     }
 
     /** Says that there was no answer in time, and what the network says about that. */

@@ -58,10 +58,10 @@ class NatsCommandsTest {
     void aFileIsFreshWhileItsWriterLeadsAndGoneWhenItHasHandedOver() throws Exception {
         var first = folder.resolve("first");
         var second = folder.resolve("second");
-        var one = start("file", first.toString(), "nightly", "--lease", "20s", "--id", "ann");
+        var one = start("file", first.toString(), "nightly", "--timeout", "60s", "--lease", "20s", "--id", "ann");
         Eventually.eventually("its file is fresh", PATIENCE, () -> check(first) == 0);
         assertThat(Files.readString(first)).contains("election=nightly", "candidate=ann");
-        var other = start("file", second.toString(), "nightly", "--lease", "20s", "--id", "bob");
+        var other = start("file", second.toString(), "nightly", "--timeout", "60s", "--lease", "20s", "--id", "bob");
         Eventually.eventually(
                 "the other stands by", PATIENCE, () -> said("show", "nightly").contains("bob"));
         assertThat(check(second)).isEqualTo(ExitCode.NOBODY_LEADS);
@@ -78,9 +78,9 @@ class NatsCommandsTest {
     void theFileOfAWriterThatWasKilledIsTooOldBeforeAnotherLeads() throws Exception {
         var first = folder.resolve("first");
         var second = folder.resolve("second");
-        var one = start("file", first.toString(), "hourly", "--lease", "6s");
+        var one = start("file", first.toString(), "hourly", "--timeout", "60s", "--lease", "6s");
         Eventually.eventually("its file is fresh", PATIENCE, () -> check(first) == 0);
-        start("file", second.toString(), "hourly", "--lease", "6s", "--id", "bob");
+        start("file", second.toString(), "hourly", "--timeout", "60s", "--lease", "6s", "--id", "bob");
         Eventually.eventually(
                 "the other stands by", PATIENCE, () -> said("show", "hourly").contains("bob"));
 
@@ -117,7 +117,17 @@ class NatsCommandsTest {
     void besideChoriaTheSameCommandsWork() throws Exception {
         var file = folder.resolve("leader");
         var choria = environment("choria=true&bucket=choria&ttl=PT4S");
-        start(choria, "file", file.toString(), "provisioner", "--lease", "3s", "--id", "c1.example.net");
+        start(
+                choria,
+                "file",
+                file.toString(),
+                "provisioner",
+                "--timeout",
+                "60s",
+                "--lease",
+                "3s",
+                "--id",
+                "c1.example.net");
         Eventually.eventually("it is fresh", PATIENCE, () -> check(file) == 0);
         assertThat(Spoken.of(choria, "show", "provisioner").out()).contains("c1.example.net");
         assertThat(Spoken.of(choria, "stand-down", "provisioner", "--yes").code())
