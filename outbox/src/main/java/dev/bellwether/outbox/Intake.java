@@ -182,7 +182,6 @@ final class Intake {
     /** Takes ours, as many as there is room for, and goes past those of other shards. */
     private void takePage(SharedReads.Page page, int room, Taken taken) {
         var rows = page.rows().rows();
-        var elsewhere = List.<Seen>of();
         for (var i = 0; i < rows.size(); i++) {
             var row = rows.get(i);
             if (row.id() <= cursor) {
@@ -191,12 +190,7 @@ final class Intake {
             if (page.rows().shards()[i] == shard && (taken.rows.size() >= room || !take(row, taken))) {
                 return;
             }
-            if (cursor + 1 < row.id()) {
-                if (elsewhere.isEmpty()) {
-                    elsewhere = shared.seen(cursor, page.last(), beganNanos);
-                }
-                Seen.holes(elsewhere, cursor + 1, row.id() - 1, gaps::noticed);
-            }
+            gaps.noticed(cursor + 1, row.id() - 1);
             cursor = row.id();
         }
     }

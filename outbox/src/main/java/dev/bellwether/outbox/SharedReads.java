@@ -14,34 +14,27 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the shards of one relay read of the table, once for all of them: the first that comes to a place reads it, the others take what it
- * has read. Thread-safe.
+ * What the shards of one relay read of the table, once for all of them: the first that comes to a place reads it, the
+ * others take what it has read. Thread-safe.
  */
 final class SharedReads {
     /*
-     * A page is a snapshot's rows behind an id, of all shards that are led here. What a shard takes from it is as good as if it had read
-     * it itself, for these reasons:
+     * A page is a snapshot's rows behind an id, of all shards that are led here. What a shard takes from it is as good
+     * as if it had read it itself, for these reasons:
      *
-     * - It looks into its gaps after the page was read, so by a snapshot that is not older: of each row of the page, the predecessors that
-     *   lie behind the cursor are in that look, or were seen; those before it in the page come first.
-     * - Ids that are missing in the page become gaps when it is taken, which is later; those who may still commit them are looked for after
-     *   that, as always.
-     * - It takes only pages that were begun after its epoch was raised: from then on nobody else deletes its rows, so what lies beyond its
-     *   cursor is still there.
-     *
-     * A shard that is behind the others finds their rows gone. What it misses is no gap if a page had it: those pages are remembered by their
-     * ids for longer. They, too, count only if they were begun after the epoch was raised: a database that was restored since may give the
-     * same ids out again.
+     * - It looks into its gaps after the page was read, so by a snapshot that is not older: of each row of the page,
+     *   the predecessors that lie behind the cursor are in that look, or were seen; those before it in the page come
+     *   first.
+     * - Ids that are missing in the page become gaps when it is taken, which is later; those who may still commit them
+     *   are looked for after that, as always.
+     * - It takes only pages that were begun after its epoch was raised: from then on nobody else deletes its rows, so
+     *   what lies beyond its cursor is still there.
      */
     private static final int MOST_PAGES = 32; // a shard that falls behind further reads by itself
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final long mostBytes;
     private final LongSupplier nanoTime;
-    private static final int MOST_RUNS = 100_000;
-
-    private final Deque<Seen> seen = new ArrayDeque<>();
-    private int runs;
     private final Set<Integer> shards = ConcurrentHashMap.newKeySet();
     private final Deque<Page> pages = new ArrayDeque<>();
     private final List<Loading> loading = new ArrayList<>();
@@ -153,7 +146,6 @@ final class SharedReads {
         mine.page = page;
         if (page != null && page.last() > page.after()) {
             pages.addFirst(page);
-            remember(Seen.of(page));
         }
         var weight = 0L;
         var kept = 0;
@@ -164,21 +156,6 @@ final class SharedReads {
             }
         }
         notifyAll();
-    }
-
-    private void remember(Seen newest) {
-        seen.addFirst(newest);
-        runs += newest.from().length;
-        while (runs > MOST_RUNS && seen.size() > 1) {
-            runs -= seen.removeLast().from().length;
-        }
-    }
-
-    /** Returns what is remembered of pages with ids between these. */
-    synchronized List<Seen> seen(long after, long last, long sinceNanos) {
-        return seen.stream()
-                .filter(page -> page.last() > after && page.first() <= last && page.beganNanos() - sinceNanos > 0)
-                .toList();
     }
 
     private Optional<Page> found(int shard, long after, long sinceNanos) {

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Looks, on behalf of shards that stand by, whether those that lead serve the same table. A thread of its own; it borrows a connection only
- * until a new leader has shown itself there.
+ * Looks, on behalf of shards that stand by, whether those that lead serve the same table. A thread of its own; it
+ * borrows a connection only until a new leader has shown itself there.
  */
 final class Standby implements Runnable {
     private final List<Shard> shards;

@@ -4,8 +4,8 @@ import java.util.Set;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Partitions of a topic that have no leader. What goes to one of them waits until it has: not only the record that failed, or a later one of
- * its key would overtake it. Immutable.
+ * Partitions of a topic that have no leader. What goes to one of them waits until it has: not only the record that
+ * failed, or a later one of its key would overtake it. Immutable.
  *
  * @param partitions how many the topic has
  * @param without those that have no leader
@@ -15,7 +15,10 @@ record Stranded(int partitions, Set<Integer> without, Partitioning partitioning)
         without = Set.copyOf(without);
     }
 
-    /** Returns whether the row can go nowhere else. A producer takes a record without a key to a partition that has a leader. */
+    /**
+     * Returns whether the row can go nowhere else. A producer takes a record without a key to a partition that has a
+     * leader.
+     */
     boolean holds(Row row) {
         if (row.partition() >= 0) {
             return without.contains(row.partition());

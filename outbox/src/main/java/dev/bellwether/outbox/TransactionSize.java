@@ -1,13 +1,14 @@
 package dev.bellwether.outbox;
 
 /**
- * How many records the next transaction may have: more while a backlog fills each, and each ends soon; fewer when one failed, or took long.
- * Confined to the thread of its shard.
+ * How many records the next transaction may have: more while a backlog fills each, and each ends soon; fewer when one
+ * failed, or took long. Confined to the thread of its shard.
  */
 final class TransactionSize {
     /*
-     * A transaction that is too long to end before the brokers abort it would be tried at the same size forever. After a failure the size is
-     * half of what failed, and from there on it grows by a tenth at a time, no longer by doubling.
+     * A transaction that is too long to end before the brokers abort it would be tried at the same size forever. After
+     * a failure the size is half of what failed, and from there on it grows by a tenth at a time, no longer by
+     * doubling.
      */
     private static final int FIRST = 5_000;
 

@@ -170,6 +170,7 @@ class ClusterFaultsTest {
     @Test
     void partitionWithoutALeaderHoldsUpWhatGoesThereAndNothingElse() throws Exception {
         try (var stage = new RelayStage()) {
+            awaitInSync(stage.topic);
             var topic = Servers.fresh("alone");
             var victim = leader(stage.topic, 0).id();
             var other = victim % 3 + 1;

@@ -18,7 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A table has one name and one division, and a name has one table: whoever says otherwise is refused, or at least told. */
+/**
+ * A table has one name and one division, and a name has one table: whoever says otherwise is refused, or at least told.
+ */
 class NamesTest {
 
     @Test

@@ -21,9 +21,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What consumers read while applications of all kinds write and the database is taken away from two relays, one of which leads: rights are
- * withdrawn and given back, the server is frozen, the network is cut. Seconds by default; {@code -Dbellwether.load.seconds=600} for ten
- * minutes on each database, {@code -Dbellwether.load.seed} for the same faults again.
+ * What consumers read while applications of all kinds write and the database is taken away from two relays, one of
+ * which leads: rights are withdrawn and given back, the server is frozen, the network is cut. Seconds by default;
+ * {@code -Dbellwether.load.seconds=600} for ten minutes on each database, {@code -Dbellwether.load.seed} for the same
+ * faults again.
  */
 class RelayUnderLoadTest {
     private static final Duration TIME = Duration.ofSeconds(Long.getLong("bellwether.load.seconds", 12));

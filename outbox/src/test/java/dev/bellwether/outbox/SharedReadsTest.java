@@ -3,11 +3,6 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Random;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
@@ -65,52 +60,5 @@ class SharedReadsTest {
         now += 3_000_000_000L;
         read(1, 10, EVER, 11);
         assertThat(reads).isEqualTo(2);
-    }
-
-    @Test
-    void idsThatAPageHadAreNoHolesForThoseWhoBeganBeforeIt() throws SQLException {
-        shared.join(0);
-        shared.join(1);
-        read(0, 10, EVER, 11, 12, 13, 17);
-        assertThat(holes(shared.seen(10, 20, EVER), 11, 20)).isEqualTo(List.of("14-16", "18-20"));
-        assertThat(shared.seen(10, 20, now))
-                .as("of before the epoch was raised")
-                .isEmpty();
-        assertThat(shared.seen(17, 20, EVER)).as("elsewhere").isEmpty();
-    }
-
-    private static List<String> holes(List<Seen> pages, long from, long to) {
-        var holes = new ArrayList<String>();
-        Seen.holes(pages, from, to, (first, last) -> holes.add(first + "-" + last));
-        return holes;
-    }
-
-    @Test
-    void holesAreWhatNoPageHad() throws SQLException {
-        for (var seed = 0; seed < 2_000; seed++) {
-            var random = new Random(seed);
-            var pages = new ArrayList<Seen>();
-            var seen = new TreeSet<Long>();
-            for (var page = random.nextInt(4); page > 0; page--) {
-                var ids = random.longs(1 + random.nextInt(20), 0, 60)
-                        .sorted()
-                        .distinct()
-                        .toArray();
-                LongStream.of(ids).forEach(seen::add);
-                pages.add(Seen.of(new SharedReads.Page(-1, 0, Set.of(), rows(ids), 0)));
-            }
-            var from = random.nextInt(60);
-            var to = from + random.nextInt(60);
-            var missing = new TreeSet<Long>();
-            Seen.holes(
-                    pages,
-                    from,
-                    to,
-                    (first, last) -> LongStream.rangeClosed(first, last)
-                            .forEach(id -> assertThat(missing.add(id)).isTrue()));
-            var expected = new TreeSet<Long>();
-            LongStream.rangeClosed(from, to).filter(id -> !seen.contains(id)).forEach(expected::add);
-            assertThat(missing).as("seed %s", seed).isEqualTo(expected);
-        }
     }
 }
