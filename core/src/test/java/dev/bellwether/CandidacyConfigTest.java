@@ -41,10 +41,10 @@ class CandidacyConfigTest {
                         .standDownBudget(Duration.ofSeconds(4))
                         .renewInterval(Duration.ofSeconds(6))
                         .build(),
-                "renewInterval 6s",
-                "lease 10s",
-                "standDownBudget 4s",
-                "5.9s");
+                "renewInterval 6 s",
+                "lease 10 s",
+                "standDownBudget 4 s",
+                "5.9 s");
     }
 
     @Test
@@ -54,8 +54,8 @@ class CandidacyConfigTest {
                         .lease(Duration.ofSeconds(5))
                         .standDownBudget(Duration.ofSeconds(5))
                         .build(),
-                "standDownBudget 5s",
-                "lease 5s");
+                "standDownBudget 5 s",
+                "lease 5 s");
     }
 
     @Test
@@ -65,24 +65,24 @@ class CandidacyConfigTest {
                         .renewInterval(Duration.ofSeconds(1))
                         .retryInterval(Duration.ofSeconds(2))
                         .build(),
-                "retryInterval 2s",
-                "renewInterval 1s");
+                "retryInterval 2 s",
+                "renewInterval 1 s");
     }
 
     @Test
     void durationsMustBeLongerThanZero() {
         var builder = CandidacyConfig.builder();
-        refused(() -> builder.lease(Duration.ZERO), "lease is 0ms");
-        refused(() -> builder.renewInterval(Duration.ZERO), "renewInterval is 0ms");
-        refused(() -> builder.retryInterval(Duration.ofMillis(-1)), "retryInterval is -1ms");
-        refused(() -> builder.standDownBudget(Duration.ZERO), "standDownBudget is 0ms");
-        refused(() -> builder.standbyBackoff(Duration.ZERO), "standbyBackoff is 0ms");
-        refused(() -> builder.maxPulseInterval(Duration.ZERO), "maxPulseInterval is 0ms");
-        refused(() -> builder.accessPatience(Duration.ZERO), "accessPatience is 0ms");
-        refused(() -> builder.taskInterval(Duration.ZERO), "taskInterval is 0ms");
-        refused(() -> builder.lease(Duration.ofDays(1000)), "lease is 1000d", "at most");
-        refused(() -> ElectionsConfig.builder().requestTimeout(Duration.ZERO), "requestTimeout is 0ms");
-        refused(() -> ElectionsConfig.builder().pauseBound(Duration.ZERO), "pauseBound is 0ms");
+        refused(() -> builder.lease(Duration.ZERO), "lease is 0 s");
+        refused(() -> builder.renewInterval(Duration.ZERO), "renewInterval is 0 s");
+        refused(() -> builder.retryInterval(Duration.ofMillis(-1)), "retryInterval is -1 ms");
+        refused(() -> builder.standDownBudget(Duration.ZERO), "standDownBudget is 0 s");
+        refused(() -> builder.standbyBackoff(Duration.ZERO), "standbyBackoff is 0 s");
+        refused(() -> builder.maxPulseInterval(Duration.ZERO), "maxPulseInterval is 0 s");
+        refused(() -> builder.accessPatience(Duration.ZERO), "accessPatience is 0 s");
+        refused(() -> builder.taskInterval(Duration.ZERO), "taskInterval is 0 s");
+        refused(() -> builder.lease(Duration.ofDays(1000)), "lease is 1000 d", "at most");
+        refused(() -> ElectionsConfig.builder().requestTimeout(Duration.ZERO), "requestTimeout is 0 s");
+        refused(() -> ElectionsConfig.builder().pauseBound(Duration.ZERO), "pauseBound is 0 s");
     }
 
     @Test
@@ -111,7 +111,7 @@ class CandidacyConfigTest {
                         .build()
                         .metadata())
                 .hasSize(1);
-        refused(() -> CandidacyConfig.builder().lease(Duration.ofMillis(9)), "lease is 9ms", "10ms");
+        refused(() -> CandidacyConfig.builder().lease(Duration.ofMillis(9)), "lease is 9 ms", "10 ms");
     }
 
     @Test

@@ -33,7 +33,7 @@ class RosterConfigTest {
         assertThat(config.accessPatience()).isEqualTo(Duration.ofSeconds(7));
         assertThat(config.tenure().accessPatience()).isEqualTo(Duration.ofSeconds(7));
         assertThatThrownBy(() -> RosterConfig.builder().accessPatience(Duration.ZERO))
-                .hasMessageContaining("accessPatience is 0ms");
+                .hasMessageContaining("accessPatience is 0 s");
     }
 
     @Test
@@ -54,8 +54,8 @@ class RosterConfigTest {
     void anOverlapThatIsNoneIsRefused() {
         refused(
                 builder().mode(RosterMode.OVERLAPPING).threshold(Duration.ofSeconds(10)),
-                "threshold 10s",
-                "lease 10s",
+                "threshold 10 s",
+                "lease 10 s",
                 "without a leader while they move");
     }
 
@@ -67,9 +67,9 @@ class RosterConfigTest {
                         .mode(RosterMode.TIMED)
                         .threshold(Duration.ofMillis(9_500))
                         .clockError(Duration.ofMillis(500)),
-                "threshold 9.5s",
-                "clockError 500ms",
-                "lease 10s");
+                "threshold 9.5 s",
+                "clockError 500 ms",
+                "lease 10 s");
         assertThat(builder()
                         .mode(RosterMode.TIMED)
                         .threshold(Duration.ofMillis(9_400))
@@ -106,7 +106,7 @@ class RosterConfigTest {
                 .gracePeriod(Duration.ofMillis(8_499));
         assertThatThrownBy(brief::build)
                 .isInstanceOf(ElectionException.class)
-                .hasMessageContainingAll("gracePeriod 8.499s", "threshold 8s", "clockError 500ms", "make it 8.5s");
+                .hasMessageContainingAll("gracePeriod 8.499 s", "threshold 8 s", "clockError 500 ms", "make it 8.5 s");
     }
 
     @Test

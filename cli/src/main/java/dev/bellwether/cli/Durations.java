@@ -17,8 +17,8 @@ final class Durations implements ITypeConverter<Duration> {
                         new TypeConversionException("'" + value + "' is not a duration: write 250ms, 5s, 1m30s or 2h"));
     }
 
-    /** Returns the duration as it would be written. */
+    /** Returns the duration as it would be typed. */
     static String show(Duration duration) {
-        return dev.bellwether.spi.Durations.show(duration);
+        return dev.bellwether.spi.Durations.show(duration).replace("min", "m").replace(" ", "");
     }
 }

@@ -27,7 +27,7 @@ class DurationsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"250ms", "5s", "1.500s", "1m30s", "2h", "1d1h"})
+    @ValueSource(strings = {"250ms", "5s", "1.5s", "1m30s", "2h", "1d1h"})
     void durationsAreShownAsTheyAreRead(String text) {
         assertThat(Durations.show(new Durations().convert(text))).isEqualTo(text);
     }

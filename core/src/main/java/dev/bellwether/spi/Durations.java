@@ -2,35 +2,68 @@ package dev.bellwether.spi;
 
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Durations as people write them, such as {@code 250ms}, {@code 8.9s} and {@code 1m30s}: for messages and settings. */
+/** Durations as people write them: shown as {@code 250 ms}, {@code 8.9 s} and {@code 1 min 30 s}, and read with or without the blanks. */
 public final class Durations {
-    private static final Pattern PART = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,9})?)(ms|s|m|h|d)");
+    private static final Pattern PART = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,9})?) ?(ms|s|min|m|h|d) ?");
+    private static final long MICRO = 1_000;
+    private static final long MILLI = 1_000 * MICRO;
+    private static final long SECOND = 1_000 * MILLI;
 
     private Durations() {}
 
-    /** Returns a duration as it would be written. Above 10 ms, microseconds are left out. */
+    /** Returns a duration as a person would write it. One that was measured, and has parts of a millisecond, is rounded. */
     public static String show(Duration duration) {
-        if (duration.isNegative()) {
-            return "-" + show(duration.negated());
+        if (duration.compareTo(Duration.ofDays(36_500)) > 0) {
+            return duration.toDays() + " d";
         }
-        if (duration.compareTo(Duration.ofSeconds(1)) < 0) {
-            return millis(duration);
-        }
-        var shown = new StringBuilder();
-        part(shown, duration.toDays(), "d");
-        part(shown, duration.toHoursPart(), "h");
-        part(shown, duration.toMinutesPart(), "m");
-        var millis = duration.toSecondsPart() * 1000L + duration.toMillisPart();
-        if (millis > 0) {
-            shown.append(plain(millis / 1000, "%03d".formatted(millis % 1000))).append('s');
-        }
-        return shown.toString();
+        return duration.isNegative() ? "-" + show(-duration.toNanos()) : show(duration.toNanos());
     }
 
-    /** Reads what {@link #show} writes, and {@code PT0.25S} as well; empty if it is no duration. */
+    private static String show(long nanos) {
+        var measured = nanos % MILLI != 0;
+        if (nanos == 0) {
+            return "0 s";
+        }
+        if (nanos < MICRO) {
+            return nanos + " ns";
+        }
+        if (nanos < MILLI) {
+            return number(nanos, MICRO, nanos < 10 * MICRO ? 1 : 0) + " µs";
+        }
+        if (nanos < SECOND - MILLI / 2) {
+            return number(nanos, MILLI, measured && nanos < 10 * MILLI ? 1 : 0) + " ms";
+        }
+        if (nanos < 60 * SECOND - SECOND / 20) {
+            return number(nanos, SECOND, measured ? 1 : 3) + " s";
+        }
+        var left = measured ? (nanos + SECOND / 2) / SECOND * SECOND : nanos;
+        var shown = new StringBuilder();
+        left = part(shown, left, 86_400 * SECOND, "d");
+        left = part(shown, left, 3_600 * SECOND, "h");
+        left = part(shown, left, 60 * SECOND, "min");
+        if (left > 0) {
+            shown.append(number(left, SECOND, 3)).append(" s");
+        }
+        return shown.toString().strip();
+    }
+
+    private static long part(StringBuilder shown, long nanos, long unit, String name) {
+        if (nanos >= unit) {
+            shown.append(nanos / unit).append(' ').append(name).append(' ');
+        }
+        return nanos % unit;
+    }
+
+    private static String number(long nanos, long unit, int decimals) {
+        var text = String.format(Locale.ROOT, "%." + decimals + "f", (double) nanos / unit);
+        return decimals == 0 ? text : text.replaceFirst("\\.?0+$", "");
+    }
+
+    /** Reads {@code 250ms}, {@code 1m30s}, what {@link #show} writes from a millisecond on, and {@code PT0.25S}; empty if it is no duration. */
     public static Optional<Duration> parse(String text) {
         var matcher = PART.matcher(text);
         var sum = Duration.ZERO;
@@ -49,29 +82,11 @@ public final class Durations {
         }
     }
 
-    private static String millis(Duration duration) {
-        var micros = duration.toNanos() / 1_000;
-        return micros % 1_000 == 0 || micros >= 10_000
-                ? micros / 1_000 + "ms"
-                : plain(micros / 1_000, "%03d".formatted(micros % 1_000)) + "ms";
-    }
-
-    private static String plain(long whole, String decimals) {
-        var rest = decimals.replaceFirst("0+$", "");
-        return rest.isEmpty() ? Long.toString(whole) : whole + "." + rest;
-    }
-
-    private static void part(StringBuilder shown, long count, String unit) {
-        if (count > 0) {
-            shown.append(count).append(unit);
-        }
-    }
-
     private static double nanos(String unit) {
         return switch (unit) {
             case "ms" -> 1e6;
             case "s" -> 1e9;
-            case "m" -> 60e9;
+            case "m", "min" -> 60e9;
             case "h" -> 3_600e9;
             default -> 86_400e9;
         };

@@ -299,7 +299,7 @@ class LoopElectionsTest {
             assertThatThrownBy(() -> elections.election("a").leader())
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("\"a\"")
-                    .hasMessageContaining("50ms");
+                    .hasMessageContaining("50 ms");
         }
     }
 

@@ -284,7 +284,7 @@ class TenureTest {
         mandate.ensure(Duration.ofSeconds(7));
         assertThatThrownBy(() -> mandate.ensure(Duration.ofSeconds(8)))
                 .isInstanceOf(NotLeaderException.class)
-                .hasMessageContaining("mandate 1 of a in election \"billing\" holds for 7.899s");
+                .hasMessageContaining("mandate 1 of a in election \"billing\" holds for 7.899 s");
         candidacy.resign();
         rig.settle();
         assertThatThrownBy(mandate::ensure)

@@ -12,34 +12,39 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DurationsTest {
     @ParameterizedTest
     @CsvSource({
-        "PT0S,0ms",
-        "PT0.009S,9ms",
-        "PT0.0015S,1.5ms",
-        "PT0.25S,250ms",
-        "PT8.9S,8.9s",
-        "PT8.931913282S,8.931s",
-        "PT1M,1m",
-        "PT1M30S,1m30s",
-        "PT26H,1d2h",
-        "PT-2S,-2s"
+        "PT0S,0 s",
+        "PT0.009S,9 ms",
+        "PT0.0015S,1.5 ms",
+        "PT0.25S,250 ms",
+        "PT8.9S,8.9 s",
+        "PT8.931913282S,8.9 s",
+        "PT10S,10 s",
+        "PT0.1S,100 ms",
+        "PT0.0000007S,700 ns",
+        "PT1M,1 min",
+        "PT1M30S,1 min 30 s",
+        "PT26H,1 d 2 h",
+        "PT-2S,-2 s"
     })
     void durationsAreShownAsPeopleWriteThem(Duration duration, String shown) {
         assertThat(Durations.show(duration)).isEqualTo(shown);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"0ms", "9ms", "1.5ms", "250ms", "8.9s", "1m30s", "1d2h", "2h"})
+    @ValueSource(strings = {"0 s", "9 ms", "1.5 ms", "250 ms", "8.9 s", "1 min 30 s", "1 d 2 h", "2 h"})
     void whatIsShownIsReadAgain(String shown) {
         assertThat(Durations.show(Durations.parse(shown).orElseThrow())).isEqualTo(shown);
     }
 
     @Test
-    void javasOwnWayIsReadToo() {
+    void javasOwnWayAndThatOfTheCommandLineAreReadToo() {
+        assertThat(Durations.parse("1m30s")).contains(Duration.ofSeconds(90));
+        assertThat(Durations.parse("250ms")).contains(Duration.ofMillis(250));
         assertThat(Durations.parse("PT0.5S")).contains(Duration.ofMillis(500));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "5", "s", "5 s", "5x", "soon", "5s later"})
+    @ValueSource(strings = {"", "5", "s", "5x", "soon", "5s later", " 5s"})
     void nothingElseIsADuration(String text) {
         assertThat(Durations.parse(text)).isEmpty();
     }

@@ -34,7 +34,7 @@ class TermObservationsTest {
         observe();
         observations.termBegan("billing", "one", 7);
         observations.termEnded("billing", "one", Cause.PAUSED, Duration.ofSeconds(3));
-        assertThat(seen).contains("error leadership of \"billing\" was lost after 3s: PAUSED");
+        assertThat(seen).contains("error leadership of \"billing\" was lost after 3 s: PAUSED");
     }
 
     @Test

@@ -28,7 +28,7 @@ class BucketHealthTest {
         try (var server = NatsServer.alone();
                 var admin = Admin.of(server.port())) {
             refused(server, admin, stream("history").maxMessagesPerSubject(5), "", "its history is 5, and must be 1");
-            refused(server, admin, stream("brief").maxAge(Duration.ofMillis(500)), "", "its TTL is 500ms");
+            refused(server, admin, stream("brief").maxAge(Duration.ofMillis(500)), "", "its TTL is 500 ms");
             refused(
                     server,
                     admin,
@@ -120,7 +120,7 @@ class BucketHealthTest {
             assertThat(brief.await(PATIENCE)).isPresent();
             assertThat(long1.await(PATIENCE)).isPresent();
             awaitWarning(
-                    backend, "\"brief\": a lease of 9s does not ride through the 4 to 9 seconds that a replicated");
+                    backend, "\"brief\": a lease of 9 s does not ride through the 4 to 9 seconds that a replicated");
             assertThat(warnings(backend)).noneMatch(warning -> warning.contains("\"long\""));
         }
 

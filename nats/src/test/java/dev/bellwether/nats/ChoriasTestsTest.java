@@ -112,11 +112,11 @@ class ChoriasTestsTest {
     void aTtlThatIsTooShortIsRefusedWithTheReason() {
         assertThatThrownBy(() -> Elections.connect(server.uri("bucket=short&ttl=PT0.1S")))
                 .isInstanceOf(ElectionException.class)
-                .hasMessageContaining("ttl is 100ms");
+                .hasMessageContaining("ttl is 100 ms");
         try (var elections = Elections.connect(server.uri("bucket=five&ttl=PT5S"))) {
             assertThatThrownBy(() -> elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(5))))
                     .isInstanceOf(ElectionException.class)
-                    .hasMessageContaining("not shorter than the TTL 5s");
+                    .hasMessageContaining("not shorter than the TTL 5 s");
             var candidacy = elections.stand(election, CandidacyConfig.ofLease(Duration.ofMillis(4_900)));
             Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
         }

@@ -192,7 +192,7 @@ class ChoriasWeaknessesTest {
             for (var one : List.of(elections, choria)) {
                 assertThatThrownBy(() -> one.stand(election, backedOff(Duration.ofMillis(6_001))))
                         .isInstanceOf(ElectionException.class)
-                        .hasMessageContaining("standbyBackoff 6.001s is longer than three fifths of the TTL 10s");
+                        .hasMessageContaining("standbyBackoff 6.001 s is longer than three fifths of the TTL 10 s");
                 one.stand(election, backedOff(Duration.ofSeconds(6))).close();
             }
         }
