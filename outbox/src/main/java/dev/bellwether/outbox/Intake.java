@@ -35,8 +35,6 @@ final class Intake {
     private final Predicate<Row> held;
     private final Meter meter;
     private final LongSupplier nanoTime;
-    private final SharedReads shared;
-    private final long beganNanos;
     private final LongSet known = new LongSet();
     private final Gaps gaps;
     private final OpenWriters writers;
@@ -51,7 +49,7 @@ final class Intake {
     record Batch(List<Row> rows, long weight, boolean more) {}
 
     /**
-     * Begins behind a low mark, after the epoch was raised.
+     * Begins behind a low mark.
      *
      * @param held whether a row is of a blocked key, and stays
      */
@@ -64,7 +62,6 @@ final class Intake {
             long low,
             Predicate<Row> held,
             Meter meter,
-            SharedReads shared,
             LongSupplier nanoTime) {
         this.store = store;
         this.config = config;
@@ -75,11 +72,9 @@ final class Intake {
         this.cursor = low;
         this.held = held;
         this.meter = meter;
-        this.shared = shared;
         this.nanoTime = nanoTime;
-        this.beganNanos = nanoTime.getAsLong();
-        this.holdersDue = beganNanos;
-        this.sweepDue = beganNanos;
+        this.holdersDue = nanoTime.getAsLong();
+        this.sweepDue = holdersDue;
     }
 
     /** These rows are gone, and that is committed. From any thread. */
@@ -112,87 +107,30 @@ final class Intake {
             forgetDisposed();
         }
         var most = Math.max(1024, Math.min(byteRoom, config.maxInFlightBytes() / 4));
-        return config.shards() > 1 && shared.isShared() ? nextOfAll(room, most) : nextOfOurs(room, most);
-    }
-
-    private Batch nextOfOurs(int room, long most) throws SQLException {
-        var wanted = wanted(room, most);
-        var closing = gaps.closing();
-        var found = store.read(connection, wanted, gaps);
-        var taken = new Taken(most);
-        var lateDone = takeLate(found.late(), taken) && found.late().size() < wanted.limit();
-        if (lateDone) {
-            gaps.closed(closing);
-            takeHot(found.hot(), taken);
-            gaps.coarsen(known);
-        }
-        weigh(found.late());
-        weigh(found.hot());
-        return new Batch(
-                taken.withDeferred(),
-                taken.weight,
-                taken.full || !lateDone || found.hot().size() == wanted.limit());
-    }
-
-    /** The gaps after the page, which may be older: of each row in it, the predecessors are in the page, in that look, or were seen. */
-    private Batch nextOfAll(int room, long most) throws SQLException {
-        var wanted = wanted(room, most);
-        var page = shared.read(
-                shard,
-                cursor,
-                beganNanos,
-                own -> store.all(connection, wanted(READ, config.maxTransactionBytes()), own));
-        var closing = gaps.closing();
-        var late = gaps.isEmpty() ? List.<Row>of() : store.late(connection, wanted, gaps);
-        var taken = new Taken(most);
-        var lateDone = takeLate(late, taken) && late.size() < wanted.limit();
-        if (lateDone) {
-            gaps.closed(closing);
-            takePage(page, room, taken);
-            gaps.coarsen(known);
-        }
-        weigh(late);
-        weigh(page.rows().rows());
-        return new Batch(
-                taken.withDeferred(),
-                taken.weight,
-                taken.full || !lateDone || cursor < page.last() || page.rows().more());
-    }
-
-    private Store.Wanted wanted(int room, long most) {
         var limit = (int) Math.max(
                 1,
                 Math.min(
                         Math.min(room, Math.min(READ, config.maxTransactionRecords())),
                         most / Math.max(1, 2 * averageBytes)));
-        return new Store.Wanted(cursor, limit, Math.max(SMALLEST_INLINE, most / limit), shard, config.shards());
-    }
-
-    private void weigh(List<Row> rows) {
-        if (rows.isEmpty()) {
-            return;
+        var inline = Math.max(SMALLEST_INLINE, most / limit);
+        var closing = gaps.closing();
+        var found = store.read(connection, new Store.Wanted(cursor, limit, inline, shard, config.shards()), gaps);
+        var taken = new Taken(most);
+        var lateDone = takeLate(found.late(), taken) && found.late().size() < limit;
+        if (lateDone) {
+            gaps.closed(closing);
+            takeHot(found.hot(), taken);
+            gaps.coarsen(known);
         }
-        var total = 0L;
-        for (var row : rows) {
-            total += row.size();
+        var rows = taken.withDeferred();
+        var seen = found.late().size() + found.hot().size();
+        if (seen > 0) {
+            var total = found.late().stream().mapToLong(Row::size).sum()
+                    + found.hot().stream().mapToLong(Row::size).sum();
+            averageBytes = Math.max(1, (averageBytes * 3 + total / seen) / 4);
         }
-        averageBytes = Math.max(1, (averageBytes * 3 + total / rows.size()) / 4);
-    }
-
-    /** Takes ours, as many as there is room for, and goes past those of other shards. */
-    private void takePage(SharedReads.Page page, int room, Taken taken) {
-        var rows = page.rows().rows();
-        for (var i = 0; i < rows.size(); i++) {
-            var row = rows.get(i);
-            if (row.id() <= cursor) {
-                continue;
-            }
-            if (page.rows().shards()[i] == shard && (taken.rows.size() >= room || !take(row, taken))) {
-                return;
-            }
-            gaps.noticed(cursor + 1, row.id() - 1);
-            cursor = row.id();
-        }
+        return new Batch(
+                rows, taken.weight, taken.full || !lateDone || found.hot().size() == limit);
     }
 
     private boolean takeLate(List<Row> rows, Taken taken) {

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -132,8 +133,9 @@ final class MetadataLocks implements OpenWriters {
         try (var statement = reading.createStatement();
                 var result = statement.executeQuery(sql)) {
             while (result.next()) {
-                var thread = result.getString(1);
-                var mode = result.getString(2);
+                // MySQL lists a lock without its owner while it is made or given up: somebody holds it, for all we know
+                var thread = Objects.requireNonNullElse(result.getString(1), "?");
+                var mode = Objects.requireNonNullElse(result.getString(2), "?");
                 if (mode.startsWith("MDL_")) {
                     mode = mode.substring(4);
                 }

@@ -5,7 +5,6 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -115,59 +114,33 @@ final class MysqlStore extends Store {
                     + " THEN record_value END, CASE WHEN " + SIZE + " <= " + wanted.inline()
                     + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM " + table.name();
         }
-        return select(wanted, mine(wanted.shard(), wanted.shards()), "");
-    }
-
-    /** Returns the columns; of rows that are not ours the id alone. */
-    private String select(Wanted wanted, String ours, String more) {
-        var mine = "CASE WHEN " + ours;
+        var mine = "CASE WHEN " + mine(wanted.shard(), wanted.shards());
         return "SELECT id, " + mine + " THEN event_id END, " + mine + " THEN topic END, " + mine
                 + " THEN record_key END, " + mine + " AND " + SIZE + " <= " + wanted.inline()
                 + " THEN record_value END, " + mine + " AND " + SIZE + " <= " + wanted.inline()
-                + " THEN headers END, record_partition, record_time_ms, " + SIZE + more + " FROM " + table.name();
-    }
-
-    private static String shardOf(int shards) {
-        return "(COALESCE(CRC32(record_key), ABS(id % 1000000)) % " + shards + ")";
+                + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM " + table.name();
     }
 
     private static String mine(int shard, int shards) {
-        return "(" + shardOf(shards) + " = " + shard + ")";
-    }
-
-    @Override
-    Divided all(Connection connection, Wanted wanted, Set<Integer> own) throws SQLException {
-        var shard = shardOf(wanted.shards());
-        var ours = own.size() == wanted.shards() ? "TRUE" : shard + " IN (" + list(own) + ")";
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(select(wanted, ours, ", " + shard) + " WHERE id > "
-                        + wanted.cursor() + " ORDER BY id LIMIT " + wanted.limit())) {
-            return divided(result, wanted);
-        }
-    }
-
-    @Override
-    List<Row> late(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(lateSql(wanted, gaps))) {
-            return rows(result, wanted.inline());
-        }
-    }
-
-    private String lateSql(Wanted wanted, Gaps gaps) {
-        var from = gaps.from();
-        var to = gaps.to();
-        var ranges = IntStream.range(0, from.length)
-                .mapToObj(i -> "id BETWEEN " + from[i] + " AND " + to[i])
-                .collect(Collectors.joining(" OR "));
-        return select(wanted) + " WHERE " + ranges + " ORDER BY id LIMIT " + wanted.limit();
+        return "(COALESCE(CRC32(record_key), ABS(id % 1000000)) % " + shards + " = " + shard + ")";
     }
 
     @Override
     Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
         var sql = new StringBuilder();
         if (!gaps.isEmpty()) {
-            sql.append('(').append(lateSql(wanted, gaps)).append(") UNION ALL ");
+            var from = gaps.from();
+            var to = gaps.to();
+            var ranges = IntStream.range(0, from.length)
+                    .mapToObj(i -> "id BETWEEN " + from[i] + " AND " + to[i])
+                    .collect(Collectors.joining(" OR "));
+            sql.append('(')
+                    .append(select(wanted))
+                    .append(" WHERE ")
+                    .append(ranges)
+                    .append(" ORDER BY id LIMIT ")
+                    .append(wanted.limit())
+                    .append(") UNION ALL ");
         }
         sql.append('(')
                 .append(select(wanted))

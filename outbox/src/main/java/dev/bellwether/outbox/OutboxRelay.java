@@ -60,10 +60,9 @@ public final class OutboxRelay implements AutoCloseable {
         this.config = config;
         this.ours = ours;
         name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
-        var sharedReads = new SharedReads(config.maxSharedBytes(), System::nanoTime);
         for (var number = 0; number < config.shards(); number++) {
             var judge = new Judge(new KafkaTopics(config), config.haltRetry().toNanos(), System::nanoTime);
-            shards.add(new Shard(number, config, database, producers, judge, sharedReads, name));
+            shards.add(new Shard(number, config, database, producers, judge, name));
         }
         standby = new Standby(config.name(), shards, config.lease());
     }

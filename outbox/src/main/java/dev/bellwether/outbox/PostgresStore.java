@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** An outbox in PostgreSQL, of our layout or of goharvest's. */
@@ -197,13 +196,9 @@ final class PostgresStore extends Store {
      * Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. Each leader asks this of all rows, so it
      * must cost little: it is the hash that the database has for its own partitions, a fifth of the price of a digest.
      */
-    private String shardOf(int shards) {
-        var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "encode(record_key, 'hex')";
-        return "(coalesce(hashtext(" + key + ") & 2147483647, abs(id % 1000000)) % " + shards + ")";
-    }
-
     private String mine(int shard, int shards) {
-        return "(" + shardOf(shards) + " = " + shard + ")";
+        var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "encode(record_key, 'hex')";
+        return "(coalesce(hashtext(" + key + ") & 2147483647, abs(id % 1000000)) % " + shards + " = " + shard + ")";
     }
 
     @Override
@@ -221,8 +216,18 @@ final class PostgresStore extends Store {
          * One statement, so one snapshot: if a row behind the cursor is seen, its predecessor in a gap is, too. The gaps are
          * joined in their order, one after the other, each in the order of its ids.
          */
-        try (var query = connection.prepareStatement("(" + late(wanted) + ") UNION ALL (" + hot + ")")) {
-            bindLate(query, wanted, gaps);
+        var late = "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
+                + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b")
+                + ") late LIMIT ?";
+        try (var query = connection.prepareStatement("(" + late + ") UNION ALL (" + hot + ")")) {
+            var from = array(connection, gaps.from());
+            var to = array(connection, gaps.to());
+            query.setArray(1, from);
+            query.setArray(2, to);
+            query.setLong(3, wanted.inline());
+            query.setLong(4, wanted.inline());
+            query.setInt(5, wanted.limit());
+            query.setInt(6, wanted.limit());
             bindHot(query, 7, wanted);
             try (var result = query.executeQuery()) {
                 var lateRows = new ArrayList<Row>();
@@ -232,47 +237,6 @@ final class PostgresStore extends Store {
                     (row.id() <= wanted.cursor() ? lateRows : hotRows).add(row);
                 }
                 return new Found(lateRows, hotRows);
-            }
-        }
-    }
-
-    private String late(Wanted wanted) {
-        return "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
-                + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b")
-                + ") late LIMIT ?";
-    }
-
-    private static void bindLate(PreparedStatement query, Wanted wanted, Gaps gaps) throws SQLException {
-        query.setArray(1, array(query.getConnection(), gaps.from()));
-        query.setArray(2, array(query.getConnection(), gaps.to()));
-        query.setLong(3, wanted.inline());
-        query.setLong(4, wanted.inline());
-        query.setInt(5, wanted.limit());
-        query.setInt(6, wanted.limit());
-    }
-
-    @Override
-    List<Row> late(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
-        try (var query = connection.prepareStatement(late(wanted))) {
-            bindLate(query, wanted, gaps);
-            try (var result = query.executeQuery()) {
-                return rows(result, wanted.inline());
-            }
-        }
-    }
-
-    @Override
-    Divided all(Connection connection, Wanted wanted, Set<Integer> own) throws SQLException {
-        var page = "(SELECT *, " + shardOf(wanted.shards()) + " AS shard FROM " + table.name()
-                + " WHERE id > ? ORDER BY id LIMIT ?) AS page";
-        var sql = select(wanted.shards()).replaceFirst(" FROM $", ", shard FROM ")
-                + (own.size() == wanted.shards()
-                        ? "(SELECT *, TRUE AS mine FROM " + page + ") AS own"
-                        : "(SELECT *, shard IN (" + list(own) + ") AS mine FROM " + page + ") AS own");
-        try (var query = connection.prepareStatement(sql)) {
-            bindHot(query, 1, wanted);
-            try (var result = query.executeQuery()) {
-                return divided(result, wanted);
             }
         }
     }

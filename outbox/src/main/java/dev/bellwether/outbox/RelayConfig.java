@@ -123,11 +123,6 @@ public final class RelayConfig {
         return maxInFlightBytes / 4;
     }
 
-    /** How many bytes the shards of a relay keep of what they have read for one another. */
-    long maxSharedBytes() {
-        return maxInFlightBytes / 2;
-    }
-
     int maxInFlightRecords() {
         return maxInFlightRecords;
     }
@@ -306,8 +301,7 @@ public final class RelayConfig {
 
         /**
          * Holds at most so many bytes of them, per shard, and a quarter of that in one transaction; a record that is larger than that by
-         * itself goes alone. The producer's {@code buffer.memory} comes on top, and with several shards half of it once for what they read
-         * together. Default: 64 MiB.
+         * itself goes alone. The producer's {@code buffer.memory} comes on top. Default: 64 MiB.
          */
         public Builder maxInFlightBytes(long bytes) {
             if (bytes < 1024) {

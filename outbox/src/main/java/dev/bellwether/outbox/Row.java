@@ -29,14 +29,6 @@ record Row(
         return size + OVERHEAD + (key == null ? 0 : key.length);
     }
 
-    static long weight(Iterable<Row> rows) {
-        var weight = 0L;
-        for (var row : rows) {
-            weight += row.weight();
-        }
-        return weight;
-    }
-
     Row with(byte @Nullable [] fetchedValue, @Nullable String fetchedHeaders) {
         return new Row(id, eventId, topic, key, fetchedValue, fetchedHeaders, partition, timestamp, size, false);
     }

@@ -76,7 +76,6 @@ final class Session {
                 tenancy.low(),
                 shard.judge()::holds,
                 shard.meter(),
-                shard.sharedReads(),
                 System::nanoTime);
         disposal = new Disposal(this, deleting);
         reader = thread(this::read, "reader");
@@ -135,7 +134,6 @@ final class Session {
 
     /** Publishes while the condition holds. */
     void run(BooleanSupplier goOn) throws Exception {
-        shard.sharedReads().join(shard.number());
         reader.start();
         disposer.start();
         while (goOn.getAsBoolean()) {
@@ -171,7 +169,7 @@ final class Session {
         }
         ahead.addAndGet(-batch.size());
         waiting.addAll(batch);
-        waitingBytes += Row.weight(batch);
+        waitingBytes += weight(batch);
         return true;
     }
 
@@ -181,7 +179,7 @@ final class Session {
             settle(); // what comes next depends on it
         }
         var slice = judge.slice(waiting, shard.size().records(), shard.config().maxTransactionBytes());
-        waitingBytes -= Row.weight(slice);
+        waitingBytes -= weight(slice);
         judge.meet(slice);
         var rows = new ArrayList<Row>(slice.size());
         HaltedException halt = null;
@@ -212,6 +210,14 @@ final class Session {
             settle();
             throw halt;
         }
+    }
+
+    private static long weight(List<Row> rows) {
+        var weight = 0L;
+        for (var row : rows) {
+            weight += row.weight();
+        }
+        return weight;
     }
 
     /** On the thread that commits. */
@@ -323,7 +329,6 @@ final class Session {
      */
     boolean close(boolean orderly, long drainNanos) {
         ending = true;
-        shard.sharedReads().leave(shard.number());
         var until = System.nanoTime() + drainNanos;
         poke();
         lines.close(orderly, drainNanos);

@@ -35,7 +35,6 @@ final class Shard {
     private final Function<Map<String, Object>, Producer<byte[], byte[]>> producers;
     private final Meter meter = new Meter();
     private final Judge judge;
-    private final SharedReads sharedReads;
     private final String relay;
     private volatile @Nullable Election seat;
     private final AtomicReference<@Nullable Session> session = new AtomicReference<>();
@@ -58,14 +57,12 @@ final class Shard {
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers,
             Judge judge,
-            SharedReads sharedReads,
             String relay) {
         this.number = number;
         this.config = config;
         this.database = database;
         this.producers = producers;
         this.judge = judge;
-        this.sharedReads = sharedReads;
         this.relay = relay;
         following = new Following(relay, System.nanoTime());
         served = following;
@@ -96,11 +93,6 @@ final class Shard {
 
     Meter meter() {
         return meter;
-    }
-
-    /** Returns what this relay reads for all its shards. */
-    SharedReads sharedReads() {
-        return sharedReads;
     }
 
     Store store() {

@@ -10,8 +10,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What we say to one kind of database about one outbox. Immutable; the connection is the caller's, who may be one thread at a time. */
@@ -49,15 +47,6 @@ abstract class Store {
     /** Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty. */
     record Found(List<Row> late, List<Row> hot) {}
 
-    /**
-     * Rows in the order of their ids.
-     *
-     * @param shards whose each of them is
-     * @param more whether there were as many as were asked for
-     */
-    @SuppressWarnings("ArrayRecordComponent") // nobody compares them or writes into them
-    record Divided(List<Row> rows, int[] shards, boolean more) {}
-
     static Store of(Connection connection, OutboxTable table) throws SQLException {
         var product = connection.getMetaData().getDatabaseProductName();
         return switch (product.toLowerCase(Locale.ROOT)) {
@@ -83,16 +72,6 @@ abstract class Store {
 
     /** Returns rows of the gaps, and rows behind the cursor, as one snapshot has them. */
     abstract Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException;
-
-    /** Returns rows of the gaps alone. */
-    abstract List<Row> late(Connection connection, Wanted wanted, Gaps gaps) throws SQLException;
-
-    /**
-     * Returns rows behind the cursor, of several shards.
-     *
-     * @param own whose rows are wanted; of others only the ids are known, and the topic is empty
-     */
-    abstract Divided all(Connection connection, Wanted wanted, Set<Integer> own) throws SQLException;
 
     /** Returns value and headers of such rows. */
     abstract List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException;
@@ -322,21 +301,6 @@ abstract class Store {
                 hasTimestamp ? timestamp : -1,
                 size,
                 size > inline);
-    }
-
-    /** Reads rows whose tenth column is the shard. */
-    static Divided divided(ResultSet result, Wanted wanted) throws SQLException {
-        var rows = new ArrayList<Row>();
-        var shards = new int[wanted.limit()];
-        while (result.next()) {
-            shards[rows.size()] = result.getInt(10);
-            rows.add(row(result, wanted.inline()));
-        }
-        return new Divided(rows, shards, rows.size() == wanted.limit());
-    }
-
-    static String list(Collection<Integer> numbers) {
-        return numbers.stream().map(String::valueOf).collect(Collectors.joining(", "));
     }
 
     static List<Row> rows(ResultSet result, long inline) throws SQLException {

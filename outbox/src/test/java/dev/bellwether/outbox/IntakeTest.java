@@ -9,11 +9,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What is read, in thousands of worlds in which transactions draw ids in one order and commit in another. */
@@ -99,16 +97,7 @@ class IntakeTest {
 
         private Intake intake() {
             return new Intake(
-                    world,
-                    config,
-                    0,
-                    noConnection(),
-                    writers(),
-                    low,
-                    this::isBlocked,
-                    meter,
-                    new SharedReads(1, world::nanoTime),
-                    world::nanoTime);
+                    world, config, 0, noConnection(), writers(), low, this::isBlocked, meter, world::nanoTime);
         }
 
         /** On some worlds nobody tells who writes, or only at times. */
@@ -166,129 +155,6 @@ class IntakeTest {
             }
             world.delete(ids);
             intake.disposed(ids.stream().mapToLong(Long::longValue).toArray());
-        }
-    }
-
-    @Test
-    void shardsThatShareTheirReadsTakeEachRowOnceAndInTheOrderOfItsKey() throws SQLException {
-        var taken = 0;
-        for (var seed = 0L; seed < WORLDS; seed++) {
-            var run = new SharedRun(seed);
-            run.go();
-            assertThat(run.ledger.faults(run.world.written()))
-                    .as("NEVER: out of order or lost, with seed %s", seed)
-                    .isEmpty();
-            assertThat(run.meter.strays.get()).as("strays with seed %s", seed).isZero();
-            assertThat(run.reappeared)
-                    .as("NEVER: rows read that a former leader had deleted, with seed %s", seed)
-                    .isZero();
-            taken += run.turns - run.world.pagesRead();
-        }
-        assertThat(taken).as("turns that took what another had read").isPositive();
-    }
-
-    /** One world and a reader of each of its shards, which share what they read; at times a shard is taken over. */
-    private static final class SharedRun {
-        private static final int SHARDS = 3;
-        final World world;
-        final Ledger ledger = new Ledger();
-        final Meter meter = new Meter();
-        int turns;
-        int reappeared;
-        private final Random random;
-        private final RelayConfig config;
-        private final SharedReads shared;
-        private final List<Deque<Row>> sent = new ArrayList<>();
-        private final long[] low = new long[SHARDS];
-        private final Intake[] intakes = new Intake[SHARDS];
-        private final Set<Long> deleted = new HashSet<>();
-
-        SharedRun(long seed) {
-            random = new Random(seed);
-            world = new World(new Random(seed + 1));
-            config = RelayConfig.named("x")
-                    .shards(SHARDS)
-                    .maxTransactionRecords(1 + random.nextInt(20))
-                    .maxInFlightBytes(2_048 + random.nextInt(20_000))
-                    .sweepInterval(Duration.ofMillis(1 + random.nextInt(200)))
-                    .build();
-            shared = new SharedReads(1 + random.nextInt(20_000), world::nanoTime);
-            for (var shard = 0; shard < SHARDS; shard++) {
-                shared.join(shard);
-                sent.add(new ArrayDeque<>());
-                low[shard] = Long.MIN_VALUE + 1;
-                begin(shard);
-            }
-        }
-
-        private void begin(int shard) {
-            intakes[shard] = new Intake(
-                    world,
-                    config,
-                    shard,
-                    noConnection(),
-                    () -> Optional.of(world.holders()),
-                    low[shard],
-                    row -> false,
-                    meter,
-                    shared,
-                    world::nanoTime);
-        }
-
-        void go() throws SQLException {
-            for (var step = 0; step < 2 * STEPS; step++) {
-                world.happens();
-                var shard = random.nextInt(SHARDS);
-                switch (random.nextInt(20)) {
-                    case 0, 1, 2, 3, 4 -> read(shard);
-                    case 5, 6, 7, 8 -> delete(shard, random.nextInt(10));
-                    case 9 -> low[shard] = intakes[shard].low();
-                    case 10 -> {
-                        // a leader elsewhere has deleted all that there is of the shard, and then it is ours again
-                        while (random.nextInt(3) == 0 && !sent.get(shard).isEmpty()) {
-                            delete(shard, 1);
-                        }
-                        sent.get(shard).clear();
-                        for (var row : world.rowsOf(shard, SHARDS)) {
-                            ledger.read(World.key(row), World.number(row));
-                            deleted.add(row.id());
-                            world.delete(List.of(row.id()));
-                        }
-                        begin(shard);
-                    }
-                    default -> {}
-                }
-            }
-            world.end();
-            for (var turn = 0; !world.isEmpty() || !ledger.isComplete(world.written()); turn++) {
-                assertThat(turn).as("turns until all is read").isLessThan(10_000);
-                for (var shard = 0; shard < SHARDS; shard++) {
-                    read(shard);
-                    delete(shard, Integer.MAX_VALUE);
-                }
-            }
-        }
-
-        private void read(int shard) throws SQLException {
-            turns++;
-            for (var row : intakes[shard]
-                    .next(1 + random.nextInt(30), 1_024 + random.nextInt(20_000))
-                    .rows()) {
-                assertThat(World.shard(row, SHARDS)).isEqualTo(shard);
-                reappeared += deleted.contains(row.id()) ? 1 : 0;
-                sent.get(shard).add(row);
-                ledger.read(World.key(row), World.number(row));
-            }
-        }
-
-        private void delete(int shard, int most) {
-            var ids = new ArrayList<Long>();
-            while (!sent.get(shard).isEmpty() && ids.size() < most) {
-                ids.add(sent.get(shard).removeFirst().id());
-            }
-            world.delete(ids);
-            deleted.addAll(ids);
-            intakes[shard].disposed(ids.stream().mapToLong(Long::longValue).toArray());
         }
     }
 

@@ -129,16 +129,7 @@ class ReadUnderLoadTest {
             var config = RelayConfig.named("x").maxTransactionRecords(500).build();
             var writers = planted.isPresent() ? planted.get() : store.openWriters(connection, deleting);
             intake = new Intake(
-                    store,
-                    config,
-                    0,
-                    connection,
-                    writers,
-                    tenancy.low(),
-                    row -> false,
-                    meter,
-                    new SharedReads(1, System::nanoTime),
-                    System::nanoTime);
+                    store, config, 0, connection, writers, tenancy.low(), row -> false, meter, System::nanoTime);
         }
 
         void during(Duration time) throws SQLException {

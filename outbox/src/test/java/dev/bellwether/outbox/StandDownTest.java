@@ -105,7 +105,6 @@ class StandDownTest {
                 Servers.dataSource("jdbc:none"),
                 KafkaProducer::new,
                 new Judge((topic, partition) -> Optional.empty(), 1, System::nanoTime),
-                new SharedReads(1, System::nanoTime),
                 "relay");
         shard.heard(new LeadershipEvent.Failed("x", cause));
         assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));

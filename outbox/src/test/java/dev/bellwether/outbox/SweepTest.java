@@ -43,7 +43,6 @@ class SweepTest {
                     DEAD,
                     row -> false,
                     new Meter(),
-                    new SharedReads(1, System::nanoTime),
                     () -> time[0] += 6_000_000);
             intake.next(10, 1 << 20);
             var before = touched(connection, table);

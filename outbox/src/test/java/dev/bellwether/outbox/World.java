@@ -13,7 +13,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +31,6 @@ final class World extends Store {
     private long sequence;
     private long now;
     private int serial;
-    private int pagesRead;
     private boolean over;
 
     /** One that is open, with what it has written. */
@@ -173,61 +171,17 @@ final class World extends Store {
     @Override
     Found read(Connection connection, Wanted wanted, Gaps gaps) {
         thingsHappen();
-        var found = new Found(inGaps(wanted, gaps), behindTheCursor(wanted));
-        thingsHappen();
-        return found;
-    }
-
-    @Override
-    List<Row> late(Connection connection, Wanted wanted, Gaps gaps) {
-        thingsHappen();
-        var late = inGaps(wanted, gaps);
-        thingsHappen();
-        return late;
-    }
-
-    @Override
-    Divided all(Connection connection, Wanted wanted, Set<Integer> own) {
-        thingsHappen();
-        pagesRead++;
-        var rows = behindTheCursor(wanted);
-        thingsHappen();
-        return new Divided(
-                rows,
-                rows.stream().mapToInt(row -> shard(row, wanted.shards())).toArray(),
-                rows.size() == wanted.limit());
-    }
-
-    private List<Row> inGaps(Wanted wanted, Gaps gaps) {
-        return visible.values().stream()
+        var late = visible.values().stream()
                 .filter(row -> row.id() <= wanted.cursor() && gaps.contains(row.id()))
-                .filter(row -> wanted.shards() == 1 || shard(row, wanted.shards()) == wanted.shard())
                 .limit(wanted.limit())
                 .map(row -> inline(row, wanted.inline()))
                 .toList();
-    }
-
-    private List<Row> behindTheCursor(Wanted wanted) {
-        return visible.tailMap(wanted.cursor(), false).values().stream()
+        var hot = visible.tailMap(wanted.cursor(), false).values().stream()
                 .limit(wanted.limit())
                 .map(row -> inline(row, wanted.inline()))
                 .toList();
-    }
-
-    /** Returns how often rows were read for several shards at once. */
-    int pagesRead() {
-        return pagesRead;
-    }
-
-    static int shard(Row row, int shards) {
-        return Integer.parseInt(key(row).substring(1)) % shards;
-    }
-
-    /** Returns the rows of a shard that are there. */
-    List<Row> rowsOf(int shard, int shards) {
-        return visible.values().stream()
-                .filter(row -> shard(row, shards) == shard)
-                .toList();
+        thingsHappen();
+        return new Found(late, hot);
     }
 
     private static Row inline(Row row, long inline) {
@@ -250,7 +204,6 @@ final class World extends Store {
         thingsHappen();
         return visible.keySet().stream()
                 .filter(id -> id > from && id <= cursor)
-                .filter(id -> shards == 1 || shard(Objects.requireNonNull(visible.get(id)), shards) == shard)
                 .limit(limit)
                 .mapToLong(Long::longValue)
                 .toArray();
