@@ -22,11 +22,19 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** What the original, go-leaderelection, tests, or would have liked to: here of ours. */
 class RecipeTest {
+    /** The times of go-leaderelection's own tests: for one to leave or to lead, to hear of an end, to lead after a resignation, for all to end. */
+    private static final Duration TURN = Duration.ofSeconds(1);
+
+    private static final Duration NEWS = Duration.ofSeconds(2);
+    private static final Duration SUCCESSION = Duration.ofSeconds(10);
+    private static final Duration ALL_END = Duration.ofSeconds(12);
+
     private final Stage stage = new Stage(new ZooKeeperInfrastructure(SharedServer.get()), "recipe");
     private final String election = stage.election();
     private final Hands hands = new Hands(SharedServer.get());
@@ -118,7 +126,7 @@ class RecipeTest {
                         Duration.ofSeconds(30),
                         () -> leader.status().lastCause().isPresent());
                 var closing = CompletableFuture.runAsync(follower::close, task -> new Thread(task).start());
-                Eventually.eventually("close returns", Duration.ofSeconds(30), closing::isDone);
+                Eventually.eventually("close returns", NEWS, closing::isDone);
             }
         }
     }
@@ -141,10 +149,25 @@ class RecipeTest {
         var newcomer = stage.stand(stage.client());
         awaitFollowing(newcomer, second);
         leader.candidacy().resign();
-        second.awaitLeads();
+        second.awaitLeadsWithin(SUCCESSION);
         assertThat(second.candidacy().status().following()).isEmpty();
         assertThat(second.candidacy().status().followed()).contains(leader.id());
         assertThat(newcomer.candidacy().status().following()).contains(second.id());
+    }
+
+    @Test
+    void whenTheLeaderResignsTheNextLeadsWithinASecondAndANewcomerFollowsIt() {
+        var leader = stage.standLong(stage.client());
+        leader.awaitLeads();
+        var follower = stage.standLong(stage.client());
+        awaitFollowing(follower, leader);
+        leader.candidacy().resign();
+        follower.awaitLeadsWithin(TURN);
+        Eventually.eventually(
+                "it is over", TURN, () -> leader.candidacy().status().phase() == Phase.CLOSED);
+        assertThat(follower.candidacy().status().following()).isEmpty();
+        var newcomer = stage.standLong(stage.client());
+        awaitFollowing(newcomer, follower);
     }
 
     private void awaitFollowing(Actor follower, Actor followed) {
@@ -173,6 +196,12 @@ class RecipeTest {
             var follower = stand(other, followersLog);
             stage.eventually("it follows", () -> follower.status().following().isPresent());
             hands.deleteAll(election);
+            Eventually.eventually(
+                    "both are told",
+                    NEWS,
+                    () -> Stream.of(leadersLog, followersLog)
+                            .allMatch(
+                                    log -> log.last(LeadershipEvent.Ended.class).isPresent()));
             leader.awaitClose();
             follower.awaitClose();
             assertThat(leadersLog.last(LeadershipEvent.Ended.class)).isPresent();
@@ -249,12 +278,13 @@ class RecipeTest {
         var logs = new ArrayList<EventLog>();
         var standing = fiveHundredStand(clients, logs);
         var joining = fiveHundredJoinWhileOthersResign(clients, logs, standing);
+        var began = System.nanoTime();
         stage.observe(clients.get(0)).delete();
-        awaitClosed(standing);
+        awaitClosed(standing, began);
         // who comes after the deletion begins afresh: let them go, too
         var late = joining.join();
         late.forEach(Candidacy::resign);
-        awaitClosed(late);
+        awaitClosed(late, began);
         stage.observe(clients.get(0)).delete();
         stage.eventually("the election is gone", () -> {
             try {
@@ -272,14 +302,15 @@ class RecipeTest {
         var logs = new ArrayList<EventLog>();
         var standing = fiveHundredStand(clients, logs);
         var joining = fiveHundredJoinWhileOthersResign(clients, logs, standing);
+        var began = System.nanoTime();
         stage.observe(clients.get(0)).end();
         stage.observe(clients.get(1)).end();
-        awaitClosed(standing);
-        awaitClosed(joining.join()); // without being asked to
+        awaitClosed(standing, began);
+        awaitClosed(joining.join(), began); // without being asked to
         assertThat(hands.children(election)).containsExactly("DONE");
         nobodyFailed(logs);
         var late = logs.size();
-        awaitClosed(List.of(stand(clients.get(0), logs)));
+        awaitClosed(List.of(stand(clients.get(0), logs)), System.nanoTime());
         assertThat(logs.get(late).turns()).containsExactly("Ended");
     }
 
@@ -321,10 +352,11 @@ class RecipeTest {
         }
     }
 
-    private void awaitClosed(List<Candidacy> candidacies) {
+    /** So long after the order at most, as in the test of the original. */
+    private static void awaitClosed(List<Candidacy> candidacies, long sinceNanos) {
         Eventually.eventually(
                 "all are over",
-                stage.patience().multipliedBy(2),
+                Duration.ofNanos(sinceNanos + ALL_END.toNanos() - System.nanoTime()),
                 () -> candidacies.stream()
                         .allMatch(candidacy -> candidacy.status().phase() == Phase.CLOSED));
     }
