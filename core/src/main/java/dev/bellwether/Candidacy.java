@@ -49,6 +49,16 @@ public interface Candidacy extends AutoCloseable {
     void whileLeading(LeaderTask task);
 
     /**
+     * Adds a listener, beside that of the configuration and any others. It is told of what happens from now on, and first of the present
+     * mandate, if there is one: what it hears is paired as for the first. All listeners of a candidacy are called on its executor,
+     * one after another: while one blocks, the others wait, and so does the successor. One that is added after the end of the
+     * candidacy hears nothing.
+     *
+     * @return what takes it away again: from then on it is not called, not even to be told how a mandate ends
+     */
+    Watch listen(LeadershipListener listener);
+
+    /**
      * Says that the application is alive, and waits for leadership up to the given time. Returns at once when this
      * candidate leads. With {@link CandidacyConfig.Builder#maxPulseInterval} set, a leader that is not pulsed in time
      * stands down, and does not stand again before its next pulse.
@@ -66,6 +76,12 @@ public interface Candidacy extends AutoCloseable {
      * election ended, is no failure.
      */
     Optional<ElectionException> failure();
+
+    /**
+     * Returns whether what was held was given back when this candidacy ended; empty until it has. That is the outcome of {@link #resign}
+     * and {@link #close}, which wait for no answer longer than they say.
+     */
+    Optional<Departure> departure();
 
     /**
      * Gives up the seat if it is held, in order, and stands no more. Returns at once: {@link #awaitClose} waits for the

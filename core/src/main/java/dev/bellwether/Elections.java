@@ -5,6 +5,7 @@ import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The elections of one infrastructure, over one connection to it: where everything begins.
@@ -30,10 +31,15 @@ public interface Elections extends AutoCloseable {
      * need be written down; no message of ours repeats one.
      *
      * @throws ElectionException if the URI is malformed, its scheme unknown, or a parameter wrong
-     * @throws UnavailableException if the infrastructure does not answer
+     * @throws UnavailableException if the infrastructure does not answer, unless {@link ElectionsConfig#connectLazily} is set
      */
     static Elections connect(String uri, ElectionsConfig config) {
-        return over(ConnectUri.parse(uri).connect(), config);
+        var parsed = ConnectUri.parse(uri);
+        if (config.connectLazily()) {
+            parsed.check(); // what is wrong with it is told at once all the same
+        }
+        var provider = parsed.provider();
+        return over(parsed.toString(), () -> provider.connect(parsed), config);
     }
 
     /** Holds elections over a backend, which is closed along with them. For backends; users have {@code connect}. */
@@ -44,6 +50,15 @@ public interface Elections extends AutoCloseable {
     /** Stands for an election with default settings. */
     default Candidacy stand(String election) {
         return stand(election, CandidacyConfig.defaults());
+    }
+
+    /**
+     * Holds elections over a backend that is made now, or by a thread of ours if {@link ElectionsConfig#connectLazily} says so. For backends.
+     *
+     * @param where names it in messages while it is not there, without secrets
+     */
+    static Elections over(String where, Supplier<? extends Backend> connector, ElectionsConfig config) {
+        return LoopElections.over(where, connector, config);
     }
 
     /**
@@ -62,6 +77,7 @@ public interface Elections extends AutoCloseable {
      *
      * @throws ElectionException if the infrastructure carries no rosters, or not with these settings, or a member of the same id is
      *     in the same group of this roster here
+     * @throws UnavailableException if {@link ElectionsConfig#connectLazily} is set, and there is no connection yet
      * @throws IllegalStateException if this is closed
      */
     default Roster roster(String name, RosterConfig config) {

@@ -14,6 +14,7 @@ public final class ElectionsConfig {
     private final Duration requestTimeout;
     private final Duration pauseBound;
     private final Optional<Loop> loop;
+    private final boolean connectLazily;
 
     private ElectionsConfig(Builder builder) {
         executor = builder.executor;
@@ -21,6 +22,7 @@ public final class ElectionsConfig {
         requestTimeout = builder.requestTimeout;
         pauseBound = builder.pauseBound;
         loop = builder.loop;
+        connectLazily = builder.connectLazily;
     }
 
     /** Returns the default settings. */
@@ -53,6 +55,11 @@ public final class ElectionsConfig {
         return pauseBound;
     }
 
+    /** Returns whether the infrastructure need not be there when the elections begin. */
+    public boolean connectLazily() {
+        return connectLazily;
+    }
+
     /** Returns the loop to run on; empty for a thread of our own. */
     public Optional<Loop> loop() {
         return loop;
@@ -65,6 +72,7 @@ public final class ElectionsConfig {
         private Duration requestTimeout = Duration.ofSeconds(5);
         private Duration pauseBound = Duration.ofMillis(500);
         private Optional<Loop> loop = Optional.empty();
+        private boolean connectLazily;
 
         private Builder() {}
 
@@ -93,6 +101,17 @@ public final class ElectionsConfig {
         /** Counts, logs and blames as a stall whatever keeps the loop from running for longer. Default: 500 ms. */
         public Builder pauseBound(Duration pauseBound) {
             this.pauseBound = Settings.positive("pauseBound", pauseBound);
+            return this;
+        }
+
+        /**
+         * Connects in the background, again and again until the infrastructure answers: for an application that must start without it.
+         * Whoever stands meanwhile stands by, and is elected when there is a connection; whoever asks is told that there is none, by
+         * an {@link UnavailableException}. What no waiting can mend, such as a wrong password, is a failure of each candidacy. Default:
+         * false, so that connecting throws.
+         */
+        public Builder connectLazily(boolean connectLazily) {
+            this.connectLazily = connectLazily;
             return this;
         }
 

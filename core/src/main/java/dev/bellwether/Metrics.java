@@ -38,6 +38,15 @@ public interface Metrics {
     /** The loop did not run for so long: GC, SIGSTOP, suspend, or starvation. */
     default void stalled(Duration length) {}
 
+    /**
+     * The infrastructure has stopped answering, as far as anybody who stands here can tell: leaders by their renewals, standbys within a
+     * lease. Told once for each outage, of each {@link Elections}.
+     */
+    default void outageBegan() {}
+
+    /** It answers again, so long after the first question that it did not answer; or nobody here asks any more. */
+    default void outageEnded(Duration length) {}
+
     /** What was attempted, and what came of it. */
     enum Attempt {
         /** The seat was vacant and is ours. */

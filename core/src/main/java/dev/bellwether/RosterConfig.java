@@ -24,6 +24,7 @@ public final class RosterConfig {
     private final int weight;
     private final String group;
     private final int groups;
+    private final Optional<String> topic;
     private final Duration lease;
     private final Duration standDownBudget;
     private final double driftBound;
@@ -48,6 +49,7 @@ public final class RosterConfig {
         weight = builder.weight;
         group = builder.group;
         groups = builder.groups;
+        topic = builder.topic;
         lease = builder.lease;
         driftBound = builder.driftBound;
         clockError = builder.clockError.orElse(lease.dividedBy(20));
@@ -134,6 +136,11 @@ public final class RosterConfig {
     /** Returns the group of members among which each role has a leader. */
     public String group() {
         return group;
+    }
+
+    /** Returns the topic that is shared with other rosters; empty for one of its own. */
+    public Optional<String> topic() {
+        return topic;
     }
 
     /** Returns how many groups share the partitions. */
@@ -237,6 +244,7 @@ public final class RosterConfig {
         private int weight = 1;
         private String group = "main";
         private int groups = 1;
+        private Optional<String> topic = Optional.empty();
         private Duration lease = DEFAULT_LEASE;
         private Optional<Duration> standDownBudget = Optional.empty();
         private double driftBound = 0.01;
@@ -305,7 +313,24 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Says how many groups share the partitions: each broadcasts so many times less often. Default: 1. */
+        /**
+         * Uses this topic, by its full name, which other rosters may use, too: as in the paper, several sets of roles then share its
+         * partitions, each with groups of its own. All of them must say so and agree in {@link #partitions}; {@link #groups} is the number of the groups of
+         * all rosters on it. Letters, digits, dots, dashes and underscores. Default: a topic for each roster, named after it.
+         */
+        public Builder topic(String topic) {
+            if (!topic.matches("[a-zA-Z0-9._-]{1,249}") || topic.equals(".") || topic.equals("..")) {
+                throw new ElectionException(
+                        "topic is \"" + topic + "\": use 1 to 249 letters, digits, dots, dashes and underscores");
+            }
+            this.topic = Optional.of(topic);
+            return this;
+        }
+
+        /**
+         * Says how many groups share the partitions, those of other rosters on the same {@link #topic} included: each broadcasts so many
+         * times less often. Default: 1.
+         */
         public Builder groups(int groups) {
             this.groups = between("groups", groups, 1, 16);
             return this;

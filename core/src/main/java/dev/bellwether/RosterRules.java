@@ -30,7 +30,7 @@ final class RosterRules {
                 && threshold.compareTo(config.lease().plus(broadcast.multipliedBy(2))) < 0) {
             throw new ElectionException(
                     "threshold " + Durations.show(threshold) + " is not above lease " + Durations.show(config.lease())
-                            + " and two broadcasts of " + broadcast
+                            + " and two broadcasts of " + Durations.show(broadcast)
                             + ": roles would be without a leader while they move; make the threshold longer, or choose "
                             + RosterMode.EXCLUSIVE);
         }

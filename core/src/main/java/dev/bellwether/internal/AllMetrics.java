@@ -45,6 +45,16 @@ public final class AllMetrics implements Metrics {
         tell(one -> one.stalled(length));
     }
 
+    @Override
+    public void outageBegan() {
+        tell(Metrics::outageBegan);
+    }
+
+    @Override
+    public void outageEnded(Duration length) {
+        tell(one -> one.outageEnded(length));
+    }
+
     private void tell(Consumer<Metrics> told) {
         all.forEach(told);
     }

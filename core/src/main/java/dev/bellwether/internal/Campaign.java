@@ -116,6 +116,7 @@ final class Campaign implements Seat {
     private @Nullable Moment unanswered; // when the renewal was sent that has no answer yet
     private @Nullable View meanwhile; // what was noticed while a claim was under way
     private int refusals;
+    private boolean unconfirmed; // the last release has gone unanswered
     private int topPriority = Integer.MIN_VALUE;
     private long era = -1;
     private Loop.@Nullable Timer timer;
@@ -209,7 +210,7 @@ final class Campaign implements Seat {
                     sendRelease(1);
                 }
             }
-            case LEFT -> claimant.left();
+            case LEFT -> tellLeft();
         }
     }
 
@@ -326,6 +327,7 @@ final class Campaign implements Seat {
         ask(() -> store.acquire(asked), (answer, error) -> {
             if (answer != null) {
                 access.answered(); // a reading would not do: who may read may still be refused the seat
+                claimant.answered();
             }
             if (mine != attempt || (phase != Phase.CLAIMING && phase != Phase.RESOLVING)) {
                 var held = mine == attempt && (phase == Phase.HOLDING || phase == Phase.CONCEDING);
@@ -386,6 +388,7 @@ final class Campaign implements Seat {
             return;
         }
         claimant.attempted(Attempt.UNANSWERED, latency(claimedAt));
+        claimant.unanswered(latency(claimedAt), error);
         if (phase == Phase.RESOLVING) {
             return; // the claim failed after its time-out; the reading is under way
         }
@@ -422,7 +425,11 @@ final class Campaign implements Seat {
     }
 
     private long standbyNanos(View view) {
-        var wait = pace.standbyNanos(view, refusals);
+        // back-off is for the seat of another: a claim of ours that is still to be confirmed must be in time
+        var others = view.holder()
+                .filter(holder -> !holder.candidate().equals(standing.candidate()))
+                .isPresent();
+        var wait = pace.standbyNanos(view, others ? refusals : 0);
         return givesWay() ? wait + pace.courtesyNanos() : wait;
     }
 
@@ -464,12 +471,14 @@ final class Campaign implements Seat {
         var held = token;
         if (unanswered != null) {
             claimant.attempted(Attempt.MISSED, latency(unanswered)); // its answer may still come
+            claimant.unanswered(latency(unanswered), null);
         }
         unanswered = sent;
         renewAt(sent.nanos() + config.renewInterval().toNanos()); // unless an answer says otherwise
         bench.renew(new Lease(claim, held, config.lease()), (answer, error) -> {
             if (answer != null) {
                 access.answered();
+                claimant.answered();
             }
             if (phase != Phase.HOLDING || token != held) {
                 return;
@@ -482,6 +491,7 @@ final class Campaign implements Seat {
                 if (!fatal(error)) {
                     if (!countedAsMissed) {
                         claimant.attempted(Attempt.MISSED, latency(sent));
+                        claimant.unanswered(latency(sent), error);
                     }
                     renewAt(loop.clock().nanos() + pace.retryNanos());
                 }
@@ -535,6 +545,7 @@ final class Campaign implements Seat {
             if (tries < RELEASE_TRIES) {
                 sendRelease(tries + 1);
             } else {
+                unconfirmed = true;
                 released(false); // no answer: the lease runs out by itself
             }
         };
@@ -544,6 +555,7 @@ final class Campaign implements Seat {
                 return;
             }
             if (answer != null) {
+                unconfirmed = false;
                 released(endedFor(answer.view())); // it may have ended while we stood down
             }
         });
@@ -553,7 +565,7 @@ final class Campaign implements Seat {
         claim = null;
         if (phase == Phase.LEAVING) {
             become(Phase.LEFT);
-            claimant.left();
+            tellLeft();
         } else if (ended) {
             over();
         } else {
@@ -561,6 +573,14 @@ final class Campaign implements Seat {
             if (wanted) {
                 sendClaim();
             }
+        }
+    }
+
+    private void tellLeft() {
+        if (unconfirmed) {
+            claimant.leftUnconfirmed();
+        } else {
+            claimant.left();
         }
     }
 

@@ -58,6 +58,11 @@ final class LeaseArbiter implements Arbiter {
     }
 
     @Override
+    public CandidacyConfig completed(CandidacyConfig config) {
+        return store.completed(config);
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         store.check(election, config);
     }

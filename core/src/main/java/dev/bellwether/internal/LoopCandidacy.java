@@ -2,22 +2,28 @@ package dev.bellwether.internal;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeaderTask;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
 import dev.bellwether.Mandate;
 import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.Phase;
 import dev.bellwether.Status;
 import dev.bellwether.TaskFailure;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -51,6 +57,9 @@ final class LoopCandidacy implements Candidacy {
     private final Lane events;
     private final Lane work;
     private final FlightLog flight = new FlightLog();
+    private final LossLog losses = new LossLog(log);
+    private final OutageLog outages;
+    private final List<Listening> listeners = new ArrayList<>();
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicReference<@Nullable LeaderTask> task = new AtomicReference<>();
 
@@ -75,9 +84,10 @@ final class LoopCandidacy implements Candidacy {
             Optional<String> following,
             Optional<String> followed,
             Optional<Cause> lastCause,
-            @Nullable ElectionException failure) {
-        private static final Snapshot BEFORE =
-                new Snapshot(null, null, Phase.STANDING_BY, Optional.empty(), Optional.empty(), Optional.empty(), null);
+            @Nullable ElectionException failure,
+            @Nullable Departure departure) {
+        private static final Snapshot BEFORE = new Snapshot(
+                null, null, Phase.STANDING_BY, Optional.empty(), Optional.empty(), Optional.empty(), null, null);
     }
 
     LoopCandidacy(
@@ -87,11 +97,14 @@ final class LoopCandidacy implements Candidacy {
             Executor executor,
             Metrics metrics,
             Duration pauseBound,
+            OutageLog outages,
             Consumer<LoopCandidacy> onClosed) {
         this.standing = standing;
         this.loop = new GuardedLoop(loop, this::recover);
         this.metrics = metrics;
+        this.outages = outages;
         this.onClosed = onClosed;
+        standing.config().listener().ifPresent(listener -> listeners.add(new Listening(listener)));
         events = new Lane(executor, this.loop, () -> turn(now -> {}));
         work = new Lane(executor, this.loop, () -> turn(now -> {}));
         var seat = arbiter.seat(standing, new Reports(), this.loop);
@@ -192,6 +205,25 @@ final class LoopCandidacy implements Candidacy {
     }
 
     @Override
+    public Watch listen(LeadershipListener listener) {
+        var added = new Listening(listener);
+        loop.execute(() -> {
+            var leads = tenure.phase() == Phase.LEADING ? tenure.term() : null;
+            listeners.add(added);
+            if (leads != null) {
+                var event = new LeadershipEvent.Acquired(leads);
+                if (added.isFor(event)) {
+                    tell(added, event);
+                }
+            }
+        });
+        return () -> {
+            added.over = true;
+            loop.execute(() -> listeners.remove(added));
+        };
+    }
+
+    @Override
     public boolean pulse(Duration timeout) throws InterruptedException {
         requireOpen();
         loop.execute(() -> turn(tenure::pulse));
@@ -219,6 +251,11 @@ final class LoopCandidacy implements Candidacy {
     @Override
     public Optional<ElectionException> failure() {
         return Optional.ofNullable(snapshot.failure);
+    }
+
+    @Override
+    public Optional<Departure> departure() {
+        return Optional.ofNullable(snapshot.departure);
     }
 
     @Override
@@ -282,7 +319,7 @@ final class LoopCandidacy implements Candidacy {
                                 + " answer; the lease runs out by itself",
                         candidate(),
                         election(),
-                        bound);
+                        Durations.show(bound));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -335,7 +372,8 @@ final class LoopCandidacy implements Candidacy {
                 tenure.followingNow(),
                 tenure.followedBefore(),
                 tenure.lastCause(),
-                tenure.failure());
+                tenure.failure(),
+                over ? tenure.departure() : null);
         if (next.equals(before)) {
             return;
         }
@@ -407,13 +445,17 @@ final class LoopCandidacy implements Candidacy {
     }
 
     private void tellListener(LeadershipEvent event) {
-        var listener = standing.config().listener();
-        if (listener.isEmpty()) {
-            return;
-        }
+        List.copyOf(listeners).forEach(listener -> {
+            if (listener.isFor(event)) {
+                tell(listener, event);
+            }
+        });
+    }
+
+    private void tell(Listening listener, LeadershipEvent event) {
         events.submit(
                 () -> {
-                    listener.get().onEvent(event);
+                    listener.hear(event);
                     return null;
                 },
                 (failure, queuedNanos) -> {
@@ -427,6 +469,34 @@ final class LoopCandidacy implements Candidacy {
                         loop.execute(this::bite);
                     }
                 });
+    }
+
+    /** One who is told; of the end of a mandate only if it was told of the beginning. Confined to the loop, but for the flag. */
+    private static final class Listening {
+        private final LeadershipListener listener;
+        private @Nullable Mandate told;
+        private volatile boolean over;
+
+        private Listening(LeadershipListener listener) {
+            this.listener = listener;
+        }
+
+        private boolean isFor(LeadershipEvent event) {
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                told = acquired.mandate();
+            } else if (event instanceof LeadershipEvent.Revoked revoked) {
+                return revoked.mandate().equals(told);
+            } else if (event instanceof LeadershipEvent.Fenced fenced) {
+                return fenced.mandate().equals(told);
+            }
+            return true;
+        }
+
+        private void hear(LeadershipEvent event) throws Exception {
+            if (!over) {
+                listener.onEvent(event);
+            }
+        }
     }
 
     /** What the machine wants done. */
@@ -444,6 +514,7 @@ final class LoopCandidacy implements Candidacy {
         public void tell(LeadershipEvent event) {
             Quietly.run(() -> {
                 flight.turned(event, loop.clock().nanos());
+                losses.turned(LoopCandidacy.this, event);
                 logEnd(event);
             });
             tellListener(event); // last: it has been told, or this has thrown
@@ -479,19 +550,14 @@ final class LoopCandidacy implements Candidacy {
 
         @Override
         public void ended(Term mandate, Cause cause, Duration held, String detail) {
-            Quietly.run(() -> log.info(
-                    "{} leads no more: {}{}, token {}, held {}",
-                    LoopCandidacy.this,
-                    cause,
-                    detail.isEmpty() ? "" : " (" + detail + ")",
-                    mandate.token(),
-                    held));
+            losses.ended(LoopCandidacy.this, "", mandate, cause, held, detail);
             metrics.termEnded(election(), candidate(), cause, held);
         }
 
         @Override
         public void closed() {
             tenureClosed = true;
+            outages.gone(LoopCandidacy.this, loop.clock().nanos());
         }
     }
 
@@ -544,7 +610,28 @@ final class LoopCandidacy implements Candidacy {
 
         @Override
         public void left() {
-            report(now -> tenure.left());
+            report(now -> tenure.left(Departure.CONFIRMED));
+        }
+
+        @Override
+        public void leftUnconfirmed() {
+            report(now -> tenure.left(Departure.UNCONFIRMED));
+        }
+
+        @Override
+        public void answered() {
+            loop.execute(() -> outages.answered(LoopCandidacy.this, loop.clock().nanos()));
+        }
+
+        @Override
+        public void unanswered(Duration waited, @Nullable Throwable why) {
+            loop.execute(() -> {
+                if (!tenureClosed) {
+                    var retry = standing.config().retryInterval();
+                    outages.unanswered(
+                            LoopCandidacy.this, waited, retry, why, loop.clock().nanos());
+                }
+            });
         }
 
         @Override

@@ -14,7 +14,7 @@ import dev.bellwether.RosterState;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Clock;
-import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterCarrier;
 import dev.bellwether.spi.RosterStanding;
@@ -32,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,9 +43,10 @@ public final class LoopElections implements Elections {
     private static final long SWEEP_NANOS = 500_000_000L;
 
     private final Arbiter arbiter;
-    private final Optional<RosterCarrier> carrier;
+    private final Supplier<Optional<RosterCarrier>> carrier;
     private final ElectionsConfig config;
     private final Metrics metrics;
+    private final OutageLog outages;
     private final Loop loop;
     private final Executor executor;
     private final @Nullable ExecutorService ownExecutor;
@@ -56,11 +58,12 @@ public final class LoopElections implements Elections {
 
     private record RosterKey(String roster, String group, String member) {}
 
-    private LoopElections(Arbiter arbiter, Optional<RosterCarrier> carrier, ElectionsConfig config) {
+    private LoopElections(Arbiter arbiter, Supplier<Optional<RosterCarrier>> carrier, ElectionsConfig config) {
         this.arbiter = arbiter;
         this.carrier = carrier;
         this.config = config;
         metrics = new QuietMetrics(config.metrics());
+        outages = new OutageLog(log, arbiter::describe, metrics);
         loop = config.loop().orElseGet(() -> {
             var thread = new LoopThread(Clock.system(), config.pauseBound(), this::stalled);
             thread.start();
@@ -78,16 +81,25 @@ public final class LoopElections implements Elections {
 
     /** Holds elections over a backend. */
     public static LoopElections over(Backend backend, ElectionsConfig config) {
-        return new LoopElections(
-                backend instanceof LeaseStore store ? new LeaseArbiter(store) : (Arbiter) backend,
-                backend.rosters(),
-                config);
+        return new LoopElections(LazyArbiter.arbiter(backend), backend::rosters, config);
+    }
+
+    /** Holds elections over a backend that is connected to now; or later, if the settings say so. */
+    public static LoopElections over(String where, Supplier<? extends Backend> connector, ElectionsConfig config) {
+        if (!config.connectLazily()) {
+            return over(connector.get(), config);
+        }
+        var arbiter = new LazyArbiter(where, connector);
+        var elections = new LoopElections(arbiter, arbiter::rosters, config);
+        arbiter.start();
+        return elections;
     }
 
     @Override
-    public Candidacy stand(String election, CandidacyConfig settings) {
+    public Candidacy stand(String election, CandidacyConfig asked) {
         requireOpen();
         Names.election(election);
+        var settings = arbiter.completed(asked);
         arbiter.check(election, settings);
         var key = new Key(election, settings.candidateOrNew());
         var standing = new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings);
@@ -98,6 +110,7 @@ public final class LoopElections implements Elections {
                 settings.executor().orElse(executor),
                 metrics,
                 config.pauseBound(),
+                outages,
                 ended -> candidacies.remove(key, ended));
         var present = candidacies.putIfAbsent(key, candidacy);
         if (closed.get()) { // meanwhile; it may have overlooked us
@@ -135,6 +148,7 @@ public final class LoopElections implements Elections {
                 settings.executor().orElse(executor),
                 metrics,
                 config.pauseBound(),
+                outages,
                 ended -> rosters.remove(key, ended));
         if (rosters.putIfAbsent(key, roster) != null) { // another one was quicker
             roster.abandon();
@@ -165,8 +179,11 @@ public final class LoopElections implements Elections {
     }
 
     private RosterCarrier carrier() {
-        return carrier.orElseThrow(() -> new ElectionException(arbiter.describe()
-                + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
+        return carrier.get()
+                .orElseThrow(
+                        () -> new ElectionException(
+                                arbiter.describe()
+                                        + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
     }
 
     @Override
@@ -248,14 +265,14 @@ public final class LoopElections implements Elections {
 
     /** Says what a stall meant for those who stand: nothing, if it was much shorter than the shortest lease. */
     String describeStall(Duration length, String how) {
-        return "this process did not run for %d ms (%s); %s"
+        return "this process did not run for %s (%s); %s"
                 .formatted(
-                        length.toMillis(),
+                        Durations.show(length),
                         how,
                         candidacies.values().stream()
                                 .map(LoopCandidacy::lease)
                                 .min(Comparator.naturalOrder())
-                                .map(lease -> "the shortest lease here is " + lease.toMillis() + " ms")
+                                .map(lease -> "the shortest lease here is " + Durations.show(lease))
                                 .orElse("nobody stands here"));
     }
 

@@ -10,6 +10,7 @@ import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterEvent;
 import dev.bellwether.RosterMode;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
@@ -26,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +53,7 @@ final class LoopRoster implements Roster {
     private final RosterSeat[] seats;
     private final RosterVoice voice;
     private final FlightLog[] flights;
+    private final LossLog[] losses;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
@@ -71,6 +74,7 @@ final class LoopRoster implements Roster {
             Executor executor,
             Metrics metrics,
             Duration pauseBound,
+            OutageLog outages,
             Consumer<LoopRoster> onClosed) {
         this.standing = standing;
         loop = new GuardedLoop(shared, this::thrown);
@@ -78,18 +82,20 @@ final class LoopRoster implements Roster {
         this.onClosed = onClosed;
         config = standing.config();
         roleCount = config.roles();
-        observer = new OnLoop(loop);
+        observer = new OnLoop(loop, outages, config.tenure().retryInterval());
         membership = carrier.join(standing, observer, loop);
         driver = config.mode() == RosterMode.EXCLUSIVE
                 ? new RosterClaims(standing, loop, new Doing(), membership)
                 : new RosterInduction(standing, loop, new Doing(), membership, carrier.readsAreFenced());
         seats = new RosterSeat[config.partitions()];
         flights = new FlightLog[seats.length];
+        losses = new LossLog[seats.length];
         var owner = new Turns();
         for (var i = 0; i < seats.length; i++) {
             var seat = new Standing(
                     standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.tenure());
             flights[i] = new FlightLog();
+            losses[i] = new LossLog(log);
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
         }
         voice = new RosterVoice(standing, loop, executor, metrics, seats, () -> roleCount);
@@ -276,7 +282,10 @@ final class LoopRoster implements Roster {
             bound = bound.plus(config.threshold());
         }
         if (!closedWithin(sinceNanos + bound.toNanos())) {
-            log.warn("{} did not end within {}: its work runs on, or the infrastructure does not answer", this, bound);
+            log.warn(
+                    "{} did not end within {}: its work runs on, or the infrastructure does not answer",
+                    this,
+                    Durations.show(bound));
         }
     }
 
@@ -308,6 +317,11 @@ final class LoopRoster implements Roster {
     }
 
     // ---------------------------------------------------------------- the turns of the loop
+
+    private static String named(List<Integer> roles) {
+        return (roles.size() == 1 ? " role " : " roles ")
+                + roles.stream().map(String::valueOf).collect(Collectors.joining(", "));
+    }
 
     private List<Integer> rolesOf(int partition) {
         return RoleMap.rolesOf(partition, seats.length, 0, roleCount);
@@ -346,6 +360,7 @@ final class LoopRoster implements Roster {
                 driver.end();
                 membership.close();
             } finally {
+                observer.end();
                 onClosed.accept(this);
                 closed.countDown();
                 wakeWaiting();
@@ -423,7 +438,13 @@ final class LoopRoster implements Roster {
             if (roles.isEmpty()) {
                 return;
             }
+            losses[partition].turned(LoopRoster.this, event);
             if (event instanceof LeadershipEvent.Acquired acquired) {
+                Quietly.run(() -> log.info(
+                        "{} leads{}, token {}",
+                        LoopRoster.this,
+                        named(roles),
+                        acquired.mandate().token()));
                 voice.tell(partition, new RosterEvent.Gained(roles, acquired.mandate()), roles);
             } else if (event instanceof LeadershipEvent.Revoked revoked) {
                 voice.tell(partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()), List.of());
@@ -446,7 +467,11 @@ final class LoopRoster implements Roster {
         }
 
         @Override
-        public void ended(Standing seat, Term mandate, Cause cause, Duration held) {
+        public void ended(int partition, Standing seat, Term mandate, Cause cause, Duration held, String detail) {
+            var roles = rolesOf(partition);
+            if (!roles.isEmpty()) {
+                losses[partition].ended(LoopRoster.this, named(roles), mandate, cause, held, detail);
+            }
             metrics.termEnded(seat.election(), member(), cause, held);
         }
 

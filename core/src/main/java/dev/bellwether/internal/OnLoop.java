@@ -3,6 +3,7 @@ package dev.bellwether.internal;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.Loop;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -12,11 +13,16 @@ import org.jspecify.annotations.Nullable;
 /** Carries what a group tells to the loop. Thread-safe. */
 final class OnLoop implements GroupObserver {
     private final Loop loop;
+    private final OutageLog outages;
+    private final Duration retry;
     private final List<Consumer<GroupObserver>> waiting = new ArrayList<>();
     private @Nullable GroupObserver bound; // like what waits, confined to the loop
+    private boolean left; // confined to the loop
 
-    OnLoop(Loop loop) {
+    OnLoop(Loop loop, OutageLog outages, Duration retry) {
         this.loop = loop;
+        this.outages = outages;
+        this.retry = retry;
     }
 
     /** Tells what came so far, and all that comes; on the loop. */
@@ -82,6 +88,26 @@ final class OnLoop implements GroupObserver {
     @Override
     public void failed(ElectionException error) {
         report(observer -> observer.failed(error));
+    }
+
+    @Override
+    public void answered() {
+        loop.execute(() -> outages.answered(this, loop.clock().nanos()));
+    }
+
+    @Override
+    public void unanswered(Duration waited, @Nullable Throwable why) {
+        loop.execute(() -> {
+            if (!left) {
+                outages.unanswered(this, waited, retry, why, loop.clock().nanos());
+            }
+        });
+    }
+
+    /** Nothing is asked any more. On the loop. */
+    void end() {
+        left = true;
+        outages.gone(this, loop.clock().nanos());
     }
 
     @Override

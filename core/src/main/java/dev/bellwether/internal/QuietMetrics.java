@@ -47,6 +47,16 @@ final class QuietMetrics implements Metrics {
         quietly(() -> heard.stalled(length));
     }
 
+    @Override
+    public void outageBegan() {
+        quietly(heard::outageBegan);
+    }
+
+    @Override
+    public void outageEnded(Duration length) {
+        quietly(() -> heard.outageEnded(length));
+    }
+
     private void quietly(Runnable told) {
         try {
             told.run();

@@ -65,7 +65,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         renewNanos = tenure.renewInterval().toNanos();
         retryNanos = tenure.retryInterval().toNanos();
         ledger = new RosterLedger(
-                standing.config().group(),
+                standing.journalGroup(),
                 standing.config().partitions(),
                 standing.config().lease());
         writer = new RosterWriter(standing, loop, membership, ledger::nextOffset, this::act);
@@ -250,7 +250,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         }
         var said = parsed.get();
         ledger.read(said, offset, nanos());
-        if (!said.group().equals(standing.config().group())) {
+        if (!said.group().equals(standing.journalGroup())) {
             return;
         }
         var ours = said.instance().equals(standing.instance());

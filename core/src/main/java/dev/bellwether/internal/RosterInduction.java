@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
@@ -164,10 +165,10 @@ final class RosterInduction implements RosterDriver {
         if (age < -config.clockError().toMillis() && !warned) {
             warned = true;
             log.warn(
-                    "the broker's clock is ahead of ours by {} ms, and clockError is {}: mode {} promises nothing where clocks"
+                    "the broker's clock is ahead of ours by {}, and clockError is {}: mode {} promises nothing where clocks"
                             + " differ by more; synchronise them",
-                    -age,
-                    config.clockError(),
+                    Durations.show(Duration.ofMillis(-age)),
+                    Durations.show(config.clockError()),
                     config.mode());
         }
         return age <= 0 ? now : new Moment(now.nanos() - TimeUnit.MILLISECONDS.toNanos(age), now.wallMillis() - age);

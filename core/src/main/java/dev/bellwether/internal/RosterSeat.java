@@ -1,6 +1,7 @@
 package dev.bellwether.internal;
 
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
 import dev.bellwether.spi.Loop;
@@ -36,7 +37,7 @@ final class RosterSeat implements Tenure.Effects {
 
         void interrupt(int partition);
 
-        void ended(Standing standing, Term mandate, Cause cause, Duration held);
+        void ended(int partition, Standing standing, Term mandate, Cause cause, Duration held, String detail);
 
         void changed();
     }
@@ -148,7 +149,7 @@ final class RosterSeat implements Tenure.Effects {
     }
 
     void left() {
-        turn(now -> tenure.left());
+        turn(now -> tenure.left(Departure.CONFIRMED));
     }
 
     /** A bite of one of its roles' tasks begins. */
@@ -230,8 +231,7 @@ final class RosterSeat implements Tenure.Effects {
 
     @Override
     public void ended(Term ending, Cause cause, Duration held, String detail) {
-        log.debug("{} is over: {}{}", ending, cause, detail.isEmpty() ? "" : " (" + detail + ")");
-        owner.ended(standing, ending, cause, held);
+        owner.ended(partition, standing, ending, cause, held, detail);
     }
 
     @Override

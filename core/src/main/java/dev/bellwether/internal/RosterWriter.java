@@ -104,7 +104,7 @@ final class RosterWriter {
                 0,
                 new RosterRecord(
                                 what,
-                                config.group(),
+                                standing.journalGroup(),
                                 config.partitions(),
                                 standing.instance(),
                                 standing.member(),

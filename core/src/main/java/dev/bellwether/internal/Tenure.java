@@ -1,10 +1,12 @@
 package dev.bellwether.internal;
 
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
@@ -89,6 +91,7 @@ final class Tenure {
     /** Whether it has been told that the mandate was fenced, or that there was nothing to tell. */
     private boolean endTold = true;
 
+    private @Nullable Departure departure;
     private boolean farewellTold;
     private boolean broken;
     /** While leaving after a broken turn: when to wait no more for the seat. */
@@ -266,7 +269,7 @@ final class Tenure {
         if (now.nanos() - leftByNanos < 0) {
             seat.leave(); // it may have been interrupted in that, too
         } else {
-            left(); // whatever is left runs out by itself
+            left(Departure.UNCONFIRMED); // whatever is left runs out by itself
         }
     }
 
@@ -353,8 +356,9 @@ final class Tenure {
         }
     }
 
-    void left() {
+    void left(Departure how) {
         if (phase == Phase.LEAVING) {
+            departure = how;
             become(Phase.CLOSED, null);
             effects.closed();
         }
@@ -365,6 +369,7 @@ final class Tenure {
         if (phase == Phase.LEADING) {
             endTerm(now, present(), Cause.RESIGNED, "abandoned");
         }
+        departure = departure == null ? Departure.UNCONFIRMED : departure;
         become(Phase.CLOSED, null);
     }
 
@@ -471,10 +476,13 @@ final class Tenure {
     }
 
     private String describe(Moment now, Validity validity) {
-        var wall = now.wallMillis() - validity.since().wallMillis();
-        var monotonic = now.nanosSince(validity.since()) / 1_000_000;
-        return "last proof %d ms ago (wall clock: %d ms), lease %d ms"
-                .formatted(monotonic, wall, standing.config().lease().toMillis());
+        var wall = Duration.ofMillis(now.wallMillis() - validity.since().wallMillis());
+        var monotonic = Duration.ofNanos(now.nanosSince(validity.since()));
+        return "last proof %s ago, %s by the wall clock; lease %s"
+                .formatted(
+                        Durations.show(monotonic),
+                        Durations.show(wall),
+                        Durations.show(standing.config().lease()));
     }
 
     private void follow(Optional<String> leader, boolean tell) {
@@ -537,6 +545,12 @@ final class Tenure {
     @Nullable
     Term term() {
         return term;
+    }
+
+    /** Returns whether what was held was given back; null until we have left. */
+    @Nullable
+    Departure departure() {
+        return departure;
     }
 
     @Nullable

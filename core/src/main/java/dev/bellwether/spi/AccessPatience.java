@@ -68,9 +68,9 @@ public final class AccessPatience {
             refusedSinceNanos = nowNanos;
             quietly(() -> log.warn(
                     "Access is refused: {}. Whoever leads here leads until its lease runs out, and nobody here can be elected until access is"
-                            + " granted again. Trying again for {} s; then the candidacy ends",
+                            + " granted again. Trying again for {}; then the candidacy ends",
                     refusal.getMessage(),
-                    patience.toSeconds()));
+                    Durations.show(patience)));
         }
         return nowNanos - refusedSinceNanos >= patience.toNanos();
     }

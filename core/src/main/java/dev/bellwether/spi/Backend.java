@@ -22,6 +22,14 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
     default void check(String election, CandidacyConfig config) {}
 
     /**
+     * Returns the settings of a candidacy with what its connection sets for all: in a URI, for example. What the candidacy sets itself stays.
+     * By default there is nothing.
+     */
+    default CandidacyConfig completed(CandidacyConfig config) {
+        return config;
+    }
+
+    /**
      * Returns what an operator should know who wants to hold elections here with these settings: what the infrastructure grants, what is a
      * danger, what voids a promise, and for how long a seat may be vacant. It asks the infrastructure and may wait for it; never
      * call it on the loop. By default there is nothing.

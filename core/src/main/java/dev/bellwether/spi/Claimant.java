@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a {@link Seat} reports to. Thread-safe: reports are carried to the loop, in order per calling thread. A report about a
@@ -35,6 +36,23 @@ public interface Claimant {
 
     /** We have left: nothing of this candidacy remains with the backend. */
     void left();
+
+    /**
+     * The infrastructure has answered, as only those are answered who may stand: told by whoever asks, by standbys, too. For the
+     * log, which tells of outages.
+     */
+    default void answered() {}
+
+    /**
+     * The infrastructure did not answer within this time, for this reason if one is known. What asks seldom should see to it that it
+     * notices within a lease. For the log.
+     */
+    default void unanswered(Duration waited, @Nullable Throwable why) {}
+
+    /** We have left, without an answer that says so: what we held runs out by itself. */
+    default void leftUnconfirmed() {
+        left();
+    }
 
     /** For the metrics: an attempt and what came of it. */
     void attempted(Metrics.Attempt attempt, Duration latency);

@@ -125,7 +125,12 @@ public final class ConnectUri {
         provider.check(this);
     }
 
-    private ElectionsProvider provider() {
+    /**
+     * Finds the provider that knows the scheme, without connecting.
+     *
+     * @throws ElectionException if none does
+     */
+    public ElectionsProvider provider() {
         var known = new TreeMap<String, ElectionsProvider>();
         for (var provider : ServiceLoader.load(ElectionsProvider.class)) {
             provider.schemes().forEach(s -> known.putIfAbsent(s, provider));

@@ -1,7 +1,9 @@
 package dev.bellwether.spi;
 
 import dev.bellwether.ElectionException;
+import java.time.Duration;
 import java.util.Collection;
+import org.jspecify.annotations.Nullable;
 
 /** What a {@link RosterCarrier} tells core. Thread-safe: reports are carried to the loop, in order per calling thread. */
 public interface GroupObserver {
@@ -43,6 +45,12 @@ public interface GroupObserver {
 
     /** We have left the group. */
     void left();
+
+    /** The infrastructure has answered. For the log, which tells of outages. */
+    default void answered() {}
+
+    /** The infrastructure did not answer within this time, for this reason if one is known. For the log. */
+    default void unanswered(Duration waited, @Nullable Throwable why) {}
 
     /** What became of a commit. */
     enum Commit {

@@ -3,6 +3,7 @@ package dev.bellwether.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
 import dev.bellwether.TaskFailure;
@@ -149,7 +150,7 @@ class LoopCandidacyTest {
         tenure.start(rig.clock.now());
         tenure.resign(rig.clock.now());
         tenure.fail(rig.clock.now(), new dev.bellwether.ElectionException("planted"));
-        tenure.left();
+        tenure.left(Departure.CONFIRMED);
         assertThat(tenure.failure()).isNull();
         assertThat(effects.done).isEmpty();
     }

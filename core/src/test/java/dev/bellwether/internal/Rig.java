@@ -232,7 +232,7 @@ final class Rig implements AutoCloseable {
     }
 
     /** The way to the store: counts, delays answers, and loses them. */
-    static final class Wire implements LeaseStore {
+    static class Wire implements LeaseStore {
         private final LeaseStore store;
         private final List<Runnable> late = new ArrayList<>();
         final List<String> calls = new ArrayList<>();

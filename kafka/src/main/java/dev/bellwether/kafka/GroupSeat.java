@@ -11,8 +11,12 @@ import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
@@ -47,6 +51,11 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     private final AccessPatience joining;
     private long refusedNanos;
 
+    /** When we last read something, and when we last asked whether there is nothing to read because nobody answers. */
+    private long readNanos;
+
+    private long askedNanos;
+
     /** Confined to the loop: what was asked in this turn. Carried over as one, so that «release, claim» never lets go in between. */
     private final List<Runnable> asked = new ArrayList<>();
 
@@ -65,6 +74,8 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
         var patience = standing.config().accessPatience();
         reading = new AccessPatience(patience);
         joining = new AccessPatience(patience);
+        readNanos = loop.clock().nanos();
+        askedNanos = readNanos;
         refusedNanos = loop.clock().nanos() - standing.config().lease().toNanos();
         thread = BackendThread.of("bellwether-kafka-" + standing.election(), this::run, this::died);
     }
@@ -141,6 +152,9 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     public void read(@Nullable Entry entry, Page now) {
         post(() -> {
             reading.answered();
+            if (entry != null) {
+                heard();
+            }
             incumbency.noticed(entry, now);
         });
     }
@@ -197,8 +211,26 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
                 arbiter.journal().leave(standing.election(), this);
                 member.leave();
                 arbiter.closed(this);
-                claimant.left();
+                if (isReleased()) {
+                    claimant.left();
+                } else {
+                    claimant.leftUnconfirmed();
+                }
             }
+        }
+    }
+
+    /** Whether the brokers have what we wrote last; where there was nothing to write, whether they answered of late. */
+    private boolean isReleased() {
+        var config = standing.config();
+        try {
+            return incumbency.lastRelease().get(config.renewInterval().toNanos(), TimeUnit.NANOSECONDS)
+                    && loop.clock().nanos() - readNanos < config.lease().toNanos();
+        } catch (ExecutionException | TimeoutException e) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
         }
     }
 
@@ -215,6 +247,9 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     }
 
     private void turn() {
+        if (!incumbency.idle()) {
+            listen();
+        }
         if (incumbency.idle()) {
             member.leave();
             await(IDLE);
@@ -233,6 +268,41 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
             drain();
             incumbency.act();
         }
+    }
+
+    /**
+     * Somebody beats in every renew interval, if there is a leader. If nothing came for longer than that, we ask, since a consumer that
+     * finds nobody to read from says so to no one.
+     */
+    private void listen() {
+        var config = standing.config();
+        var silence = config.renewInterval().plus(config.retryInterval()).toNanos();
+        var began = loop.clock().nanos();
+        if (began - readNanos < silence || began - askedNanos < silence) {
+            return;
+        }
+        askedNanos = began;
+        CompletionStage<Boolean> answer = arbiter.upToDate()
+                .toCompletableFuture()
+                .orTimeout(config.renewInterval().toNanos(), TimeUnit.NANOSECONDS);
+        answer.whenComplete((read, error) -> post(() -> {
+            if (error == null) {
+                heard();
+            } else {
+                claimant.unanswered(Duration.ofNanos(loop.clock().nanos() - readNanos), reason(error));
+            }
+        }));
+    }
+
+    /** A brief wait of ours is no reason; what the brokers said is. */
+    private static @Nullable Throwable reason(Throwable error) {
+        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        return cause instanceof ElectionException ? cause : null;
+    }
+
+    private void heard() {
+        readNanos = loop.clock().nanos();
+        claimant.answered();
     }
 
     /** A claim is made, and the end of an election seen, only by one who has read all there was when he began to stand. */

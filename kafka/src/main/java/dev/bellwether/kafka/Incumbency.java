@@ -12,6 +12,7 @@ import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,6 +72,7 @@ final class Incumbency implements Group.Owner {
 
     private int claims;
     private OwnClaim claim;
+    private CompletableFuture<Boolean> lastRelease = CompletableFuture.completedFuture(true);
     private long proveAtNanos;
     private long endAtNanos;
 
@@ -88,6 +90,11 @@ final class Incumbency implements Group.Owner {
         claim = new OwnClaim(standing, claims, 0, clock.now()); // nobody's: it is never written
         waitUntilNanos = now();
         asideUntilNanos = now();
+    }
+
+    /** Returns whether the last release was written: true if there was nothing to release. */
+    CompletableFuture<Boolean> lastRelease() {
+        return lastRelease;
     }
 
     /** Returns whether nothing keeps us in the group. */
@@ -302,7 +309,9 @@ final class Incumbency implements Group.Owner {
     /** Gives up the present claim, if there is one, and says so. */
     private void drop(Duration pause) {
         if (claim.token() > 0 && phase != Phase.STANDING) {
-            book.write(claim.release());
+            var confirmed = new CompletableFuture<Boolean>();
+            lastRelease = confirmed;
+            book.write(claim.release(), error -> confirmed.complete(error == null));
         }
         phase = Phase.STANDING;
         claim = new OwnClaim(standing, 0, 0, clock.now());

@@ -39,7 +39,8 @@ public final class KafkaElections {
 
     /** Connects with these properties and settings. */
     public static Elections using(Map<String, ?> properties, ElectionsConfig config) {
-        return Elections.over(new KafkaArbiter(Settings.of(properties)), config);
+        var settings = Settings.of(properties);
+        return Elections.over("the Kafka cluster at " + settings.bootstrap(), () -> new KafkaArbiter(settings), config);
     }
 
     /**

@@ -15,8 +15,10 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -383,7 +385,17 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private void look() {
         if (System.nanoTime() - lookedNanos >= LOOK_NANOS) {
             lookedNanos = System.nanoTime();
-            rosters.look(standing).thenAccept(found -> post(() -> found.ifPresentOrElse(this::looked, this::missed)));
+            var asked = System.nanoTime();
+            CompletionStage<Optional<TopicDescription>> answer =
+                    rosters.look(standing).toCompletableFuture().orTimeout(LOOK_NANOS, TimeUnit.NANOSECONDS);
+            answer.whenComplete((found, error) -> {
+                if (found != null) {
+                    observer.answered();
+                    post(() -> found.ifPresentOrElse(this::looked, this::missed));
+                } else {
+                    observer.unanswered(Duration.ofNanos(System.nanoTime() - asked), null);
+                }
+            });
         }
     }
 

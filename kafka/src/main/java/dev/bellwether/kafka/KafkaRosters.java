@@ -126,7 +126,7 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     String topic(RosterStanding standing) {
-        return RosterTopic.name(settings, standing.roster());
+        return RosterTopic.name(settings, standing.roster(), standing.config());
     }
 
     String describe(RosterStanding standing) {

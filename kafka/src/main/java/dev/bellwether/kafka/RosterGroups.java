@@ -35,11 +35,22 @@ final class RosterGroups {
 
     /** Reads who has what. */
     static CompletionStage<Optional<RosterState>> read(Settings settings, Admin admin, String roster) {
-        var topic = RosterTopic.name(settings, roster);
-        return RosterTopic.look(admin, topic)
-                .thenCompose(found -> groups(admin, prefix(settings, roster))
-                        .thenApply(groups -> found.map(description ->
-                                state(roster, description.partitions().size(), topic, groups))));
+        return groups(admin, prefix(settings, roster)).thenCompose(groups -> {
+            var topic = sharedTopic(groups).orElseGet(() -> RosterTopic.name(settings, roster));
+            return RosterTopic.look(admin, topic)
+                    .thenApply(found -> found.map(description ->
+                            state(roster, description.partitions().size(), topic, groups)));
+        });
+    }
+
+    /** Returns the topic that the members have partitions of, which need not be the one that is named after the roster. */
+    private static Optional<String> sharedTopic(Map<String, ConsumerGroupDescription> groups) {
+        return groups.entrySet().stream()
+                .filter(group -> !group.getKey().contains("."))
+                .flatMap(group -> group.getValue().members().stream())
+                .flatMap(member -> member.assignment().topicPartitions().stream())
+                .map(TopicPartition::topic)
+                .findFirst();
     }
 
     private static CompletionStage<Map<String, ConsumerGroupDescription>> groups(Admin admin, String prefix) {

@@ -58,6 +58,11 @@ final class RosterTopic {
 
     private RosterTopic() {}
 
+    /** Returns the topic of a member's roster: its own, or the one that it shares. */
+    static String name(Settings settings, String roster, RosterConfig config) {
+        return config.topic().orElseGet(() -> name(settings, roster));
+    }
+
     static String name(Settings settings, String roster) {
         var name = settings.topic() + ".roster." + roster;
         if (!name.matches("[a-zA-Z0-9._-]{1,249}")) {
@@ -70,7 +75,7 @@ final class RosterTopic {
 
     /** Returns when the topic exists, has this number of partitions, and keeps and stamps what it is sent. */
     static void require(Settings settings, Admin admin, String roster, RosterConfig config, Duration patience) {
-        var name = name(settings, roster);
+        var name = name(settings, roster, config);
         try {
             var found = describe(settings, admin, name, patience);
             var until = System.nanoTime() + patience.toNanos();

@@ -2,17 +2,19 @@ package dev.bellwether.micrometer;
 
 import dev.bellwether.Cause;
 import dev.bellwether.Metrics;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 
 /**
  * Makes meters of the figures of elections: <code>ElectionsConfig.builder().metrics(new BellwetherMeters(registry))</code>.
  *
- * <p>All meters but {@value #STALLS} carry the tag {@code election}. Those of an election are there, at zero, from the first that is heard of
+ * <p>All meters but {@value #STALLS} and {@value #OUTAGES} carry the tag {@code election}. Those of an election are there, at zero, from the first that is heard of
  * it, whatever the causes and outcomes: a rate can tell the first loss. The candidate is no tag, since it would make new series with each
  * restart; what several candidates of one process do in one election is added up. So is what the partitions of a roster do, whose {@code election} is the
  * roster's name and {@code []}.
@@ -39,17 +41,25 @@ public final class BellwetherMeters implements Metrics {
     /** How often, and for how long, the process did not run. */
     public static final String STALLS = "bellwether.stalls";
 
+    /** Of how many infrastructures, that this process holds elections on, there is no answer. */
+    public static final String OUTAGES = "bellwether.outages";
+
     private static final Pattern PARTITION = Pattern.compile("\\[\\d+]$");
 
     private final MeterRegistry registry;
     private final Map<String, ElectionMeters> elections = new ConcurrentHashMap<>();
     private final Timer stalls;
+    private final AtomicInteger outages = new AtomicInteger();
 
     /** Registers there. */
     public BellwetherMeters(MeterRegistry registry) {
         this.registry = registry;
         stalls = Timer.builder(STALLS)
                 .description("How often, and for how long, the process did not run")
+                .register(registry);
+        Gauge.builder(OUTAGES, outages, AtomicInteger::get)
+                .description("Of how many infrastructures there is no answer")
+                .strongReference(true)
                 .register(registry);
     }
 
@@ -89,6 +99,16 @@ public final class BellwetherMeters implements Metrics {
     @Override
     public void stalled(Duration length) {
         stalls.record(length);
+    }
+
+    @Override
+    public void outageBegan() {
+        outages.incrementAndGet();
+    }
+
+    @Override
+    public void outageEnded(Duration length) {
+        outages.decrementAndGet();
     }
 
     private ElectionMeters of(String election) {

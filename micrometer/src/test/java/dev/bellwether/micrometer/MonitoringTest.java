@@ -76,6 +76,7 @@ class MonitoringTest {
                         BellwetherMeters.CALLBACK_DELAY,
                         BellwetherMeters.CALLBACK_FAILURES,
                         BellwetherMeters.LEADING,
+                        BellwetherMeters.OUTAGES,
                         BellwetherMeters.PROOF_AGE,
                         BellwetherMeters.STALLS,
                         BellwetherMeters.TERM,

@@ -111,6 +111,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             var info = wire.connection().jetStreamManagement(wire.options()).getStreamInfo(wire.stream());
             var all = new ArrayList<Finding>();
             wrong(info, wire, config).forEach(wrong -> all.add(Finding.error("bucket", wrong, REMAKE)));
+            all.add(Finding.ok("storage", describe(info)));
             all.addAll(kept(info, wire));
             var replicas = info.getConfiguration().getReplicas();
             if (replicas > 1 && candidacy.lease().compareTo(FAIL_OVER) <= 0) {
@@ -120,8 +121,8 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 all.add(Finding.ok(
                         "keys",
                         "the server drops keys after "
-                                + info.getConfiguration().getMaxAge().toSeconds()
-                                + " s, or sooner if its clock jumps: the first claim of an election waits a lease"));
+                                + Durations.show(info.getConfiguration().getMaxAge())
+                                + ", or sooner if its clock jumps: the first claim of an election waits a lease"));
             }
             all.add(Finding.ok("rights", "we may ask for the bucket, read it and write to it"));
             return all;
@@ -276,6 +277,30 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             all.addAll(ofCluster(info, found.getReplicas()));
         }
         return all;
+    }
+
+    /** Returns what the bucket is, and where: what {@code choria election info} tells of one. */
+    private static String describe(StreamInfo info) {
+        var found = info.getConfiguration();
+        var cluster = info.getClusterInfo();
+        var hosts = new ArrayList<String>();
+        if (cluster != null
+                && cluster.getLeader() != null
+                && !cluster.getLeader().isEmpty()) {
+            hosts.add(cluster.getLeader() + " (leads)");
+        }
+        if (cluster != null && cluster.getReplicas() != null) {
+            cluster.getReplicas().forEach(replica -> hosts.add(replica.getName()));
+        }
+        return "%s, made %s, kept in %s, TTL %s, %d replica%s%s"
+                .formatted(
+                        found.getName(),
+                        created(info),
+                        found.getStorageType() == StorageType.Memory ? "memory" : "files",
+                        found.getMaxAge().isZero() ? "none" : Durations.show(found.getMaxAge()),
+                        found.getReplicas(),
+                        found.getReplicas() == 1 ? "" : "s",
+                        hosts.isEmpty() ? "" : " on " + String.join(", ", hosts));
     }
 
     private static List<Finding> ofCluster(StreamInfo info, int replicas) {

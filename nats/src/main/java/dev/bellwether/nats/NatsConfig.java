@@ -22,6 +22,7 @@ public final class NatsConfig {
             "replicas",
             "ttl",
             "presence",
+            "backoff",
             "choria",
             "domain",
             "prefix",
@@ -42,6 +43,7 @@ public final class NatsConfig {
     private final Optional<Integer> replicas;
     private final Optional<Duration> ttl;
     private final Duration presence;
+    private final Optional<Duration> backoff;
     private final boolean choria;
     private final Optional<String> domain;
     private final Optional<String> prefix;
@@ -52,6 +54,7 @@ public final class NatsConfig {
         replicas = builder.replicas;
         ttl = builder.ttl;
         presence = builder.presence;
+        backoff = builder.backoff;
         choria = builder.choria;
         domain = builder.domain;
         prefix = builder.prefix;
@@ -100,6 +103,11 @@ public final class NatsConfig {
         return presence;
     }
 
+    /** Returns the longest back-off of standbys that set none themselves. */
+    public Optional<Duration> backoff() {
+        return backoff;
+    }
+
     /** Returns whether Choria's format and timing rules are kept. */
     public boolean choria() {
         return choria;
@@ -122,6 +130,7 @@ public final class NatsConfig {
         private Optional<Integer> replicas = Optional.empty();
         private Optional<Duration> ttl = Optional.empty();
         private Duration presence = Duration.ofMinutes(10);
+        private Optional<Duration> backoff = Optional.empty();
         private boolean choria;
         private Optional<String> domain = Optional.empty();
         private Optional<String> prefix = Optional.empty();
@@ -173,6 +182,18 @@ public final class NatsConfig {
                         "presence is " + Durations.show(presence) + ": it must be a second at least");
             }
             this.presence = presence;
+            return this;
+        }
+
+        /**
+         * Lets standbys that keep being refused ask less and less often, down to once in this time, where the candidacy does not say so
+         * itself by {@link dev.bellwether.CandidacyConfig.Builder#standbyBackoff}. Default: they ask when a lease has run out.
+         */
+        public Builder backoff(Duration longest) {
+            if (longest.isZero() || longest.isNegative()) {
+                throw new ElectionException("backoff is " + Durations.show(longest) + ": it must be longer than zero");
+            }
+            backoff = Optional.of(longest);
             return this;
         }
 

@@ -25,6 +25,9 @@ public final class NatsElections {
      * @throws dev.bellwether.UnavailableException if the server does not answer
      */
     public static Elections using(Connection connection, NatsConfig config, ElectionsConfig electionsConfig) {
-        return Elections.over(NatsLeaseStore.open(Wire.of(connection, config), config), electionsConfig);
+        return Elections.over(
+                "bucket " + config.bucket() + " of the given connection to NATS",
+                () -> NatsLeaseStore.open(Wire.of(connection, config), config),
+                electionsConfig);
     }
 }

@@ -115,6 +115,13 @@ final class NatsLeaseStore implements LeaseStore {
     }
 
     @Override
+    public CandidacyConfig completed(CandidacyConfig candidacy) {
+        return config.backoff().isPresent() && candidacy.standbyBackoff().isEmpty()
+                ? candidacy.toBuilder().standbyBackoff(config.backoff().get()).build()
+                : candidacy;
+    }
+
+    @Override
     public void check(String election, CandidacyConfig candidacy) {
         if (config.choria() && !Keys.isKey(election)) {
             throw new ElectionException("election name \"" + election

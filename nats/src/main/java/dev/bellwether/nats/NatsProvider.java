@@ -70,6 +70,7 @@ public final class NatsProvider implements ElectionsProvider {
         uri.parameter("replicas").ifPresent(value -> builder.replicas(number("replicas", value)));
         uri.parameter("ttl").ifPresent(value -> builder.ttl(duration("ttl", value)));
         uri.parameter("presence").ifPresent(value -> builder.presence(duration("presence", value)));
+        uri.parameter("backoff").ifPresent(value -> builder.backoff(duration("backoff", value)));
         uri.parameter("choria").ifPresent(value -> builder.choria(flag("choria", value)));
         uri.parameter("domain").ifPresent(builder::domain);
         uri.parameter("prefix").ifPresent(builder::prefix);

@@ -32,6 +32,8 @@ class CheckupTest {
                     .satisfies(one -> assertThat(one.says()).contains("kept in memory"));
             var files = find(server.uri("bucket=files"));
             assertThat(files).allMatch(one -> one.level() == Finding.Level.OK);
+            assertThat(only(files, "storage").says())
+                    .matches("KV_files, made 20\\S+Z, kept in files, TTL none, 1 replica\\b.*");
             assertThat(only(files, "crash").sum()).isEqualTo(Duration.ofSeconds(13));
             assertThat(only(files, "hand-over").terms())
                     .containsExactly(new Finding.Term("stand-down budget", Duration.ofMillis(2_400)));

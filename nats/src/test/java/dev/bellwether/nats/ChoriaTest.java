@@ -188,11 +188,11 @@ class ChoriaTest {
     }
 
     /** Looks all the time whether both lead. */
-    private static final class Auditor implements AutoCloseable {
+    static final class Auditor implements AutoCloseable {
         private final Thread thread;
         private volatile boolean stopped;
 
-        private Auditor(BooleanSupplier theirs, Candidacy ours, AtomicBoolean both) {
+        Auditor(BooleanSupplier theirs, Candidacy ours, AtomicBoolean both) {
             thread = new Thread(() -> {
                 while (!stopped) {
                     if (ours.isLeader() && theirs.getAsBoolean() && ours.isLeader()) {

@@ -199,6 +199,45 @@ class ChoriasWeaknessesTest {
     }
 
     @Test
+    void aBackOffInTheUriIsThatOfItsCandidaciesUnlessTheySetTheirOwn() {
+        try (var elections = Elections.connect(server.uri("bucket=backed&ttl=PT10S&backoff=PT6.001S"))) {
+            assertThatThrownBy(() -> elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(2))))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("standbyBackoff 6.001s is longer than three fifths of the TTL 10s");
+            elections.stand(election, backedOff(Duration.ofSeconds(5))).close();
+        }
+        assertThatThrownBy(() -> Elections.connect(server.uri("backoff=PT0S")))
+                .hasMessageContaining("backoff is 0ms: it must be longer than zero");
+    }
+
+    @Test
+    void afterAShortOutageTheFormerLeaderLeadsWhileOthersBackOff() throws Exception {
+        var query = "choria=true&bucket=choria-outage&ttl=PT20S&backoff=PT12S";
+        try (var own = NatsServer.alone();
+                var elections = Elections.connect(own.uri(query));
+                var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(15)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            try (var others = Elections.connect(own.uri(query));
+                    var standby = others.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(15)))) {
+                for (var outage = 0; outage < 2; outage++) {
+                    own.kill();
+                    own.start();
+                    var back = System.nanoTime();
+                    Eventually.eventually(
+                            "it is proven anew",
+                            PATIENCE,
+                            () -> leader.status()
+                                    .sinceProof()
+                                    .filter(age -> age.toNanos() < System.nanoTime() - back)
+                                    .isPresent());
+                    assertThat(leader.mandate()).as("the same mandate").contains(mandate);
+                    assertThat(standby.isLeader()).isFalse();
+                }
+            }
+        }
+    }
+
+    @Test
     void aBackOffDelaysNeitherRenewalsNorAHandOver() throws Exception {
         var config = backedOff(Duration.ofHours(1)).toBuilder().lease(LEASE).build(); // in a bucket without a TTL
         try (var elections = Elections.connect(server.uri("bucket=weak"));

@@ -45,6 +45,7 @@ public class BellwetherAutoConfiguration {
             BellwetherProperties properties, List<ElectionsSource> sources, ObjectProvider<Metrics> metrics) {
         var config = ElectionsConfig.builder()
                 .requestTimeout(properties.getRequestTimeout())
+                .connectLazily(properties.isConnectLazily())
                 .metrics(Metrics.all(metrics.orderedStream().toList()))
                 .build();
         return ElectionsSource.open(properties, sources, config);

@@ -30,6 +30,11 @@ public class BellwetherProperties {
     /** How long a question of an observer or operator, health checks included, waits for its answer. */
     private Duration requestTimeout = Duration.ofSeconds(5);
 
+    /**
+     * Whether the application starts while the infrastructure does not answer: it then stands by, and health is down, until there is a connection.
+     */
+    private boolean connectLazily;
+
     /** What observers see of this application's candidates. */
     private Map<String, String> metadata = new LinkedHashMap<>();
 
@@ -280,6 +285,14 @@ public class BellwetherProperties {
 
     public void setRequestTimeout(Duration requestTimeout) {
         this.requestTimeout = requestTimeout;
+    }
+
+    public boolean isConnectLazily() {
+        return connectLazily;
+    }
+
+    public void setConnectLazily(boolean connectLazily) {
+        this.connectLazily = connectLazily;
     }
 
     public Map<String, String> getMetadata() {

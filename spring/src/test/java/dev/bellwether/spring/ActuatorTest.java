@@ -9,7 +9,9 @@ import dev.bellwether.micrometer.BellwetherMeters;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.nats.NatsServer;
+import dev.bellwether.testkit.servers.Ports;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.nats.client.Nats;
@@ -21,8 +23,10 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.core.io.support.SpringFactoriesLoader;
 
 /** What operators see. The classes of health have other names in each version of Spring Boot, and are looked at by their methods. */
 @ExtendWith(BellwetherExtension.class)
@@ -99,6 +103,48 @@ class ActuatorTest {
             controlled.close(); // the nearest that an infrastructure in memory comes to being gone
             assertThat(status(indicator)).isEqualTo("DOWN");
         });
+    }
+
+    @Test
+    void anApplicationThatConnectsLazilyStartsWithoutTheServerAndHealthTells() throws Exception {
+        try (var server = NatsServer.alone();
+                var proxy = FaultProxy.to("127.0.0.1", server.port())) {
+            proxy.refuse();
+            declared(Contexts.plain())
+                    .withPropertyValues(
+                            "bellwether.uri=nats://127.0.0.1:" + proxy.port(), "bellwether.connect-lazily=true")
+                    .run(context -> {
+                        assertThat(context).hasNotFailed();
+                        var indicator = context.getBean("bellwetherHealthIndicator");
+                        assertThat(status(indicator)).isEqualTo("DOWN");
+                        assertThat(details(indicator).get("error"))
+                                .asString()
+                                .contains("not connected to nats://127.0.0.1:" + proxy.port() + " yet: ");
+                        var candidacy = context.getBean(Candidacies.class).of("billing");
+                        assertThat(candidacy.isLeader()).isFalse();
+                        proxy.heal();
+                        assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                        assertThat(status(indicator)).isEqualTo("UP");
+                    });
+        }
+    }
+
+    @Test
+    void anApplicationThatDoesNotStartForWantOfTheServerIsToldWhatToDo() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=nats://127.0.0.1:" + Ports.free())
+                .run(context -> {
+                    assertThat(context).hasFailed();
+                    var analysis = SpringFactoriesLoader.forDefaultResourceLocation()
+                            .load(FailureAnalyzer.class, (type, name, failure) -> {})
+                            .stream()
+                            .filter(ElectionFailureAnalyzer.class::isInstance)
+                            .map(analyzer -> analyzer.analyze(Objects.requireNonNull(context.getStartupFailure())))
+                            .findFirst()
+                            .orElseThrow();
+                    assertThat(analysis.getDescription()).startsWith("Bellwether cannot hold elections: ");
+                    assertThat(analysis.getAction()).contains("bellwether.uri", "bellwether.connect-lazily=true");
+                });
     }
 
     @Test

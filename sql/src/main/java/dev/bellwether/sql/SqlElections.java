@@ -27,6 +27,9 @@ public final class SqlElections {
      * @throws dev.bellwether.UnavailableException if it does not answer
      */
     public static Elections using(DataSource dataSource, SqlConfig config, ElectionsConfig electionsConfig) {
-        return Elections.over(SqlLeaseStore.open(Source.of(dataSource), config), electionsConfig);
+        return Elections.over(
+                "the database of the given " + dataSource.getClass().getSimpleName(),
+                () -> SqlLeaseStore.open(Source.of(dataSource), config),
+                electionsConfig);
     }
 }

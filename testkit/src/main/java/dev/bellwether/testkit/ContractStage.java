@@ -1,6 +1,8 @@
 package dev.bellwether.testkit;
 
 import dev.bellwether.testkit.Infrastructure.Capability;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -15,6 +17,7 @@ abstract class ContractStage {
     protected Stage stage;
 
     private TestReporter reporter;
+    private final List<String> printed = new ArrayList<>();
 
     // JUnit calls setTheStage before anything else can look
     @SuppressWarnings("NullAway.Init")
@@ -35,6 +38,11 @@ abstract class ContractStage {
         stage.close();
     }
 
+    /** Returns what {@link #lacks} has printed in this test. */
+    final List<String> printed() {
+        return List.copyOf(printed);
+    }
+
     /** Returns why the infrastructure cannot offer this, having printed it; or empty if it can. */
     final Optional<String> lacks(Capability capability) {
         var infrastructure = stage.infrastructure();
@@ -42,6 +50,7 @@ abstract class ContractStage {
         reason.ifPresent(why -> {
             var line = "not offered by " + infrastructure.describe() + ": " + capability + ", since " + why;
             reporter.publishEntry("contract", line);
+            printed.add(line);
             System.out.println(line);
         });
         return reason;

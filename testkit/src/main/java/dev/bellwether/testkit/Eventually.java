@@ -1,6 +1,7 @@
 package dev.bellwether.testkit;
 
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
@@ -38,7 +39,7 @@ public final class Eventually {
                 return found.get();
             }
             if (last) {
-                throw new AssertionError("not within " + patience + ": " + what);
+                throw new AssertionError("not within " + Durations.show(patience) + ": " + what);
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }

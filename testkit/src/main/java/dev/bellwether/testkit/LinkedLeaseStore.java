@@ -146,6 +146,11 @@ public final class LinkedLeaseStore implements LeaseStore, Link {
     }
 
     @Override
+    public CandidacyConfig completed(CandidacyConfig config) {
+        return store.completed(config);
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         store.check(election, config);
     }

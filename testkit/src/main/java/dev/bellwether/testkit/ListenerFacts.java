@@ -1,10 +1,14 @@
 package dev.bellwether.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
+import dev.bellwether.Phase;
+import dev.bellwether.TaskFailure;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -13,6 +17,88 @@ import org.junit.jupiter.api.Test;
 
 /** What listeners hear, and what they can and cannot bring about. */
 abstract class ListenerFacts extends SeatFacts {
+
+    @Test
+    void aCandidacyThatFailsForGoodIsLoud() {
+        var failing =
+                stage.standLong(stage.client(), new EventLog(), settings -> settings.onTaskFailure(TaskFailure.END));
+        var token = failing.awaitLeads().token();
+        var second = stage.standLong(stage.client());
+        second.awaitFollows(failing);
+        var candidacy = failing.candidacy();
+        assertThat(candidacy.failure()).isEmpty();
+        candidacy.whileLeading(mandate -> {
+            throw new IllegalStateException("planted");
+        });
+        failing.awaitClosed();
+        assertThat(candidacy.failure()).get().satisfies(ListenerFacts::isPlanted);
+        assertThat(candidacy.status().failure()).isEqualTo(candidacy.failure());
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(candidacy.status().lastCause()).contains(Cause.FAILED);
+        assertThatThrownBy(candidacy::awaitClose)
+                .isInstanceOf(ElectionException.class)
+                .satisfies(ListenerFacts::isPlanted);
+        assertThatThrownBy(() -> candidacy.pulse(Duration.ZERO)).isInstanceOf(ElectionException.class);
+        assertThat(failing.events().turns())
+                .hasSize(3)
+                .startsWith("Acquired " + token, "Revoked " + token + " FAILED")
+                .last()
+                .asString()
+                .startsWith("Failed ");
+        second.awaitLeadsWithin(stage.longLease().dividedBy(2));
+        assertThat(candidacy.isLeader()).isFalse();
+    }
+
+    private static void isPlanted(Throwable failure) {
+        assertThat(failure).rootCause().hasMessage("planted");
+    }
+
+    @Test
+    void aLeaderThatIsNotPulsedStandsDownUntilItsNextPulse() throws InterruptedException {
+        var interval = stage.lease();
+        var pulsed = stage.standLong(stage.client(), new EventLog(), settings -> settings.maxPulseInterval(interval));
+        var before = pulsed.awaitLeads();
+        Eventually.throughout("pulses keep it leading", interval.multipliedBy(2), () -> pulse(pulsed, Duration.ZERO));
+        assertThat(pulsed.candidacy().mandate()).contains(before);
+        var second = stage.standLong(stage.client());
+        var token = second.awaitLeadsWithin(stage.longLease().dividedBy(2)).token();
+        assertThat(token).isGreaterThan(before.token());
+        pulsed.awaitLoses(Cause.UNPULSED);
+        second.candidacy().close();
+        Eventually.throughout("nobody leads without a pulse", briefly(), () -> !pulsed.isLeader());
+        assertThat(pulsed.candidacy().pulse(stage.patience())).as("a pulse").isTrue();
+        assertThat(pulsed.awaitLeads().token()).isGreaterThan(token);
+        assertThat(pulsed.events().turns())
+                .startsWith("Acquired " + before.token(), "Revoked " + before.token() + " UNPULSED");
+    }
+
+    private static boolean pulse(Actor actor, Duration timeout) {
+        try {
+            return actor.candidacy().pulse(timeout);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void listenersThatComeLaterHearTheSameFromThenOn() {
+        var actor = stage.standLong(stage.client());
+        var token = actor.awaitLeads().token();
+        var later = new EventLog();
+        var gone = new EventLog();
+        actor.candidacy().listen(later);
+        var watch = actor.candidacy().listen(gone);
+        stage.eventually(
+                "both hear of the present mandate",
+                () -> later.turns().size() == 1 && gone.turns().size() == 1);
+        watch.close();
+        actor.candidacy().close();
+        actor.awaitClosed();
+        assertThat(later.turns()).containsExactly("Acquired " + token, "Revoked " + token + " RESIGNED");
+        assertThat(actor.events().turns()).isEqualTo(later.turns());
+        assertThat(gone.turns()).containsExactly("Acquired " + token);
+        later.requirePaired(true);
+    }
 
     @Test
     void theSuccessorIsToldAfterTheLeavingLeadersListenerHasReturned() {

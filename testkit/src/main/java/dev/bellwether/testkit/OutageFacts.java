@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
@@ -41,6 +42,63 @@ abstract class OutageFacts extends ListenerFacts {
         assertThat(Duration.ofNanos(seen - deadline))
                 .as("and not much longer")
                 .isLessThan(stage.longLease().dividedBy(2));
+    }
+
+    @Test
+    void anOutageIsToldOnceAndThatItIsOverOnce() {
+        var outages = new OutageCount();
+        var linked =
+                stage.linkedClient(ElectionsConfig.builder().metrics(outages).build());
+        stage.stand(linked.elections()).awaitLeads();
+        passes(linked.link(), outages);
+    }
+
+    @Test
+    void theOutcomeOfAResignationCanBeHad() {
+        var linked = stage.linkedClient();
+        var orderly = stage.standLong(linked.elections());
+        orderly.awaitLeads();
+        assertThat(orderly.candidacy().departure()).isEmpty();
+        orderly.candidacy().resign();
+        orderly.awaitClosed();
+        assertThat(orderly.candidacy().departure()).contains(Departure.CONFIRMED);
+
+        var leader = stage.stand(linked.elections());
+        leader.awaitLeads();
+        linked.link().cut();
+        leader.candidacy().resign();
+        Eventually.throughout(
+                "nothing is confirmed while nobody answers",
+                stage.lease().multipliedBy(2),
+                () -> leader.candidacy()
+                        .departure()
+                        .filter(Departure.CONFIRMED::equals)
+                        .isEmpty());
+        linked.link().heal();
+        leader.awaitClosed(); // some go on asking until there is an answer
+        assertThat(leader.candidacy().departure()).isPresent();
+    }
+
+    @Test
+    void anOutageIsToldToAStandbyToo() {
+        var leader = stage.standLong(stage.client());
+        leader.awaitLeads();
+        var outages = new OutageCount();
+        var linked =
+                stage.linkedClient(ElectionsConfig.builder().metrics(outages).build());
+        stage.stand(linked.elections()).awaitFollows(leader);
+        passes(linked.link(), outages);
+        assertThat(leader.isLeader()).isTrue();
+    }
+
+    private void passes(Link link, OutageCount outages) {
+        stage.eventually("all is well", () -> !outages.isOut());
+        link.cut();
+        stage.eventually("the outage is told", outages::isOut);
+        var told = outages.began();
+        Eventually.throughout("it is told once", stage.lease(), () -> outages.isOut() && outages.began() == told);
+        link.heal();
+        stage.eventually("that it is over is told", () -> !outages.isOut());
     }
 
     @Test

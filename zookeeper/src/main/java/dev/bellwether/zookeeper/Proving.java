@@ -227,6 +227,7 @@ final class Proving {
                 lastGeneration = generation;
             }
             var latency = age();
+            session.each(session.seats(), QueueSeat::answered);
             session.each(holders, seat -> seat.proven(proof, latency));
             session.each(session.seats(), QueueSeat::refreshed);
         }
@@ -248,6 +249,7 @@ final class Proving {
                 missed = true;
                 var latency = age();
                 session.each(session.seats(), seat -> {
+                    seat.unanswered(latency);
                     if (seat.provable()) {
                         seat.attempted(Attempt.MISSED, latency);
                     }

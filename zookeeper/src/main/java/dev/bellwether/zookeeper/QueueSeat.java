@@ -221,6 +221,16 @@ final class QueueSeat implements Seat {
         }
     }
 
+    /** The session was proven. */
+    void answered() {
+        claimant.answered();
+    }
+
+    /** The session could not be proven, after so long. */
+    void unanswered(Duration waited) {
+        claimant.unanswered(waited, null);
+    }
+
     void attempted(Attempt attempt, Duration latency) {
         claimant.attempted(attempt, latency);
     }

@@ -36,7 +36,7 @@ public final class ZooKeeperElections {
      * @throws dev.bellwether.UnavailableException if it does not connect
      */
     public static Elections using(CuratorFramework client, ZooKeeperConfig config, ElectionsConfig electionsConfig) {
-        return Elections.over(arbiter(client, config), electionsConfig);
+        return Elections.over(where(client), () -> arbiter(client, config), electionsConfig);
     }
 
     /**
@@ -67,8 +67,12 @@ public final class ZooKeeperElections {
         }
     }
 
+    private static String where(CuratorFramework client) {
+        return "ZooKeeper at " + client.getZookeeperClient().getCurrentConnectionString();
+    }
+
     private static ZooKeeperArbiter arbiter(CuratorFramework client, ZooKeeperConfig config) {
-        var where = "ZooKeeper at " + client.getZookeeperClient().getCurrentConnectionString();
-        return new ZooKeeperArbiter(new LentSession(Session.borrowed(client, config.tickTime(), where)), config);
+        return new ZooKeeperArbiter(
+                new LentSession(Session.borrowed(client, config.tickTime(), where(client))), config);
     }
 }

@@ -3,6 +3,7 @@ package dev.bellwether.testkit.sim;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeaderTask;
@@ -11,6 +12,7 @@ import dev.bellwether.LeadershipListener;
 import dev.bellwether.Mandate;
 import dev.bellwether.Phase;
 import dev.bellwether.Status;
+import dev.bellwether.Watch;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -107,6 +109,16 @@ final class Standpoint implements Candidacy {
     public Optional<Mandate> await(Duration timeout) throws InterruptedException {
         world.crew().await(() -> isLeader() || isClosed(), timeout);
         return mandate();
+    }
+
+    @Override
+    public Watch listen(LeadershipListener listener) {
+        return real().listen(listener);
+    }
+
+    @Override
+    public Optional<Departure> departure() {
+        return real().departure();
     }
 
     @Override
