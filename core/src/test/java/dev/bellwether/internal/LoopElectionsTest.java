@@ -199,11 +199,11 @@ class LoopElectionsTest {
     void aStallIsLoggedWithItsLengthAgainstTheLease() {
         try (var elections = LoopElections.over(new MemoryLeaseStore(Clock.system()), ElectionsConfig.defaults())) {
             assertThat(elections.describeStall(Duration.ofMillis(700), "a turn ran late"))
-                    .isEqualTo("this process did not run for 700ms (a turn ran late); nobody stands here");
+                    .isEqualTo("this process did not run for 700 ms (a turn ran late); nobody stands here");
             elections.stand("a", CandidacyConfig.ofLease(Duration.ofSeconds(9)));
             elections.stand("b", CandidacyConfig.ofLease(Duration.ofSeconds(3)));
             assertThat(elections.describeStall(Duration.ofMillis(700), "a turn ran late"))
-                    .endsWith("the shortest lease here is 3s");
+                    .endsWith("the shortest lease here is 3 s");
         }
     }
 

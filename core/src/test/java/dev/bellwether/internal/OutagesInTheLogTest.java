@@ -60,7 +60,7 @@ class OutagesInTheLogTest {
                 .singleElement()
                 .asString()
                 .startsWith("No answer from rig: connection refused. Nobody here can be elected until it answers")
-                .endsWith("Trying again every 833ms");
+                .endsWith("Trying again every 833 ms");
         assertThat(said("INFO"))
                 .filteredOn(line -> line.startsWith("rig answers again, after "))
                 .hasSize(1);
@@ -71,7 +71,7 @@ class OutagesInTheLogTest {
         rig.stand("a", rig.config());
         rig.wire.cut = true;
         rig.pass(Duration.ofSeconds(7));
-        assertThat(said("WARN")).singleElement().asString().startsWith("No answer from rig within 3.333s. ");
+        assertThat(said("WARN")).singleElement().asString().startsWith("No answer from rig within 3.3 s. ");
         rig.wire.cut = false;
         rig.pass(Duration.ofSeconds(4));
         assertThat(said("INFO")).anyMatch(line -> line.startsWith("rig answers again, after "));
@@ -104,7 +104,7 @@ class OutagesInTheLogTest {
         log.answered("a", 10 * second);
         assertThat(said("INFO")).as("b still waits").isEmpty();
         log.answered("b", 11 * second);
-        assertThat(said("INFO")).containsExactly("rig answers again, after 5s");
+        assertThat(said("INFO")).containsExactly("rig answers again, after 5 s");
     }
 
     @Test
@@ -117,7 +117,7 @@ class OutagesInTheLogTest {
         log.unanswered("b", Duration.ofSeconds(1), Duration.ofSeconds(1), null, 5 * second);
         log.answered("b", 6 * second);
         assertThat(said("WARN")).hasSize(2);
-        assertThat(said("INFO")).containsExactly("rig answers again, after 2s");
+        assertThat(said("INFO")).containsExactly("rig answers again, after 2 s");
     }
 
     @Test
@@ -138,7 +138,7 @@ class OutagesInTheLogTest {
                 .singleElement()
                 .asString()
                 .contains(
-                        "UNREACHABLE (last proof 7.9s ago, 7.9s by the wall clock; lease 10s), token 1, held for 7.9s");
+                        "UNREACHABLE (last proof 7.9 s ago, 7.9 s by the wall clock; lease 10 s), token 1, held for 7.9 s");
     }
 
     @Test

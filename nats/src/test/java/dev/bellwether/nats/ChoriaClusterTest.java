@@ -46,7 +46,7 @@ class ChoriaClusterTest {
                     .map(Finding::says)
                     .findFirst()
                     .orElseThrow();
-            assertThat(storage).startsWith("KV_" + NatsConfig.CHORIA_BUCKET).contains("TTL 20s, 3 replicas on ");
+            assertThat(storage).startsWith("KV_" + NatsConfig.CHORIA_BUCKET).contains("TTL 20 s, 3 replicas on ");
             for (var i = 0; i < 3; i++) {
                 assertThat(storage).contains(cluster.server(i).name());
             }

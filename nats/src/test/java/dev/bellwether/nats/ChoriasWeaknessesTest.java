@@ -203,11 +203,11 @@ class ChoriasWeaknessesTest {
         try (var elections = Elections.connect(server.uri("bucket=backed&ttl=PT10S&backoff=PT6.001S"))) {
             assertThatThrownBy(() -> elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(2))))
                     .isInstanceOf(ElectionException.class)
-                    .hasMessageContaining("standbyBackoff 6.001s is longer than three fifths of the TTL 10s");
+                    .hasMessageContaining("standbyBackoff 6.001 s is longer than three fifths of the TTL 10 s");
             elections.stand(election, backedOff(Duration.ofSeconds(5))).close();
         }
         assertThatThrownBy(() -> Elections.connect(server.uri("backoff=PT0S")))
-                .hasMessageContaining("backoff is 0ms: it must be longer than zero");
+                .hasMessageContaining("backoff is 0 s: it must be longer than zero");
     }
 
     @Test

@@ -39,7 +39,7 @@ class EventuallyTest {
     void whatDoesNotHappenIsNamed() {
         assertThatThrownBy(() -> Eventually.eventually("a miracle", SHORT, () -> false))
                 .isInstanceOf(AssertionError.class)
-                .hasMessage("not within 20ms: a miracle");
+                .hasMessage("not within 20 ms: a miracle");
     }
 
     @Test
