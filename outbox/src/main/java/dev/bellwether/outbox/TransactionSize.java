@@ -7,7 +7,7 @@ package dev.bellwether.outbox;
 final class TransactionSize {
     /*
      * A transaction that is too long to end before the brokers abort it would be tried at the same size forever. After
-     * a failure the size is half of what failed, and from there on it grows by a tenth at a time, no longer by
+     * a failure the size is half of what failed, and from there on it grows by a tenth, or ten, at a time, no longer by
      * doubling.
      */
     private static final int FIRST = 5_000;
@@ -46,7 +46,9 @@ final class TransactionSize {
         if (nanos > timeoutNanos / 4) {
             shrink(count);
         } else if (nanos < timeoutNanos / 20 && count >= records) {
-            var more = records < doublesBelow ? Math.min(2L * records, doublesBelow) : records + records / 10 + 1L;
+            var more = records < doublesBelow
+                    ? Math.min(2L * records, doublesBelow)
+                    : records + Math.max(10L, records / 10);
             records = (int) Math.min(most, more);
         }
     }
