@@ -97,9 +97,9 @@ final class Lane {
             piece.outcome.ended(piece.failure, piece.queuedNanos);
         } finally {
             next();
-            if (idle()) {
-                onIdle.run();
-            }
+        }
+        if (idle()) { // but not if that threw: what was broken off is made good first
+            onIdle.run();
         }
     }
 
