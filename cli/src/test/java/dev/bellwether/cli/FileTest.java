@@ -14,8 +14,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class FileTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -152,6 +155,36 @@ class FileTest {
         Files.writeString(file, "clock=another\nat_millis=0\nuntil_millis=999999999999999\n");
         assertThat(Spoken.of(Map.of(), "file", "--check", file.toString()).err())
                 .contains("before this machine");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT,130", "TERM,143"})
+    void aSignalRemovesTheFileHandsOverAndIsTheExitCode(String signal, int code) throws Exception {
+        var file = folder.resolve("leader");
+        var command = Commands.java();
+        command.addAll(List.of("file", file.toString(), "nightly", "--lease", "5s", "--on", Commands.uri(folder)));
+        var errors = folder.resolve("errors");
+        var process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
+        try {
+            Eventually.eventually("it leads", PATIENCE, () -> check(file) == 0);
+            assertThat(new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
+                            .start()
+                            .waitFor())
+                    .isZero();
+            assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .as("it ends")
+                    .isTrue();
+            assertThat(process.exitValue()).isEqualTo(code);
+            assertThat(file).doesNotExist();
+            assertThat(errors).content().doesNotContain("Exception");
+            try (var elections = Elections.connect(Commands.uri(folder))) {
+                assertThat(elections.election("nightly").leader())
+                        .as("who leads now")
+                        .isEmpty();
+            }
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     @Test
