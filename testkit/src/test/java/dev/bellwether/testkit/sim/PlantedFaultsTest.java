@@ -177,7 +177,7 @@ class PlantedFaultsTest {
                         "a notice puts the next claim off",
                         "internal/Campaign.java",
                         "if (loop.clock().nanos() + wait - timerNanos < 0) {",
-                        "if (wait > 0) {"),
+                        "wait = Math.max(wait, view.remaining().toNanos());" + " if (wait > 0) {"),
                 new Plant(
                         "a standby believes a lease of hours",
                         "internal/Pace.java",
