@@ -139,13 +139,17 @@ final class QueueSeat implements Seat {
         ordered = false;
     }
 
-    /** We have nothing there. */
-    void settled() {
+    /** We have nothing there, as the servers have confirmed; or we have lost sight of it, and it goes with its session. */
+    void settled(boolean confirmed) {
         if (over && !left) {
             left = true;
             session.exit(this);
             arbiter.left(this);
-            claimant.left();
+            if (confirmed) {
+                claimant.left();
+            } else {
+                claimant.leftUnconfirmed();
+            }
         }
     }
 

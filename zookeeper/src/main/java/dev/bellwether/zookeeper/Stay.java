@@ -33,6 +33,8 @@ final class Stay {
     private @Nullable OwnNode node;
     /** Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it. */
     private @Nullable OwnNode former;
+    /** We may not delete our node: it goes with the session. */
+    private boolean stuck;
 
     private Loop.@Nullable Timer timer;
 
@@ -137,6 +139,7 @@ final class Stay {
         }
         node = made;
         joining = null;
+        stuck = false;
         if (made.generation() != nodes.session().generation()) {
             lost();
         } else if (!wanted) {
@@ -165,7 +168,7 @@ final class Stay {
         wanted = false;
         out();
         seat.tellEnd();
-        seat.settled(); // it may have been told to leave meanwhile
+        seat.settled(confirmed()); // it may have been told to leave meanwhile
     }
 
     // ---------------------------------------------------------------- leaving
@@ -200,7 +203,8 @@ final class Stay {
             settled();
         } else {
             if (seat.refused(error)) {
-                lost(); // we may not delete it: it goes with the session
+                stuck = true;
+                lost();
             } else {
                 soon(this::takeBack);
             }
@@ -214,10 +218,10 @@ final class Stay {
         node = null;
     }
 
-    /** We have nothing there. */
+    /** We have nothing there, or nothing that we can reach. */
     private void settled() {
         out();
-        seat.settled();
+        seat.settled(confirmed());
         joinIfWanted();
     }
 
@@ -228,6 +232,11 @@ final class Stay {
     }
 
     // ---------------------------------------------------------------- small things
+
+    /** Returns whether the servers have told us that nothing of ours is there. */
+    private boolean confirmed() {
+        return former == null && !stuck;
+    }
 
     private void soon(Runnable turn) {
         cancelTimer();
