@@ -13,10 +13,12 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -73,24 +75,12 @@ final class KafkaTopics implements Judge.Topics {
 
     @Override
     public Optional<TopicRules> rules(String topic) {
-        var admin = Admin.create(properties);
-        try {
-            var partitions = admin.describeTopics(List.of(topic), patience())
-                    .allTopicNames()
-                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
-                    .get(topic);
-            return partitions == null
+        return ask("what topic " + topic + " takes", Optional.empty(), admin -> {
+            var found = describe(admin, topic);
+            return found == null
                     ? Optional.empty()
-                    : Optional.of(rules(admin, topic, partitions.partitions().size()));
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.debug("nobody tells what topic {} takes", topic, e);
-            return Optional.empty();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return Optional.empty();
-        } finally {
-            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
-        }
+                    : Optional.of(rules(admin, topic, found.partitions().size()));
+        });
     }
 
     private static TopicRules rules(Admin admin, String topic, int partitions)
@@ -116,8 +106,7 @@ final class KafkaTopics implements Judge.Topics {
 
     @Override
     public Map<String, String> missing(Set<String> asked) {
-        var admin = Admin.create(properties);
-        try {
+        return ask("whether topics " + asked + " are missing", Map.of(), admin -> {
             var missing = new TreeMap<String, String>();
             var answers = admin.describeTopics(asked, patience()).topicNameValues();
             for (var answer : answers.entrySet()) {
@@ -130,15 +119,7 @@ final class KafkaTopics implements Judge.Topics {
                 }
             }
             return missing.isEmpty() || makesTopics(admin) ? Map.of() : missing;
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.debug("nobody tells whether topics {} are missing", asked, e);
-            return Map.of();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return Map.of();
-        } finally {
-            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
-        }
+        });
     }
 
     /** Returns whether a broker makes a topic when a producer asks for it; true if we may not know. */
@@ -156,12 +137,8 @@ final class KafkaTopics implements Judge.Topics {
 
     @Override
     public Optional<Stranded> stranded(String topic) {
-        var admin = Admin.create(properties);
-        try {
-            var found = admin.describeTopics(List.of(topic), patience())
-                    .allTopicNames()
-                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
-                    .get(topic);
+        return ask("which partitions of topic " + topic + " have a leader", Optional.empty(), admin -> {
+            var found = describe(admin, topic);
             if (found == null) {
                 return Optional.empty();
             }
@@ -173,15 +150,52 @@ final class KafkaTopics implements Judge.Topics {
             return without.isEmpty()
                     ? Optional.empty()
                     : Optional.of(new Stranded(found.partitions().size(), without, partitioning));
+        });
+    }
+
+    @Override
+    public Optional<String> fault(String topic, int partition) {
+        return ask("what is wrong with topic " + topic, Optional.empty(), admin -> {
+            try {
+                var found = describe(admin, topic);
+                return found == null || partition < found.partitions().size()
+                        ? Optional.empty()
+                        : Optional.of("topic " + topic + " has "
+                                + found.partitions().size() + " partitions, none of them is " + partition);
+            } catch (ExecutionException e) {
+                return isMissing(e) ? Optional.of(doesNotExist(topic)) : Optional.empty();
+            }
+        });
+    }
+
+    // ---------------------------------------------------------------- asking
+
+    private interface Question<T> {
+        T ask(Admin admin) throws ExecutionException, InterruptedException, TimeoutException;
+    }
+
+    /** Returns the answer of the brokers; if there is none, the other one. */
+    private <T> T ask(String what, T otherwise, Question<T> question) {
+        var admin = Admin.create(properties);
+        try {
+            return question.ask(admin);
         } catch (ExecutionException | TimeoutException e) {
-            LOG.debug("nobody tells which partitions of topic {} have a leader", topic, e);
-            return Optional.empty();
+            LOG.debug("nobody tells {}", what, e);
+            return otherwise;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return Optional.empty();
+            return otherwise;
         } finally {
             admin.close(Duration.ZERO); // which would wait for brokers that do not answer
         }
+    }
+
+    private static @Nullable TopicDescription describe(Admin admin, String topic)
+            throws ExecutionException, InterruptedException, TimeoutException {
+        var answer = admin.describeTopics(List.of(topic), patience())
+                .topicNameValues()
+                .get(topic);
+        return answer == null ? null : answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
     private static DescribeTopicsOptions patience() {
@@ -195,33 +209,5 @@ final class KafkaTopics implements Judge.Topics {
 
     private static String doesNotExist(String topic) {
         return "topic " + topic + " does not exist";
-    }
-
-    @Override
-    public Optional<String> fault(String topic, int partition) {
-        var admin = Admin.create(properties);
-        try {
-            var answer = admin.describeTopics(List.of(topic), patience())
-                    .topicNameValues()
-                    .get(topic);
-            if (answer == null) {
-                return Optional.empty();
-            }
-            var partitions =
-                    answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS).partitions().size();
-            return partition < partitions
-                    ? Optional.empty()
-                    : Optional.of(
-                            "topic " + topic + " has " + partitions + " partitions, none of them is " + partition);
-        } catch (ExecutionException e) {
-            return isMissing(e) ? Optional.of(doesNotExist(topic)) : Optional.empty();
-        } catch (TimeoutException e) {
-            return Optional.empty();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return Optional.empty();
-        } finally {
-            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
-        }
     }
 }
