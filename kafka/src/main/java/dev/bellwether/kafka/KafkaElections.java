@@ -20,6 +20,7 @@ import org.apache.kafka.common.serialization.Serializer;
  *   <li>{@code topic}: the leader topic; {@code bellwether} by default. It is created if it does not exist.
  *   <li>{@code topic.create}: {@code false} leaves that to an administrator.
  *   <li>{@code group.prefix}: precedes the name of an election in the id of its group; the topic and a dot by default.
+ *   <li>{@code roster.group}: the id of the group of a roster, with {@code *} for the name of the group.
  *   <li>{@code assignors}: Kafka's own assignors beside ours, such as {@code range}, for rolling out in a group that has other
  *       members.
  * </ul>

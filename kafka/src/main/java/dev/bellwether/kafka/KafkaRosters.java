@@ -134,8 +134,7 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     KafkaConsumer<byte[], byte[]> member(RosterStanding standing, RosterAssignor.Desk desk) {
-        var group = RosterGroups.prefix(settings, standing.roster())
-                + standing.config().group();
+        var group = settings.rosterGroup(standing.roster(), standing.config().group());
         return new KafkaConsumer<>(settings.rosterMember(
                 RosterGroups.clientId(standing.instance(), standing.member()), group, standing.config(), desk));
     }

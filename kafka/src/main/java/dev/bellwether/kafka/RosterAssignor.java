@@ -73,9 +73,13 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
         return "bellwether-roster";
     }
 
+    /**
+     * Both, so that it can stand in one list with any of Kafka's own. Under the eager one nobody owns anything in a rebalance, and all
+     * partitions are dealt out anew.
+     */
     @Override
     public List<RebalanceProtocol> supportedProtocols() {
-        return List.of(RebalanceProtocol.COOPERATIVE);
+        return List.of(RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER);
     }
 
     @Override

@@ -18,15 +18,13 @@ import org.apache.kafka.common.TopicPartition;
 
 /** The groups of rosters, as the brokers know them. */
 final class RosterGroups {
-    private static final String ROSTER = "roster.";
+    private static final String ANY = "*";
+    /** What a group is called whose id does not tell a name. */
+    private static final String ONLY = "main";
+
     private static final Pattern CLIENT = Pattern.compile("bellwether-member-[0-9a-f-]{36}-(.*)", Pattern.DOTALL);
 
     private RosterGroups() {}
-
-    /** Returns what the ids of the groups of a roster begin with. */
-    static String prefix(Settings settings, String roster) {
-        return settings.rosterGroup(ROSTER + roster + '.');
-    }
 
     /** Returns the id of a member's client, from which others can tell its name. */
     static String clientId(String instance, String member) {
@@ -35,7 +33,7 @@ final class RosterGroups {
 
     /** Reads who has what. */
     static CompletionStage<Optional<RosterState>> read(Settings settings, Admin admin, String roster) {
-        return groups(admin, prefix(settings, roster)).thenCompose(groups -> {
+        return groups(admin, settings.rosterGroup(roster, ANY)).thenCompose(groups -> {
             var topic = sharedTopic(groups).orElseGet(() -> RosterTopic.name(settings, roster));
             return RosterTopic.look(admin, topic)
                     .thenApply(found -> found.map(description ->
@@ -45,30 +43,46 @@ final class RosterGroups {
 
     /** Returns the topic that the members have partitions of, which need not be the one that is named after the roster. */
     private static Optional<String> sharedTopic(Map<String, ConsumerGroupDescription> groups) {
-        return groups.entrySet().stream()
-                .filter(group -> !group.getKey().contains("."))
-                .flatMap(group -> group.getValue().members().stream())
+        return groups.values().stream()
+                .flatMap(group -> group.members().stream())
                 .flatMap(member -> member.assignment().topicPartitions().stream())
                 .map(TopicPartition::topic)
                 .findFirst();
     }
 
-    private static CompletionStage<Map<String, ConsumerGroupDescription>> groups(Admin admin, String prefix) {
+    /** Reads the groups whose ids are of this shape, by their names. */
+    private static CompletionStage<Map<String, ConsumerGroupDescription>> groups(Admin admin, String shape) {
         return admin.listGroups(ListGroupsOptions.forConsumerGroups())
                 .all()
                 .toCompletionStage()
                 .thenCompose(all -> {
                     var ids = all.stream()
                             .map(GroupListing::groupId)
-                            .filter(id -> id.startsWith(prefix))
+                            .filter(id -> name(shape, id).isPresent())
                             .toList();
                     return admin.describeConsumerGroups(ids).all().toCompletionStage();
                 })
                 .thenApply(found -> {
                     var byName = new HashMap<String, ConsumerGroupDescription>();
-                    found.forEach((id, description) -> byName.put(id.substring(prefix.length()), description));
+                    found.forEach(
+                            (id, description) -> byName.put(name(shape, id).orElseThrow(), description));
                     return byName;
                 });
+    }
+
+    /** Returns the name of the group with this id, if that is of this shape. */
+    static Optional<String> name(String shape, String id) {
+        var at = shape.indexOf(ANY);
+        if (at < 0) {
+            return id.equals(shape) ? Optional.of(ONLY) : Optional.empty();
+        }
+        var before = shape.substring(0, at);
+        var after = shape.substring(at + ANY.length());
+        if (id.length() <= before.length() + after.length() || !id.startsWith(before) || !id.endsWith(after)) {
+            return Optional.empty();
+        }
+        var name = id.substring(before.length(), id.length() - after.length());
+        return name.contains(".") ? Optional.empty() : Optional.of(name); // else it is of a roster with a longer name
     }
 
     private static RosterState state(
@@ -77,7 +91,6 @@ final class RosterGroups {
                 roster,
                 partitions,
                 groups.entrySet().stream()
-                        .filter(group -> !group.getKey().contains(".")) // else it is of a roster with a longer name
                         .map(group -> new RosterState.Group(
                                 group.getKey(), members(topic, group.getValue().members())))
                         .filter(group -> !group.members().isEmpty())

@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -20,15 +22,25 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * @param topic the leader topic
  * @param createTopic whether to create it if it does not exist
  * @param groupPrefix what precedes the name of an election in the id of its group
- * @param assignors names of further assignors, beside ours: for rolling out and away
+ * @param rosterGroup the id of a roster's group, with a star for the name of the group; empty for ids made from the names of both
+ * @param assignors names of further assignors, after ours: for rolling out and away
  * @param client what every client gets
  */
 record Settings(
-        String topic, boolean createTopic, String groupPrefix, List<String> assignors, Map<String, Object> client) {
+        String topic,
+        boolean createTopic,
+        String groupPrefix,
+        String rosterGroup,
+        List<String> assignors,
+        Map<String, Object> client) {
     static final String TOPIC = "topic";
     static final String CREATE_TOPIC = "topic.create";
     static final String GROUP_PREFIX = "group.prefix";
+    static final String ROSTER_GROUP = "roster.group";
     static final String ASSIGNORS = "assignors";
+    /** What we take out before the clients see the rest. */
+    private static final List<String> OWN = List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ROSTER_GROUP, ASSIGNORS);
+
     private static final Duration LOOK = Duration.ofMillis(300);
     private static final String BOOTSTRAP = "bootstrap.servers";
     private static final String DEFAULT_TOPIC = "bellwether";
@@ -90,8 +102,9 @@ record Settings(
                 .filter(name -> !name.isEmpty())
                 .map(Settings::assignor)
                 .toList();
-        List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ASSIGNORS).forEach(client::remove);
-        return new Settings(topic, create.equals("true"), prefix, assignors, Map.copyOf(client));
+        var rosterGroup = text(client, ROSTER_GROUP, "");
+        OWN.forEach(client::remove);
+        return new Settings(topic, create.equals("true"), prefix, rosterGroup, assignors, Map.copyOf(client));
     }
 
     /** Returns the class of one of Kafka's own by its short name, and any other name as it is. */
@@ -117,7 +130,7 @@ record Settings(
                         "cannot override configuration \"" + name + "\" of a fenced producer; take it away");
             }
         }
-        ours.keySet().removeAll(List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ASSIGNORS));
+        ours.keySet().removeAll(OWN);
         ours.put("transactional.id", names(properties).group(election));
         return ours;
     }
@@ -140,9 +153,9 @@ record Settings(
         return ambiguous && groupPrefix.equals(topic + '.') ? plain + '~' + topic.length() : plain;
     }
 
-    /** Returns what precedes the name of a roster in the ids of its groups. */
-    String rosterGroup(String roster) {
-        return groupPrefix + roster;
+    /** Returns the id of a group of a roster. A shape that the user has chosen is that of other members, too, and says all. */
+    String rosterGroup(String roster, String group) {
+        return rosterGroup.isEmpty() ? groupPrefix + "roster." + roster + '.' + group : rosterGroup.replace("*", group);
     }
 
     String bootstrap() {
@@ -174,7 +187,7 @@ record Settings(
     /** For a member of an election's group. */
     Map<String, Object> member(String id, String group, Duration lease, Duration budget, SeatAssignor.Desk desk) {
         var properties = member(id, group, lease, budget);
-        properties.put("partition.assignment.strategy", assignorNames());
+        properties.put("partition.assignment.strategy", before(assignors, SeatAssignor.class));
         properties.put(SeatAssignor.DESK, desk);
         return properties;
     }
@@ -183,7 +196,7 @@ record Settings(
     Map<String, Object> rosterMember(String id, String group, RosterConfig config, RosterAssignor.Desk desk) {
         var properties = member(id, group, config.lease(), config.standDownBudget());
         properties.put("auto.offset.reset", "latest"); // what was missed is of no interest
-        properties.put("partition.assignment.strategy", RosterAssignor.class.getName());
+        properties.put("partition.assignment.strategy", before(assignors, RosterAssignor.class));
         properties.put(RosterAssignor.WEIGHT, config.weight());
         properties.put(RosterAssignor.DESK, desk);
         if (!client.containsKey("metadata.max.age.ms")) {
@@ -237,11 +250,8 @@ record Settings(
         return Math.max(10_000, 3 * lease.toMillis() + 2 * budget.toMillis());
     }
 
-    private String assignorNames() {
-        var names = new java.util.ArrayList<String>();
-        names.add(SeatAssignor.class.getName());
-        names.addAll(assignors);
-        return String.join(",", names);
+    private static String before(List<String> assignors, Class<?> ours) {
+        return Stream.concat(Stream.of(ours.getName()), assignors.stream()).collect(Collectors.joining(","));
     }
 
     /** For whoever writes to the journal. */

@@ -48,7 +48,8 @@ class KafkaSettingsTest {
         var settings = with("sasl.mechanism", "PLAIN");
         assertThat(settings.admin("a")).containsEntry("sasl.mechanism", "PLAIN");
         assertThat(settings.reader("a")).containsEntry("sasl.mechanism", "PLAIN");
-        assertThat(settings.client()).doesNotContainKeys("topic", "group.prefix", "assignors", "topic.create");
+        assertThat(settings.client())
+                .doesNotContainKeys("topic", "group.prefix", "roster.group", "assignors", "topic.create");
     }
 
     @ParameterizedTest
@@ -144,9 +145,12 @@ class KafkaSettingsTest {
                         .isNull();
                 assertThat(group).startsWith(topic + ".");
             }
-            assertThat(groups.put(with("topic", topic).rosterGroup("roster.x.") + "main", topic))
+            assertThat(groups.put(with("topic", topic).rosterGroup("x", "main"), topic))
                     .isNull();
         }
+        assertThat(with("roster.group", "old-*").rosterGroup("x", "main"))
+                .as("a shape of the user's")
+                .isEqualTo("old-main");
         assertThat(with("group.prefix", "neli-").group("b.c"))
                 .as("a prefix of the user's")
                 .isEqualTo("neli-b.c");

@@ -7,14 +7,19 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
-/** A member of an election's group that is built on librdkafka, with its range assignor, as goNELI's are: {@code kcat -G}. */
+/** A member of a group that is built on librdkafka, with its range assignor, as goNELI's are: {@code kcat -G}. */
 final class KcatMember implements AutoCloseable {
+    private static final Pattern PARTITION = Pattern.compile("\\[(\\d+)]");
+
     private final Process process;
     private final List<String> said = new CopyOnWriteArrayList<>();
-    private volatile boolean owns;
+    private volatile Set<Integer> owned = Set.of();
 
     KcatMember(String bootstrap, String group, String topic) {
         try {
@@ -45,7 +50,12 @@ final class KcatMember implements AutoCloseable {
 
     /** Returns whether it has said last that it was given partition 0, which is to lead by goNELI's rules. */
     boolean owns() {
-        return owns && process.isAlive();
+        return owned().contains(0);
+    }
+
+    /** Returns the partitions that it has said last that it was given. */
+    Set<Integer> owned() {
+        return process.isAlive() ? owned : Set.of();
     }
 
     /** Returns what it has said. */
@@ -58,9 +68,13 @@ final class KcatMember implements AutoCloseable {
             for (var line = lines.readLine(); line != null; line = lines.readLine()) {
                 said.add(line);
                 if (line.contains("assigned:")) {
-                    owns = line.contains("[0]");
+                    owned = PARTITION
+                            .matcher(line)
+                            .results()
+                            .map(found -> Integer.valueOf(found.group(1)))
+                            .collect(Collectors.toUnmodifiableSet());
                 } else if (line.contains("revoked:")) {
-                    owns = false;
+                    owned = Set.of();
                 }
             }
         } catch (IOException e) {

@@ -126,7 +126,10 @@ class RosterAssignorTest {
         var assignor = new RosterAssignor();
         assertThat(assignor.name()).isEqualTo("bellwether-roster");
         assertThat(assignor.supportedProtocols())
-                .containsExactly(ConsumerPartitionAssignor.RebalanceProtocol.COOPERATIVE);
+                .as("alone it is cooperative, beside an eager one it is eager")
+                .containsExactly(
+                        ConsumerPartitionAssignor.RebalanceProtocol.COOPERATIVE,
+                        ConsumerPartitionAssignor.RebalanceProtocol.EAGER);
     }
 
     @ParameterizedTest
