@@ -81,8 +81,8 @@ final class OnLoop implements GroupObserver {
     }
 
     @Override
-    public void beganAnew() {
-        report(GroupObserver::beganAnew);
+    public void beganAnew(long offset) {
+        report(observer -> observer.beganAnew(offset));
     }
 
     @Override

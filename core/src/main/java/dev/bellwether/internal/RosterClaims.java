@@ -249,6 +249,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
             return;
         }
         var said = parsed.get();
+        var known = ledger.highest();
         ledger.read(said, offset, nanos());
         if (!said.group().equals(standing.journalGroup())) {
             return;
@@ -258,7 +259,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         for (var hold : holds) {
             // a claim with another number of partitions is one for each of ours
             if (said.partitions() != holds.length || said.tokens().containsKey(hold.partition())) {
-                hold.heed(said, ours, said.base() + offset + 1, sent);
+                hold.heed(said, ours, said.base() + offset + 1, known, sent);
             }
             if (ours && (said.what() == RosterRecord.What.CLAIM || said.what() == RosterRecord.What.BEAT)) {
                 hold.wroteLater(said.number());
@@ -301,8 +302,8 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
     }
 
     @Override
-    public void beganAnew() {
-        beganAnewAt(0);
+    public void beganAnew(long offset) {
+        beganAnewAt(offset);
         act();
     }
 

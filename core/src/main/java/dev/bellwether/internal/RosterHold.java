@@ -62,6 +62,7 @@ final class RosterHold implements Seat {
     private boolean revoking;
     private boolean hasLeft;
     private long claim;
+    private long knownAtClaim;
     private long token;
     private Moment sent;
     private long provenNanos;
@@ -152,6 +153,7 @@ final class RosterHold implements Seat {
     void claiming(long number, Moment commitSent) {
         phase = Phase.CLAIMING;
         claim = number;
+        knownAtClaim = desk.ledger().highest();
         sent = commitSent;
     }
 
@@ -217,11 +219,11 @@ final class RosterHold implements Seat {
         lose(Cause.EXPIRED);
     }
 
-    /** The record is about this partition. */
-    void heed(RosterRecord said, boolean ours, long claimToken, @Nullable Moment beatSent) {
+    /** The record is about this partition; before it, this was the highest token that we knew. */
+    void heed(RosterRecord said, boolean ours, long claimToken, long known, @Nullable Moment beatSent) {
         var counts = desk.ledger().tokenOf(desk.standing().instance(), partition);
         if (ours && said.what() == RosterRecord.What.CLAIM) {
-            claimRead(said.number(), claimToken, counts == claimToken);
+            claimRead(said.number(), claimToken, counts == claimToken && claimToken > known);
         } else if (token > 0 && phase != Phase.STANDING && counts != token) {
             lose(Cause.REPLACED);
         } else if (beatSent != null
@@ -242,6 +244,7 @@ final class RosterHold implements Seat {
             desk.writer().release(partition, claimToken); // whoever knows less than we do would wait for it
         }
         if (phase == Phase.CLAIMING && number == claim) {
+            desk.ledger().ownClaimRead(claimToken > knownAtClaim);
             if (!counts) {
                 phase = Phase.STANDING; // void, since its token would not have risen: we know better now
                 return;

@@ -178,7 +178,7 @@ final class RosterInduction implements RosterDriver {
     public void caughtUp() {}
 
     @Override
-    public void beganAnew() {}
+    public void beganAnew(long offset) {}
 
     @Override
     public void assigned(Collection<Integer> partitions) {

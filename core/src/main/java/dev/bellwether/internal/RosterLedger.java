@@ -36,6 +36,7 @@ final class RosterLedger {
     private final Map<String, Stranger> strangers = new TreeMap<>();
     private long highest;
     private long base;
+    private boolean fellBehind;
     private long nextOffset;
     private long firstOffset;
     private long longestLeaseNanos;
@@ -49,6 +50,11 @@ final class RosterLedger {
 
         Taken until(long nanos) {
             return new Taken(instance, token, nanos, released);
+        }
+
+        /** Whether it is this one's: where a log was created again, somebody before may have had the same token. */
+        boolean is(String author, long claimed) {
+            return token == claimed && instance.equals(author);
         }
     }
 
@@ -136,20 +142,20 @@ final class RosterLedger {
                 }
             }
             case CONCEDE -> {
-                if (seat.last != null && seat.last.token == token && until - seat.last.untilNanos < 0) {
+                if (seat.last != null && seat.last.is(said.instance(), token) && until - seat.last.untilNanos < 0) {
                     seat.last = seat.last.until(until);
                 }
-                seat.earlier.replaceAll(
-                        taken -> taken.token == token && until - taken.untilNanos < 0 ? taken.until(until) : taken);
+                seat.earlier.replaceAll(taken ->
+                        taken.is(said.instance(), token) && until - taken.untilNanos < 0 ? taken.until(until) : taken);
             }
             case RELEASE -> {
                 known(token);
                 seat.highest = Math.max(seat.highest, token);
                 seat.vouched |= said.number() == RosterWriter.HAD_LED && said.base() >= firstOffset;
-                if (seat.last != null && seat.last.token == token) {
+                if (seat.last != null && seat.last.is(said.instance(), token)) {
                     seat.last = new Taken(seat.last.instance, token, seat.last.untilNanos, true);
                 }
-                seat.earlier.removeIf(taken -> taken.token == token);
+                seat.earlier.removeIf(taken -> taken.is(said.instance(), token));
             }
         }
     }
@@ -255,8 +261,20 @@ final class RosterLedger {
         return barred;
     }
 
-    /** Returns what a claim must add to its offset for its token to rise. */
+    /**
+     * A claim of ours was read. If its token is no higher than one that we knew when we wrote it, the log has fewer records than it should:
+     * it was created again.
+     */
+    void ownClaimRead(boolean rises) {
+        fellBehind = !rises;
+    }
+
+    /**
+     * Returns what a claim must add to its offset for its token to rise. Who knows of a higher token than the log has offsets may not have
+     * read all of it, so that it adds nothing before a claim of its own has shown the log's end: where records are forgotten, and all who
+     * read them, a token above the log is forgotten with them, and an offset is not.
+     */
     long baseOfNextClaim() {
-        return base + nextOffset + 1 > highest ? base : highest;
+        return fellBehind && base + nextOffset + 1 <= highest ? highest : base;
     }
 }

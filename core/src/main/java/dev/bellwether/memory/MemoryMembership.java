@@ -90,9 +90,10 @@ final class MemoryMembership implements GroupMembership {
         if (closed) {
             return;
         }
-        if (journal && caughtUpAt < 0) { // the question or its answer was lost
+        if (journal && !caughtUp) { // the question or its answer was lost, or the log was created again since
             wire.call(
-                    groups -> groups.end(topic, 0), end -> loop.execute(() -> caughtUpAt = Math.max(caughtUpAt, end)));
+                    groups -> groups.end(topic, 0),
+                    end -> loop.execute(() -> caughtUpAt = caughtUpAt < 0 ? end : Math.min(caughtUpAt, end)));
         }
         beating = false; // whatever was asked before: its answer will not count
         heartbeat();
@@ -276,14 +277,14 @@ final class MemoryMembership implements GroupMembership {
             topicRead = batch.topic(); // another of the same name: our places mean nothing there
             positions.replaceAll((partition, before) -> journal ? 0L : -1L);
             if (journal) {
-                observer.beganAnew();
+                observer.beganAnew(0);
             }
             readOn();
             return;
         }
         topicRead = batch.topic();
         if (journal && !batch.anew().isEmpty()) {
-            observer.beganAnew();
+            observer.beganAnew(batch.next().getOrDefault(0, 0L));
         }
         for (var one : batch.records()) {
             if (positions.containsKey(one.partition())) {

@@ -37,8 +37,8 @@ public interface GroupObserver {
     /** Somebody in the group knows of a token as high as this. Told before the partitions that were assigned along with it. */
     default void highest(long token) {}
 
-    /** The log begins anew: it was deleted and created again. */
-    void beganAnew();
+    /** What we had yet to read is gone, and the log goes on at this offset: it was deleted and created again, or forgot records. */
+    void beganAnew(long offset);
 
     /** An error that no retry can mend. */
     void failed(ElectionException error);

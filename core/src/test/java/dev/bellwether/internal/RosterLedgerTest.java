@@ -27,7 +27,17 @@ class RosterLedgerTest {
         for (var partition : partitions) {
             tokens.put(partition, 0L);
         }
-        said(What.CLAIM, who, PARTITIONS, ledger.baseOfNextClaim(), tokens);
+        for (var rises = false; !rises; ) { // else it has no use for the claim, and makes another
+            var known = ledger.highest();
+            var base = ledger.baseOfNextClaim();
+            var token = base + offset + 1;
+            rises = token > known;
+            said(What.CLAIM, who, PARTITIONS, base, tokens);
+            ledger.ownClaimRead(rises);
+            if (!rises) {
+                tokens.keySet().forEach(partition -> said(What.RELEASE, who, PARTITIONS, 0, Map.of(partition, token)));
+            }
+        }
     }
 
     private long barred(String who, int partition) {
@@ -66,6 +76,17 @@ class RosterLedgerTest {
         claims("b", 0);
         assertThat(ledger.tokenOf("b", 0)).isGreaterThan(2);
         assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
+    }
+
+    /** Where all that was written is forgotten, and all who read it, an offset is all that is left. */
+    @Test
+    void whoeverHasNotReadTheLogToItsEndAddsNothingToItsOffset() {
+        ledger.beganAnew(400, now);
+        ledger.known(405);
+        assertThat(ledger.baseOfNextClaim()).isZero();
+        offset = 422;
+        claims("a", 0);
+        assertThat(ledger.tokenOf("a", 0)).isEqualTo(423);
     }
 
     @Test

@@ -6,6 +6,7 @@ import dev.bellwether.spi.GroupObserver;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -22,7 +23,9 @@ final class RosterReader implements LogTail.Follower {
     private final Runnable onCaughtUp;
 
     // confined to the tail's thread
+    private LongSupplier ends = () -> 0;
     private long end;
+    private boolean nothing;
     private boolean caughtUp;
 
     RosterReader(
@@ -38,11 +41,13 @@ final class RosterReader implements LogTail.Follower {
 
     @Override
     public void connected(Consumer<byte[], byte[]> reading, TopicPartition partition) {
-        end = reading.endOffsets(List.of(partition)).getOrDefault(partition, 0L);
+        ends = () -> reading.endOffsets(List.of(partition)).getOrDefault(partition, 0L);
+        end = ends.getAsLong();
     }
 
     @Override
     public void read(List<ConsumerRecord<byte[], byte[]>> records) {
+        nothing = records.isEmpty();
         records.forEach(each ->
                 observer.read(0, each.offset(), each.timestamp(), each.value() == null ? new byte[0] : each.value()));
     }
@@ -50,6 +55,9 @@ final class RosterReader implements LogTail.Follower {
     @Override
     public void reached(long offset) {
         access.answered();
+        if (!caughtUp && offset < end && nothing) {
+            end = Math.min(end, ends.getAsLong()); // there may be another topic of that name by now, which ends sooner
+        }
         if (!caughtUp && offset >= end) {
             caughtUp = true;
             onCaughtUp.run();
@@ -58,7 +66,7 @@ final class RosterReader implements LogTail.Follower {
 
     @Override
     public void beganAnew(long offset) {
-        observer.beganAnew();
+        observer.beganAnew(offset);
         end = offset;
     }
 

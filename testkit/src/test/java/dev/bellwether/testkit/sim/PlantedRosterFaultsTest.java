@@ -72,6 +72,18 @@ class PlantedRosterFaultsTest {
                         "dueNanos = loop.clock().nanos();"),
                 fault(
                         RosterMode.EXCLUSIVE,
+                        "a token above the log before its end is known",
+                        "internal/RosterLedger.java",
+                        "return fellBehind && base",
+                        "return base"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "who claims leads by a token lower than one that it was told of",
+                        "internal/RosterHold.java",
+                        "counts == claimToken && claimToken > known",
+                        "counts == claimToken"),
+                fault(
+                        RosterMode.EXCLUSIVE,
                         "a claimant does not wait for the former leader",
                         "internal/RosterLedger.java",
                         "return barred;",
