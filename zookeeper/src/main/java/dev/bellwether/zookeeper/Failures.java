@@ -14,11 +14,15 @@ final class Failures {
 
     /** Returns the code of an error; that of a lost connection if it has none, since then nothing is known. */
     static Code code(Throwable error) {
-        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        var cause = cause(error);
         if (cause instanceof KeeperException keeper) {
             return keeper.code();
         }
         return cause instanceof Requests.Refused refused ? refused.code() : Code.CONNECTIONLOSS;
+    }
+
+    private static Throwable cause(Throwable error) {
+        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
     /**
@@ -58,25 +62,30 @@ final class Failures {
     }
 
     private static String says(Throwable error, String where, String advice) {
-        return "refused by " + where + ": " + describe(error, code(error)) + "; " + advice;
+        return "refused by " + where + ": " + describe(error) + "; " + advice;
     }
 
     /** Returns the error as our callers know it. */
     static ElectionException translated(Throwable error, String where) {
-        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-        if (cause instanceof ElectionException ours) {
+        if (cause(error) instanceof ElectionException ours) {
             return ours;
         }
         if (code(error) == Code.NOTREADONLY) {
             return new UnavailableException(where + " is read-only: the server has lost its ensemble", error);
         }
         return refusal(error, where)
-                .orElseGet(() -> new UnavailableException(
-                        "no answer from " + where + ": " + describe(error, code(error)), error));
+                .orElseGet(() -> new UnavailableException("no answer from " + where + ": " + describe(error), error));
     }
 
-    private static String describe(Throwable error, Code code) {
-        var message = error.getMessage();
-        return message == null ? code.toString() : message;
+    /** Returns it in the servers' words, with the node that it is about. */
+    private static String describe(Throwable error) {
+        var cause = cause(error);
+        if (cause instanceof Requests.Refused refused) {
+            return refused.code() + refused.node().map(node -> " for " + node).orElse("");
+        }
+        if (cause instanceof KeeperException keeper) {
+            return keeper.code() + (keeper.getPath() == null ? "" : " for " + keeper.getPath());
+        }
+        return String.valueOf(cause.getMessage());
     }
 }

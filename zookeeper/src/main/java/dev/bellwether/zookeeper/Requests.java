@@ -207,6 +207,13 @@ final class Requests {
             return code;
         }
 
+        /** Returns the node that it failed at, if one is known. */
+        Optional<String> node() {
+            return failed() < 0
+                    ? Optional.empty()
+                    : Optional.of(operations.get(failed()).getPath());
+        }
+
         /** Returns the place of the operation that failed for this reason; -1 if none is known to have. */
         int failed() {
             for (var i = 0; results != null && i < results.size() && i < operations.size(); i++) {
