@@ -114,20 +114,18 @@ public final class Ours implements Contestant.Maker {
         @Override
         public void close() {
             candidacy.close();
-            var interrupted = Thread.interrupted();
-            if (!interrupted) {
+            var ended = candidacy.departure().isPresent(); // else nobody waited, or not for long enough
+            if (ended) {
                 pair(log, true, orders);
-            } else {
-                Thread.currentThread().interrupt();
             }
             elections.close();
-            if (interrupted) {
-                afterInterrupt();
+            if (!ended) {
+                afterwards();
             }
         }
 
-        /** Nobody waited; but its work is interrupted in the end, and then its events are complete. */
-        private void afterInterrupt() {
+        /** Its work is interrupted in the end, and then its events are complete. */
+        private void afterwards() {
             Thread.interrupted();
             if (!work.endsWithin(PATIENCE)) {
                 orders.faults().accept("work goes on after all is closed, and nobody interrupts it");
