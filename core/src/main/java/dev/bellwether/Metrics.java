@@ -40,9 +40,9 @@ public interface Metrics {
 
     /**
      * The infrastructure has stopped answering, as far as anybody who stands here can tell: leaders by their renewals, standbys within a
-     * lease. Told once for each outage, of each {@link Elections}.
+     * lease. Told once for each outage, of each {@link Elections}, with a sentence for people: who does not answer, and why.
      */
-    default void outageBegan() {}
+    default void outageBegan(String what) {}
 
     /** It answers again, so long after the first question that it did not answer; or nobody here asks any more. */
     default void outageEnded(Duration length) {}

@@ -66,6 +66,13 @@ final class FileCommand implements Callable<Integer> {
             description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
     private Optional<Duration> accessPatience = Optional.empty();
 
+    @Option(
+            names = "--backoff",
+            paramLabel = "TIME",
+            description =
+                    "Ask for a held seat ever more rarely, at longest so far apart. Default: once the lease has run out.")
+    private Optional<Duration> backoff = Optional.empty();
+
     @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
     private Optional<String> id = Optional.empty();
 
@@ -99,6 +106,7 @@ final class FileCommand implements Callable<Integer> {
             throw new UsageException("the folder of " + file + " does not exist");
         }
         fresh.requireOursOrNothing(name);
+        target.onOutage(what -> around.err().println("bellwether: " + name + ": " + what));
         return stand(name, fresh);
     }
 
@@ -114,6 +122,7 @@ final class FileCommand implements Callable<Integer> {
             });
             id.ifPresent(settings::candidate);
             accessPatience.ifPresent(settings::accessPatience);
+            backoff.ifPresent(settings::standbyBackoff);
             return settings.build();
         });
         var interval = config.renewInterval().dividedBy(4);

@@ -8,9 +8,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 /** {@code bellwether ls} */
 @Command(
@@ -24,6 +26,7 @@ import picocli.CommandLine.Option;
         footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether ls",
+            "  bellwether ls 'billing-*'",
             "  bellwether ls --json | jq -r '.elections[] | select(.leader == null) | .election'",
             "      names of the elections that nobody leads"
         })
@@ -32,6 +35,12 @@ final class ListCommand implements Callable<Integer> {
 
     @Mixin
     private final Target target;
+
+    @Parameters(
+            paramLabel = "PATTERN",
+            arity = "0..1",
+            description = "Only those of this name; * stands for any characters, ? for one. Default: all.")
+    private @Nullable String pattern;
 
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
@@ -45,22 +54,28 @@ final class ListCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         Map<String, Election.State> found;
         try (var connected = target.connect()) {
-            found = connected.ask(() -> all(connected.elections()));
+            found = connected.ask(() -> states(connected.elections()));
         }
         if (json) {
             around.out().println(document(found));
         } else if (found.isEmpty()) {
-            around.err().println("No elections yet. Begin one: bellwether run NAME -- COMMAND");
+            around.err()
+                    .println(
+                            pattern == null
+                                    ? "No elections yet. Begin one: bellwether run NAME -- COMMAND"
+                                    : "No election is called '" + pattern + "'.");
         } else {
             table(found).forEach(around.out()::println);
         }
         return ExitCode.OK;
     }
 
-    private static Map<String, Election.State> all(Elections elections) {
+    private Map<String, Election.State> states(Elections elections) {
         var found = new LinkedHashMap<String, Election.State>();
         for (var name : elections.list()) {
-            found.put(name, elections.election(name).state());
+            if (pattern == null || Text.matches(pattern, name)) {
+                found.put(name, elections.election(name).state());
+            }
         }
         return found;
     }

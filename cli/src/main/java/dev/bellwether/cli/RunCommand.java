@@ -104,6 +104,13 @@ final class RunCommand implements Callable<Integer> {
             description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
     private Optional<Duration> accessPatience = Optional.empty();
 
+    @Option(
+            names = "--backoff",
+            paramLabel = "TIME",
+            description =
+                    "Ask for a held seat ever more rarely, at longest so far apart. Default: once the lease has run out.")
+    private Optional<Duration> backoff = Optional.empty();
+
     @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
     private Optional<String> id = Optional.empty();
 
@@ -146,6 +153,7 @@ final class RunCommand implements Callable<Integer> {
         var plan = LeasePlan.of(lease, grace);
         var job = new Keeper.Job(command, Map.of(), plan.grace(), plan.margin(), signals());
         var settings = settings(plan);
+        target.onOutage(this::complain);
         Keeper.check();
         var program = command.get(0);
         if (Programs.find(program).isEmpty()) {
@@ -286,6 +294,7 @@ final class RunCommand implements Callable<Integer> {
                     .metadata(metadata);
             id.ifPresent(builder::candidate);
             accessPatience.ifPresent(builder::accessPatience);
+            backoff.ifPresent(builder::standbyBackoff);
             return builder.build();
         });
     }

@@ -5,6 +5,7 @@ import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
 import dev.bellwether.Names;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
@@ -17,6 +18,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import picocli.CommandLine.Option;
 
@@ -26,6 +28,7 @@ final class Target {
     private static final Duration LOOK = Duration.ofMillis(300);
 
     private final Surroundings around;
+    private Consumer<String> onOutage = what -> {};
 
     @Option(
             names = "--on",
@@ -103,10 +106,29 @@ final class Target {
         var began = System.nanoTime();
         return new Bounded(bound, () -> late(uri, bound)).open(() -> {
             var backend = uri.connect();
-            var elections = Elections.over(
-                    backend, ElectionsConfig.builder().requestTimeout(timeout).build());
+            var config = ElectionsConfig.builder().requestTimeout(timeout).metrics(outages(uri));
+            var elections = Elections.over(backend, config.build());
             return new Connected(backend, elections, timeout, began, () -> late(uri, timeout));
         });
+    }
+
+    /** Has this told when the backend stops answering whoever stands, and when it answers again. */
+    void onOutage(Consumer<String> told) {
+        onOutage = told;
+    }
+
+    private Metrics outages(ConnectUri uri) {
+        return new Metrics() {
+            @Override
+            public void outageBegan(String what) {
+                onOutage.accept(uri.redact(what) + ". Trying on");
+            }
+
+            @Override
+            public void outageEnded(Duration length) {
+                onOutage.accept("The outage is over, after " + Durations.show(length));
+            }
+        };
     }
 
     /** Asks something of a backend without connecting beforehand. */

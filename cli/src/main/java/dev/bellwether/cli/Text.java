@@ -5,6 +5,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Lays out what people read. */
 final class Text {
@@ -35,6 +37,14 @@ final class Text {
             lines.add(line.toString());
         }
         return lines;
+    }
+
+    /** Returns whether this is the name, where * stands for any characters and ? for one. */
+    static boolean matches(String pattern, String name) {
+        var regex = pattern.chars()
+                .mapToObj(c -> c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(Character.toString(c)))
+                .collect(Collectors.joining());
+        return Pattern.compile(regex, Pattern.DOTALL).matcher(name).matches();
     }
 
     /** Returns how long ago something began, for display. */

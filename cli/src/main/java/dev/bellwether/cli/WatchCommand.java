@@ -70,6 +70,7 @@ final class WatchCommand implements Callable<Integer> {
         if (election != null) {
             Target.checked(election);
         }
+        measured(Screen.of(around)); // what comes first is drawn at once
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
         var watches = new TreeMap<String, Watch>();
         try (var connected = target.connect()) {

@@ -4,10 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import io.nats.client.Nats;
+import io.nats.client.api.KeyValueConfiguration;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
@@ -20,6 +25,8 @@ import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -295,6 +302,73 @@ class ServersInTroubleTest {
             assertThat(said.get(1).code).as(said.get(1).toString()).isZero();
             assertThat(said.get(2).code).as(said.get(2).toString()).isEqualTo(ExitCode.RUN_NOT_WON);
             assertThat(said.get(2).err).doesNotContain("\tat ");
+        }
+    }
+
+    @Test
+    void aStoreThatTakesNoMoreIsToldAsThat() throws Exception {
+        try (var nats = NatsServer.alone();
+                var ensemble = ZooKeeperServers.start(1, 0, Map.of("enforceQuota", "true"), List.of());
+                var brokers = KafkaBrokers.start(1, 0, Map.of("group.max.size", "1"));
+                var elections = Elections.connect("kafka://" + brokers.bootstrap());
+                var member = elections.stand("billing")) {
+            member.await(PATIENCE);
+            makeBucketOf(500, nats);
+            limitTo(2, ensemble.addresses(), "/full");
+            var all = new LinkedHashMap<String, String>();
+            all.put(nats.uri("bucket=full"), "maximum bytes exceeded");
+            all.put("zk://" + ensemble.addresses() + "/full?tickTime=100ms", "raise the quota");
+            all.put("kafka://" + brokers.bootstrap(), "group.max.size");
+            for (var one : all.entrySet()) {
+                var words = new String[] {
+                    "run",
+                    "--max-wait",
+                    "20s",
+                    "--metadata",
+                    "more=" + "y".repeat(1_000),
+                    "--on",
+                    one.getKey(),
+                    "billing",
+                    "--",
+                    "true"
+                };
+                var said = answers(Map.of(one.getKey(), words)).get(0);
+                assertThat(said.code).as(said.toString()).isIn(ExitCode.RUN_CANDIDACY_FAILED, ExitCode.RUN_NOT_WON);
+                assertThat(said.err)
+                        .as(said.toString())
+                        .contains(one.getValue())
+                        .doesNotContain("\tat ");
+            }
+        }
+    }
+
+    private static void makeBucketOf(int bytes, NatsServer server) throws Exception {
+        var connection = Nats.connect("nats://127.0.0.1:" + server.port());
+        try {
+            connection
+                    .keyValueManagement()
+                    .create(KeyValueConfiguration.builder()
+                            .name("full")
+                            .maxBucketSize(bytes)
+                            .build());
+        } finally {
+            connection.close();
+        }
+    }
+
+    /** Lets there be no more than so many nodes below this one. */
+    private static void limitTo(int nodes, String addresses, String path) throws Exception {
+        try (var client = CuratorFrameworkFactory.newClient(addresses, new RetryOneTime(100))) {
+            client.start();
+            client.create().forPath(path);
+            var quota = "/zookeeper/quota" + path;
+            client.create()
+                    .creatingParentsIfNeeded()
+                    .forPath(
+                            quota + "/zookeeper_limits",
+                            ("count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=" + nodes)
+                                    .getBytes(StandardCharsets.UTF_8));
+            client.create().forPath(quota + "/zookeeper_stats", "count=1,bytes=0".getBytes(StandardCharsets.UTF_8));
         }
     }
 

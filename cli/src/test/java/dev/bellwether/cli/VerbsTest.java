@@ -57,6 +57,20 @@ class VerbsTest {
     }
 
     @Test
+    void lsTakesAPattern() throws Exception {
+        for (var name : List.of("billing", "billing-eu", "nightly")) {
+            lead(name, "ann");
+        }
+        var found = Spoken.of(environment, "ls", "--json", "billing-*").json().get("elections");
+        assertThat(found).hasSize(1);
+        assertThat(found.get(0).get("election").asText()).isEqualTo("billing-eu");
+        assertThat(Spoken.of(environment, "ls", "?ightly").out())
+                .contains("nightly")
+                .doesNotContain("billing");
+        assertThat(Spoken.of(environment, "ls", "b.lling").err()).contains("No election is called 'b.lling'");
+    }
+
+    @Test
     void lsAsJsonIsOneDocument() throws Exception {
         lead("billing", "ann");
         lead("nightly", "cyd").close();

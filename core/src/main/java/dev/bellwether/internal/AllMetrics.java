@@ -46,8 +46,8 @@ public final class AllMetrics implements Metrics {
     }
 
     @Override
-    public void outageBegan() {
-        tell(Metrics::outageBegan);
+    public void outageBegan(String what) {
+        tell(one -> one.outageBegan(what));
     }
 
     @Override

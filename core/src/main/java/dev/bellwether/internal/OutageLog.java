@@ -57,12 +57,13 @@ final class OutageLog {
         if (!told) {
             told = true;
             sinceNanos = askedNanos;
-            metrics.outageBegan();
+            var what = "No answer from " + where.get()
+                    + (why == null ? " within " + Durations.show(waited) : ": " + reason(why));
+            metrics.outageBegan(what);
             Quietly.run(() -> log.warn(
-                    "No answer from {}{}. Nobody here can be elected until it answers; a leader here leads until its lease has"
-                            + " run out. Trying again every {}",
-                    where.get(),
-                    why == null ? " within " + Durations.show(waited) : ": " + reason(why),
+                    "{}. Nobody here can be elected until it answers; a leader here leads until its lease has run out. Trying again"
+                            + " every {}",
+                    what,
                     Durations.show(retry)));
         }
     }

@@ -48,8 +48,8 @@ final class QuietMetrics implements Metrics {
     }
 
     @Override
-    public void outageBegan() {
-        quietly(heard::outageBegan);
+    public void outageBegan(String what) {
+        quietly(() -> heard.outageBegan(what));
     }
 
     @Override

@@ -102,7 +102,7 @@ public final class BellwetherMeters implements Metrics {
     }
 
     @Override
-    public void outageBegan() {
+    public void outageBegan(String what) {
         outages.incrementAndGet();
     }
 

@@ -13,7 +13,7 @@ public final class OutageCount implements Metrics {
     public OutageCount() {}
 
     @Override
-    public void outageBegan() {
+    public void outageBegan(String what) {
         began.incrementAndGet();
     }
 
