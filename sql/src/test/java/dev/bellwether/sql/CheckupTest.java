@@ -169,9 +169,11 @@ class CheckupTest {
     @Test
     void h2MustWriteBeforeItAnswersAndToAFile() {
         var file = "jdbc:h2:" + folder.resolve("h2");
-        assertThat(only(find(file), "durability").level()).isEqualTo(Finding.Level.OK);
-        assertThat(only(find(file + "late;WRITE_DELAY=500"), "durability").says())
-                .contains("WRITE_DELAY is 500 ms");
+        assertThat(only(find(file), "durability").level()).isEqualTo(Finding.Level.WARNING);
+        assertThat(only(find(file), "durability").says()).contains("when its process is killed");
+        var late = only(find(file + "late;WRITE_DELAY=500"), "durability");
+        assertThat(late.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(late.says()).contains("WRITE_DELAY is 500 ms");
         assertThat(only(find("jdbc:h2:mem:checkup"), "durability").says()).contains("memory of one process");
     }
 

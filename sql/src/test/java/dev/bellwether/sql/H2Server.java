@@ -46,8 +46,17 @@ final class H2Server implements AutoCloseable {
     }
 
     void kill() {
+        end("KILL");
+    }
+
+    /** Lets it write what it has. */
+    void stop() {
+        end("TERM");
+    }
+
+    private void end(String signal) {
         undertaker.destroy();
-        Undertaker.signal("KILL", server.pid());
+        Undertaker.signal(signal, server.pid());
         server.onExit().join();
     }
 
