@@ -41,6 +41,7 @@ import org.slf4j.LoggerFactory;
 final class LoopRoster implements Roster {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
     private static final long SLICE_NANOS = 20_000_000;
+    private static final int MOST_NAMED = 8;
 
     private final RosterStanding standing;
     private final RosterConfig config;
@@ -318,9 +319,13 @@ final class LoopRoster implements Roster {
 
     // ---------------------------------------------------------------- the turns of the loop
 
-    private static String named(List<Integer> roles) {
-        return (roles.size() == 1 ? " role " : " roles ")
-                + roles.stream().map(String::valueOf).collect(Collectors.joining(", "));
+    /** Returns them for a line in the log, however many they are. */
+    static String named(List<Integer> roles) {
+        var some = roles.stream().limit(MOST_NAMED).map(String::valueOf).collect(Collectors.joining(", "));
+        if (roles.size() > MOST_NAMED) {
+            return " " + roles.size() + " roles (" + some + ", …)";
+        }
+        return (roles.size() == 1 ? " role " : " roles ") + some;
     }
 
     private List<Integer> rolesOf(int partition) {
