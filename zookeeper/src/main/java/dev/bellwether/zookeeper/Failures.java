@@ -80,12 +80,10 @@ final class Failures {
     /** Returns it in the servers' words, with the node that it is about. */
     private static String describe(Throwable error) {
         var cause = cause(error);
-        if (cause instanceof Requests.Refused refused) {
-            return refused.code() + refused.node().map(node -> " for " + node).orElse("");
-        }
-        if (cause instanceof KeeperException keeper) {
-            return keeper.code() + (keeper.getPath() == null ? "" : " for " + keeper.getPath());
-        }
-        return String.valueOf(cause.getMessage());
+        return String.valueOf(
+                cause instanceof Requests.Refused refused
+                        ? KeeperException.create(refused.code(), refused.node().orElse(null))
+                                .getMessage()
+                        : cause.getMessage());
     }
 }

@@ -44,6 +44,11 @@ public interface Ground extends AutoCloseable {
         return false;
     }
 
+    /** Returns whether a machine that vanishes may hold what all others need, such as the lock of a row, for longer than anybody waits. */
+    default boolean vanishedMayBlockAll() {
+        return false;
+    }
+
     /** Returns how much must happen in a minute of a bench; with less, it has shown nothing. */
     default Least atLeast() {
         return new Least(30, 6);

@@ -154,7 +154,7 @@ public final class Nemesis {
                 !fault.waitsForAnother()
                         || (ground.places() > 1 && (fault == Fault.ORDERS_TO_DEAD || !ground.frozenMayBlockAll()));
             case ALL -> true;
-            case LINK -> !ground.links(0).isEmpty();
+            case LINK -> !ground.links(0).isEmpty() && (fault != Fault.VANISH || !ground.vanishedMayBlockAll());
             case ONE_LINK -> ground.links(0).size() > 1;
             case CLOCK -> bench.clocks().isPresent();
             case SERVER_CLOCK -> ground.servers().stream().anyMatch(Ground.Server::hasClock);
