@@ -60,21 +60,8 @@ final class FileCommand implements Callable<Integer> {
                     "Hold the seat for so long after each renewal; bounds how old a file --check takes. Default: 10s.")
     private Duration lease = Duration.ofSeconds(10);
 
-    @Option(
-            names = "--access-patience",
-            paramLabel = "TIME",
-            description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
-    private Optional<Duration> accessPatience = Optional.empty();
-
-    @Option(
-            names = "--backoff",
-            paramLabel = "TIME",
-            description =
-                    "Ask for a held seat ever more rarely, at longest so far apart. Default: once the lease has run out.")
-    private Optional<Duration> backoff = Optional.empty();
-
-    @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
-    private Optional<String> id = Optional.empty();
+    @Mixin
+    private final StandOptions standing = new StandOptions();
 
     @Option(
             names = "--for",
@@ -120,9 +107,7 @@ final class FileCommand implements Callable<Integer> {
                     over.countDown();
                 }
             });
-            id.ifPresent(settings::candidate);
-            accessPatience.ifPresent(settings::accessPatience);
-            backoff.ifPresent(settings::standbyBackoff);
+            standing.set(settings);
             return settings.build();
         });
         var interval = config.renewInterval().dividedBy(4);

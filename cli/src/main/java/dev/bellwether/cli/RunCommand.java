@@ -98,21 +98,8 @@ final class RunCommand implements Callable<Integer> {
             description = "Time from SIGTERM to SIGKILL, taken off the lease. Default: a fifth of the lease.")
     private Optional<Duration> grace = Optional.empty();
 
-    @Option(
-            names = "--access-patience",
-            paramLabel = "TIME",
-            description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
-    private Optional<Duration> accessPatience = Optional.empty();
-
-    @Option(
-            names = "--backoff",
-            paramLabel = "TIME",
-            description =
-                    "Ask for a held seat ever more rarely, at longest so far apart. Default: once the lease has run out.")
-    private Optional<Duration> backoff = Optional.empty();
-
-    @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
-    private Optional<String> id = Optional.empty();
+    @Mixin
+    private final StandOptions standing = new StandOptions();
 
     @Option(
             names = "--priority",
@@ -292,9 +279,7 @@ final class RunCommand implements Callable<Integer> {
                     .standDownBudget(plan.budget())
                     .priority(priority)
                     .metadata(metadata);
-            id.ifPresent(builder::candidate);
-            accessPatience.ifPresent(builder::accessPatience);
-            backoff.ifPresent(builder::standbyBackoff);
+            standing.set(builder);
             return builder.build();
         });
     }
