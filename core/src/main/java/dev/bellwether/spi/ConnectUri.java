@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -188,6 +189,37 @@ public final class ConnectUri {
     /** Returns a parameter. */
     public Optional<String> parameter(String name) {
         return Optional.ofNullable(parameters.get(name));
+    }
+
+    /**
+     * Returns a parameter that is {@code true} or {@code false}.
+     *
+     * @throws ElectionException if it is neither, naming it and its value
+     */
+    public Optional<Boolean> flag(String name) {
+        return given(name).map(Parameter::flag);
+    }
+
+    /**
+     * Returns a parameter that is a whole number within these bounds.
+     *
+     * @throws ElectionException if it is not, naming it, its value and the bounds
+     */
+    public Optional<Integer> number(String name, int least, int most) {
+        return given(name).map(parameter -> parameter.number(least, most));
+    }
+
+    /**
+     * Returns a parameter that is a duration, such as {@code 500ms}: see {@link Durations#parse}.
+     *
+     * @throws ElectionException if it is none, naming it and its value
+     */
+    public Optional<Duration> duration(String name) {
+        return given(name).map(Parameter::duration);
+    }
+
+    private Optional<Parameter> given(String name) {
+        return parameter(name).map(value -> new Parameter(name, value, redact(value)));
     }
 
     /** Returns all parameters, in the order in which they were written. */

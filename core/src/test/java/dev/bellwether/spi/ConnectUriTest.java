@@ -7,8 +7,10 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -96,6 +98,44 @@ class ConnectUriTest {
         assertThatThrownBy(() -> ConnectUri.parse("nats://h?bucket")).hasMessageContaining("name=value");
         assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=1&a=2")).hasMessageContaining("\"a\" stands twice");
         assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=%zz")).hasMessageContaining("%25");
+    }
+
+    @Test
+    void aParameterIsReadAsAFlagANumberOrADurationAndMayBeMissing() {
+        var uri = ConnectUri.parse("nats://h?create=false&choria=true&replicas=3&ttl=1m30s&backoff=250%20ms");
+        assertThat(uri.flag("create")).contains(false);
+        assertThat(uri.flag("choria")).contains(true);
+        assertThat(uri.number("replicas", 1, 3)).contains(3);
+        assertThat(uri.duration("ttl")).contains(Duration.ofSeconds(90));
+        assertThat(uri.duration("backoff")).contains(Duration.ofMillis(250));
+        assertThat(uri.flag("other")).isEmpty();
+        assertThat(uri.number("other", 1, 5)).isEmpty();
+        assertThat(uri.duration("other")).isEmpty();
+    }
+
+    @Test
+    void aParameterThatIsNotWhatItMustBeIsNamedWithItsValueAndWhatWouldBeRight() {
+        var uri = ConnectUri.parse("nats://h?create=yes&replicas=6&few=0&many=9999999999&none=&ttl=soon");
+        refuses(() -> uri.flag("create"), "create is \"yes\": it must be true or false");
+        refuses(() -> uri.number("replicas", 1, 5), "replicas is \"6\": it must be a whole number from 1 to 5");
+        refuses(() -> uri.number("few", 1, 5), "few is \"0\": it must be a whole number from 1 to 5");
+        refuses(() -> uri.number("many", 1, 5), "many is \"9999999999\": it must be a whole number from 1 to 5");
+        refuses(() -> uri.number("none", 1, 5), "none is \"\": it must be a whole number from 1 to 5");
+        refuses(() -> uri.duration("ttl"), "ttl is \"soon\": it must be a duration such as 500ms or 10s");
+    }
+
+    @Test
+    void aSecretInTheWrongPlaceIsNotShownByTheRefusal(@TempDir Path folder) throws Exception {
+        var file = Files.writeString(folder.resolve("pw"), "s3cr3t");
+        var uri = ConnectUri.parse(
+                "nats://h?create=${file:" + file + "}&replicas=${file:" + file + "}&ttl=${file:" + file + "}");
+        refuses(() -> uri.flag("create"), "create is \"***\": it must be true or false");
+        refuses(() -> uri.number("replicas", 1, 5), "replicas is \"***\": it must be a whole number from 1 to 5");
+        refuses(() -> uri.duration("ttl"), "ttl is \"***\": it must be a duration such as 500ms or 10s");
+    }
+
+    private static void refuses(ThrowingCallable read, String message) {
+        assertThatThrownBy(read).isInstanceOf(ElectionException.class).hasMessage(message);
     }
 
     @Test

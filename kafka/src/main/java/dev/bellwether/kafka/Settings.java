@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Endpoint;
+import dev.bellwether.spi.Parameter;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -92,10 +93,8 @@ record Settings(
             throw new ElectionException("topic \"" + topic
                     + "\" is no name for a Kafka topic: use up to 249 letters, digits, dots, dashes and underscores");
         }
-        var create = text(client, CREATE_TOPIC, "true");
-        if (!Set.of("true", "false").contains(create)) {
-            throw new ElectionException(CREATE_TOPIC + " is \"" + create + "\": it must be true or false");
-        }
+        var create =
+                Parameter.of(CREATE_TOPIC, text(client, CREATE_TOPIC, "true")).flag();
         var prefix = text(client, GROUP_PREFIX, topic + '.');
         var assignors = List.of(text(client, ASSIGNORS, "").split(",")).stream()
                 .map(String::strip)
@@ -104,7 +103,7 @@ record Settings(
                 .toList();
         var rosterGroup = text(client, ROSTER_GROUP, "");
         OWN.forEach(client::remove);
-        return new Settings(topic, create.equals("true"), prefix, rosterGroup, assignors, Map.copyOf(client));
+        return new Settings(topic, create, prefix, rosterGroup, assignors, Map.copyOf(client));
     }
 
     /** Returns the class of one of Kafka's own by its short name, and any other name as it is. */

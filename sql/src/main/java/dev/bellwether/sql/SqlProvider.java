@@ -3,9 +3,7 @@ package dev.bellwether.sql;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
-import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.ElectionsProvider;
-import java.time.Duration;
 import java.util.Set;
 
 /** Knows {@code jdbc:} URIs. Parameters that begin with {@code bellwether.} are ours, all others the driver's. */
@@ -38,26 +36,10 @@ public final class SqlProvider implements ElectionsProvider {
         }
         var builder = SqlConfig.builder();
         uri.parameter(SqlConfig.PREFIX + "table").ifPresent(builder::table);
-        uri.parameter(SqlConfig.PREFIX + "createTable").ifPresent(v -> builder.createTable(flag("createTable", v)));
-        uri.parameter(SqlConfig.PREFIX + "listen").ifPresent(v -> builder.listen(flag("listen", v)));
-        uri.parameter(SqlConfig.PREFIX + "poll").ifPresent(v -> builder.poll(duration("poll", v)));
-        uri.parameter(SqlConfig.PREFIX + "presence").ifPresent(v -> builder.presence(duration("presence", v)));
+        uri.flag(SqlConfig.PREFIX + "createTable").ifPresent(builder::createTable);
+        uri.flag(SqlConfig.PREFIX + "listen").ifPresent(builder::listen);
+        uri.duration(SqlConfig.PREFIX + "poll").ifPresent(builder::poll);
+        uri.duration(SqlConfig.PREFIX + "presence").ifPresent(builder::presence);
         return builder.build();
-    }
-
-    private static boolean flag(String name, String value) {
-        return switch (value) {
-            case "true" -> true;
-            case "false" -> false;
-            default ->
-                throw new ElectionException(
-                        SqlConfig.PREFIX + name + " is \"" + value + "\": it must be true or false");
-        };
-    }
-
-    private static Duration duration(String name, String value) {
-        return Durations.parse(value)
-                .orElseThrow(() -> new ElectionException(
-                        SqlConfig.PREFIX + name + " is \"" + value + "\": it must be a duration such as 500ms"));
     }
 }

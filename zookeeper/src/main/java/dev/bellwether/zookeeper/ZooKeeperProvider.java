@@ -4,7 +4,6 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
-import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.ElectionsProvider;
 import dev.bellwether.spi.Endpoint;
 import java.nio.charset.StandardCharsets;
@@ -64,8 +63,8 @@ public final class ZooKeeperProvider implements ElectionsProvider {
         if (!uri.path().isEmpty()) {
             builder.root(uri.path());
         }
-        uri.parameter("createElections").ifPresent(value -> builder.createElections(flag("createElections", value)));
-        uri.parameter("tickTime").ifPresent(value -> builder.tickTime(duration("tickTime", value)));
+        uri.flag("createElections").ifPresent(builder::createElections);
+        uri.duration("tickTime").ifPresent(builder::tickTime);
         return builder.build();
     }
 
@@ -99,19 +98,5 @@ public final class ZooKeeperProvider implements ElectionsProvider {
                 throw new ElectionException("acl is \"" + name + "\": it must be open or creator; for any other, use"
                         + " ZooKeeperElections.using with an ACLProvider");
         };
-    }
-
-    private static boolean flag(String name, String value) {
-        return switch (value) {
-            case "true" -> true;
-            case "false" -> false;
-            default -> throw new ElectionException(name + " is \"" + value + "\": it must be true or false");
-        };
-    }
-
-    private static Duration duration(String name, String value) {
-        return Durations.parse(value)
-                .orElseThrow(() ->
-                        new ElectionException(name + " is \"" + value + "\": it must be a duration such as 500ms"));
     }
 }
