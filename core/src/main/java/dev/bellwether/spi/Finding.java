@@ -1,5 +1,6 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.CandidacyConfig;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -30,6 +31,21 @@ public record Finding(Level level, String about, String says, String remedy, Lis
      * @param name what takes so long
      */
     public record Term(String name, Duration length) {
+        /** Returns the lease: after a crash it runs to its end. */
+        public static Term lease(CandidacyConfig config) {
+            return new Term("lease", config.lease());
+        }
+
+        /** Returns how long a standby waits at most before it asks again. */
+        public static Term retry(CandidacyConfig config) {
+            return new Term("retry", config.retryInterval());
+        }
+
+        /** Returns how long a leader may take to stand down. */
+        public static Term standDown(CandidacyConfig config) {
+            return new Term("stand-down budget", config.standDownBudget());
+        }
+
         @Override
         public String toString() {
             return name + " " + millis(length);
@@ -69,6 +85,27 @@ public record Finding(Level level, String about, String says, String remedy, Lis
                 "vacant for " + millis(sum) + " at most, and a round trip: " + words,
                 "",
                 List.of(terms));
+    }
+
+    /**
+     * Returns how long nobody leads at most, where a lease must run out and standbys ask by themselves: after a crash and after a freeze
+     * the lease and an interval between two retries, at a hand-over what the leader takes to stand down.
+     */
+    public static List<Finding> vacancies(CandidacyConfig config) {
+        return vacancies(List.of(Term.lease(config), Term.retry(config)), List.of(Term.standDown(config)));
+    }
+
+    /**
+     * Returns how long nobody leads at most.
+     *
+     * @param loss what passes after a crash, and as much after a freeze
+     * @param handOver what passes when a leader lets go
+     */
+    public static List<Finding> vacancies(List<Term> loss, List<Term> handOver) {
+        return List.of(
+                atMost("crash", loss.toArray(Term[]::new)),
+                atMost("freeze", loss.toArray(Term[]::new)),
+                atMost("hand-over", handOver.toArray(Term[]::new)));
     }
 
     /** Returns the sum of the terms. */

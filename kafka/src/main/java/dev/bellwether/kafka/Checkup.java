@@ -1,6 +1,5 @@
 package dev.bellwether.kafka;
 
-import static dev.bellwether.spi.Finding.atMost;
 import static dev.bellwether.spi.Finding.error;
 import static dev.bellwether.spi.Finding.ok;
 import static dev.bellwether.spi.Finding.warning;
@@ -56,13 +55,10 @@ final class Checkup {
 
     private void vacancies(CandidacyConfig candidacy) {
         var session = new Term("session", candidacy.lease());
-        // A standby that waits has been told of the end within this; the coordinator answers it when the session is
-        // over.
-        var joining = new Term("retry", candidacy.retryInterval());
         findings.add(ok("session", "it is the lease, " + candidacy.lease().toMillis() + " ms"));
-        findings.add(atMost("crash", session, joining));
-        findings.add(atMost("freeze", session, joining));
-        findings.add(atMost("hand-over", new Term("stand-down budget", candidacy.standDownBudget())));
+        // A standby that waits has been told of the end within a retry; the coordinator answers it when the session is
+        // over.
+        findings.addAll(Finding.vacancies(List.of(session, Term.retry(candidacy)), List.of(Term.standDown(candidacy))));
         findings.add(ok("clock", "no broker's clock decides: sessions and leases are lengths of time, not dates"));
     }
 

@@ -1,6 +1,5 @@
 package dev.bellwether.sql;
 
-import static dev.bellwether.spi.Finding.atMost;
 import static dev.bellwether.spi.Finding.error;
 import static dev.bellwether.spi.Finding.ok;
 import static dev.bellwether.spi.Finding.warning;
@@ -79,14 +78,11 @@ final class Checkup {
     }
 
     private void vacancies(CandidacyConfig candidacy) {
-        var lease = new Term("lease", candidacy.lease());
-        var retry = new Term("retry", candidacy.retryInterval());
-        var budget = new Term("stand-down budget", candidacy.standDownBudget());
         var told = dialect == Dialect.POSTGRESQL && config.listen();
         var poll = new Term("poll", config.poll().orElse(dialect.poll()));
-        findings.add(atMost("crash", lease, retry));
-        findings.add(atMost("freeze", lease, retry));
-        findings.add(told ? atMost("hand-over", budget) : atMost("hand-over", budget, poll));
+        var budget = Term.standDown(candidacy);
+        findings.addAll(Finding.vacancies(
+                List.of(Term.lease(candidacy), Term.retry(candidacy)), told ? List.of(budget) : List.of(budget, poll)));
         if (told) {
             findings.add(ok(
                     "news",

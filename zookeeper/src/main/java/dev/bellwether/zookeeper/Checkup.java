@@ -73,11 +73,8 @@ final class Checkup {
         } else {
             findings.add(Finding.ok("session", "its timeout is the lease, " + timeout.toMillis() + " ms"));
         }
-        var whole = new Term("session", timeout);
-        var rounding = new Term("tick", tick);
-        findings.add(Finding.atMost("crash", whole, rounding));
-        findings.add(Finding.atMost("freeze", whole, rounding));
-        findings.add(Finding.atMost("hand-over", new Term("stand-down budget", config.standDownBudget())));
+        findings.addAll(Finding.vacancies(
+                List.of(new Term("session", timeout), new Term("tick", tick)), List.of(Term.standDown(config))));
         findings.add(Finding.ok("clock", "sessions go by the clock of the ensemble's leader: nobody's date matters"));
     }
 
