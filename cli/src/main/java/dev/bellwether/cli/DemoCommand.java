@@ -44,6 +44,7 @@ final class DemoCommand implements Callable<Integer> {
     private static final long BETWEEN_LOOKS_MILLIS = 10;
 
     private final Surroundings around;
+    private final Class<?> main;
     private final long began = System.nanoTime();
 
     @Option(
@@ -76,8 +77,9 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--json", description = "With --tour: print one JSON document in the end.")
     private boolean json;
 
-    DemoCommand(Surroundings around) {
+    DemoCommand(Surroundings around, Class<?> main) {
         this.around = around;
+        this.main = main;
     }
 
     @Override
@@ -101,7 +103,7 @@ final class DemoCommand implements Callable<Integer> {
                             : on.equals("kafka") ? "starting a Kafka broker" : "making an SQLite file");
             var engine = props.keep(engine(given, election, props.folder()));
             say(Scene.Tone.FAINT, "starting " + CANDIDATES + " candidates on " + engine.describe());
-            var orders = new DemoProcess.Orders(election, lease, props.folder());
+            var orders = new DemoProcess.Orders(main, election, lease, props.folder());
             var feed = new Feed();
             var scene =
                     props.keep(new Scene(engine, orders, feed, note -> say(note.nanos(), note.tone(), note.text())));

@@ -37,13 +37,17 @@ final class DemoProcess {
         this.terms = terms;
     }
 
-    /** What all candidates are told. */
-    record Orders(String election, Duration lease, Path folder) {}
+    /**
+     * What all candidates are told.
+     *
+     * @param main where the command begins that they run
+     */
+    record Orders(Class<?> main, String election, Duration lease, Path folder) {}
 
     static DemoProcess start(String name, int number, String uri, Orders orders) throws IOException {
         var file = orders.folder().resolve(name + "-" + number + ".terms");
         var terms = TermFile.open(file);
-        var line = new ArrayList<>(ownCommand());
+        var line = new ArrayList<>(ownCommand(orders.main()));
         line.addAll(List.of("demo-candidate", "--id", name, "--election", orders.election()));
         line.addAll(List.of("--lease", orders.lease().toMillis() + "ms", "--terms", file.toString()));
         var builder = new ProcessBuilder(line)
@@ -58,7 +62,7 @@ final class DemoProcess {
     }
 
     /** Returns how this process was started, for another of the same. */
-    private static List<String> ownCommand() {
+    private static List<String> ownCommand(Class<?> main) {
         var line = new ArrayList<String>();
         line.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         for (var option : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
@@ -66,7 +70,7 @@ final class DemoProcess {
                 line.add(option);
             }
         }
-        line.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        line.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path"), main.getName()));
         return line;
     }
 

@@ -87,7 +87,7 @@ public final class Main {
                 .addSubcommand(new ReapCommand(around))
                 .addSubcommand(outbox(around))
                 .addSubcommand(new ConsoleCommand(around))
-                .addSubcommand(new DemoCommand(around))
+                .addSubcommand(new DemoCommand(around, Main.class))
                 .addSubcommand(new DemoCandidate(around))
                 .addSubcommand(new CompletionCommand(around));
         line.registerConverter(Duration.class, new Durations());
