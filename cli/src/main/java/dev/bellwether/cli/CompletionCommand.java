@@ -1,5 +1,7 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Surroundings;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;

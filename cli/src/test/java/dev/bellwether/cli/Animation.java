@@ -19,7 +19,7 @@ import java.util.zip.DeflaterOutputStream;
  * A moving picture, as an animated PNG of 256 colours that runs again and again. Of each frame only what differs from the one before is
  * written. Confined to one thread.
  */
-final class Animation {
+public final class Animation {
     private static final int COLOURS = 256;
     private static final long LAST_FRAME_NANOS = 1_500_000_000;
 
@@ -30,11 +30,11 @@ final class Animation {
     private record Box(int x, int y, int width, int height) {}
 
     /** Adds a frame that was taken at this time. */
-    void add(BufferedImage image, long atNanos) {
+    public void add(BufferedImage image, long atNanos) {
         frames.add(new Frame(image, atNanos));
     }
 
-    void write(Path file) throws IOException {
+    public void write(Path file) throws IOException {
         var palette = palette();
         var indexes = new HashMap<Integer, Integer>();
         for (var i = 0; i < palette.length; i++) {

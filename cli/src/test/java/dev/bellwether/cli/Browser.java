@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** A real Chromium without a window, and one page in it, spoken to by its DevTools protocol. Confined to one thread. */
-final class Browser implements AutoCloseable {
+public final class Browser implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -46,7 +46,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** Starts one, whose files lie in this folder. */
-    static Browser start(Path folder) throws Exception {
+    public static Browser start(Path folder) throws Exception {
         var process = new ProcessBuilder(
                         Scripts.where("chromium"),
                         "--headless",
@@ -104,24 +104,24 @@ final class Browser implements AutoCloseable {
     }
 
     /** Goes to an address. */
-    void open(String url) throws Exception {
+    public void open(String url) throws Exception {
         call("Page.navigate", Map.of("url", url));
     }
 
     /** Makes the page this large; a phone has two pixels in each. */
-    void size(int width, int height, boolean phone) throws Exception {
+    public void size(int width, int height, boolean phone) throws Exception {
         call(
                 "Emulation.setDeviceMetricsOverride",
                 Map.of("width", width, "height", height, "deviceScaleFactor", phone ? 2 : 1, "mobile", phone));
     }
 
     /** Sets what the user likes, such as {@code prefers-color-scheme} and {@code dark}. */
-    void prefers(String feature, String value) throws Exception {
+    public void prefers(String feature, String value) throws Exception {
         call("Emulation.setEmulatedMedia", Map.of("features", List.of(Map.of("name", feature, "value", value))));
     }
 
     /** Returns what an expression is on the page; waits for it if it is a promise. */
-    JsonNode evaluate(String expression) throws Exception {
+    public JsonNode evaluate(String expression) throws Exception {
         var answer = call(
                 "Runtime.evaluate",
                 Map.of("expression", expression, "returnByValue", true, "awaitPromise", true, "userGesture", true));
@@ -132,7 +132,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** Waits until an expression is true on the page. */
-    void await(String expression) throws Exception {
+    public void await(String expression) throws Exception {
         var until = System.nanoTime() + PATIENCE.toNanos();
         while (!evaluate("Boolean(" + expression + ")").asBoolean()) {
             if (System.nanoTime() - until > 0) {
@@ -144,7 +144,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** Presses a key, such as {@code Tab}. */
-    void press(String key, int code) throws Exception {
+    public void press(String key, int code) throws Exception {
         for (var type : List.of("keyDown", "keyUp")) {
             call(
                     "Input.dispatchKeyEvent",
@@ -163,12 +163,12 @@ final class Browser implements AutoCloseable {
     }
 
     /** Writes the whole page to a file, for people to look at. */
-    void photograph(String name) throws Exception {
+    public void photograph(String name) throws Exception {
         photograph(name, true);
     }
 
     /** Writes the page to a file, or as much of it as the screen shows. */
-    void photograph(String name, boolean whole) throws Exception {
+    public void photograph(String name, boolean whole) throws Exception {
         var picture = call("Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", whole))
                 .get("data")
                 .asText();
@@ -177,7 +177,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** Returns what the console and the network have complained of. */
-    List<String> complaints() {
+    public List<String> complaints() {
         return List.copyOf(complaints);
     }
 
@@ -186,7 +186,7 @@ final class Browser implements AutoCloseable {
         complaints.clear();
     }
 
-    JsonNode call(String method, Map<String, ?> parameters) throws Exception {
+    public JsonNode call(String method, Map<String, ?> parameters) throws Exception {
         var id = serial.incrementAndGet();
         var answer = new CompletableFuture<JsonNode>();
         answers.put(id, answer);

@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The command as a process of its own. */
-final class Commands {
+public final class Commands {
     private Commands() {}
 
-    static List<String> java() {
+    public static List<String> java() {
         return new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElse("java"),
                 "-XX:TieredStopAtLevel=1",
@@ -19,7 +19,7 @@ final class Commands {
                 "dev.bellwether.cli.Main"));
     }
 
-    static String uri(Path folder) {
+    public static String uri(Path folder) {
         return "jdbc:sqlite:" + folder.resolve("elections.db");
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.cli.command.Surroundings;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.io.BufferedReader;
 import java.io.PrintWriter;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.testkit.Eventually;
 import java.nio.file.Path;
 import java.time.Duration;

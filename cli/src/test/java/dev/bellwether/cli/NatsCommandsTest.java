@@ -2,6 +2,7 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;

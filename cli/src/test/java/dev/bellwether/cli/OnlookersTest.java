@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;

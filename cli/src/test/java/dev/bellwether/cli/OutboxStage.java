@@ -25,13 +25,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /** A PostgreSQL and a broker, for the verbs of the outbox. */
-final class OutboxStage implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(90);
+public final class OutboxStage implements AutoCloseable {
+    public static final Duration PATIENCE = Duration.ofSeconds(90);
 
     private final EmbeddedPostgres postgres;
     private final KafkaBrokers brokers;
 
-    OutboxStage() throws IOException {
+    public OutboxStage() throws IOException {
         // as a server should be: the launcher would switch both off
         postgres = EmbeddedPostgres.builder()
                 .setPort(Ports.free())
@@ -42,15 +42,15 @@ final class OutboxStage implements AutoCloseable {
         brokers = KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "false"));
     }
 
-    String db() {
+    public String db() {
         return "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres?user=postgres";
     }
 
-    int port() {
+    public int port() {
         return postgres.getPort();
     }
 
-    String bootstrap() {
+    public String bootstrap() {
         return brokers.bootstrap();
     }
 
@@ -75,14 +75,14 @@ final class OutboxStage implements AutoCloseable {
         });
     }
 
-    void execute(String sql) throws SQLException {
+    public void execute(String sql) throws SQLException {
         try (var connection = DriverManager.getConnection(db());
                 var statement = connection.createStatement()) {
             statement.execute(sql);
         }
     }
 
-    long number(String sql) {
+    public long number(String sql) {
         try (var connection = DriverManager.getConnection(db());
                 var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
@@ -93,11 +93,11 @@ final class OutboxStage implements AutoCloseable {
         }
     }
 
-    void awaitEmpty(String table) {
+    public void awaitEmpty(String table) {
         Eventually.eventually(table + " is empty", PATIENCE, () -> number("SELECT count(*) FROM " + table) == 0);
     }
 
-    void topic(String topic, Map<String, String> settings) throws InterruptedException, ExecutionException {
+    public void topic(String topic, Map<String, String> settings) throws InterruptedException, ExecutionException {
         try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", bootstrap()))) {
             admin.createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty()).configs(settings)))
                     .all()
@@ -106,7 +106,7 @@ final class OutboxStage implements AutoCloseable {
     }
 
     /** Returns so many records from the beginning of a topic of one partition, and all that came with them. */
-    List<ConsumerRecord<String, String>> read(String topic, int count) {
+    public List<ConsumerRecord<String, String>> read(String topic, int count) {
         try (var consumer = new KafkaConsumer<>(
                 Map.<String, Object>of("bootstrap.servers", bootstrap(), "isolation.level", "read_committed"),
                 new StringDeserializer(),
@@ -123,7 +123,7 @@ final class OutboxStage implements AutoCloseable {
         }
     }
 
-    static String header(ConsumerRecord<String, String> record, String name) {
+    public static String header(ConsumerRecord<String, String> record, String name) {
         var header = record.headers().lastHeader(name);
         return header == null ? "" : new String(header.value(), UTF_8);
     }

@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.cli.command.Surroundings;
 import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.io.Reader;
@@ -12,10 +13,10 @@ import java.io.Writer;
 import java.util.Map;
 
 /** What the command said, run in this process, where {@code memory:} makes sense. */
-record Spoken(int code, String out, String err) {
+public record Spoken(int code, String out, String err) {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    static Spoken of(Map<String, String> environment, String... args) {
+    public static Spoken of(Map<String, String> environment, String... args) {
         return on(false, "", environment, args);
     }
 
@@ -52,7 +53,7 @@ record Spoken(int code, String out, String err) {
                 true);
     }
 
-    JsonNode json() {
+    public JsonNode json() {
         try {
             return JSON.readTree(out);
         } catch (JsonProcessingException e) {
@@ -60,7 +61,7 @@ record Spoken(int code, String out, String err) {
         }
     }
 
-    String all() {
+    public String all() {
         return out + err;
     }
 }

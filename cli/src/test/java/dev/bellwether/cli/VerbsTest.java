@@ -7,6 +7,8 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.look.RolesCommand;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

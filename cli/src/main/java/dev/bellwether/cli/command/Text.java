@@ -1,0 +1,75 @@
+package dev.bellwether.cli.command;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/** Lays out what people read. */
+public final class Text {
+    private Text() {}
+
+    /** Returns lines in which the columns stand under each other, two blanks apart. */
+    public static List<String> columns(List<List<String>> rows) {
+        var widths = new ArrayList<Integer>();
+        for (var row : rows) {
+            for (var i = 0; i < row.size(); i++) {
+                var width = width(row.get(i));
+                if (i == widths.size()) {
+                    widths.add(width);
+                } else {
+                    widths.set(i, Math.max(widths.get(i), width));
+                }
+            }
+        }
+        var lines = new ArrayList<String>();
+        for (var row : rows) {
+            var line = new StringBuilder();
+            for (var i = 0; i < row.size(); i++) {
+                line.append(row.get(i));
+                if (i < row.size() - 1) {
+                    line.append(" ".repeat(widths.get(i) - width(row.get(i)) + 2));
+                }
+            }
+            lines.add(line.toString());
+        }
+        return lines;
+    }
+
+    /** Returns whether this is the name, where * stands for any characters and ? for one. */
+    public static boolean matches(String pattern, String name) {
+        var regex = pattern.chars()
+                .mapToObj(c -> c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(Character.toString(c)))
+                .collect(Collectors.joining());
+        return Pattern.compile(regex, Pattern.DOTALL).matcher(name).matches();
+    }
+
+    /** Returns how long ago something began, for display. */
+    public static String age(Instant since, Instant now) {
+        var age = Duration.between(since, now);
+        if (age.isNegative()) {
+            return "0s"; // two clocks that differ a little
+        }
+        if (age.toDays() > 0) {
+            return age.toDays() + "d" + age.toHoursPart() + "h";
+        }
+        if (age.toHours() > 0) {
+            return age.toHours() + "h" + age.toMinutesPart() + "m";
+        }
+        return age.toMinutes() > 0 ? age.toMinutes() + "m" + age.toSecondsPart() + "s" : age.toSeconds() + "s";
+    }
+
+    /** Returns a time that was measured, in milliseconds. */
+    public static String millis(long nanos) {
+        return nanos < 100_000_000
+                ? String.format(Locale.ROOT, "%.1f ms", nanos / 1e6)
+                : Math.round(nanos / 1e6) + " ms";
+    }
+
+    private static int width(String text) {
+        return text.codePointCount(0, text.length());
+    }
+}

@@ -1,0 +1,262 @@
+package dev.bellwether.cli.console;
+
+import dev.bellwether.Election;
+import dev.bellwether.Elections;
+import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.cli.command.Json;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.cli.page.Feed;
+import dev.bellwether.cli.page.PageServer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Watches all elections of a backend and tells a page of them. Thread-safe.
+ *
+ * <p>Times are this machine's, from when a change was heard of: the backend's own tell since when somebody leads, if that is longer ago.
+ */
+final class Lookout implements PageServer.Orders, AutoCloseable {
+    private static final int TERMS_KEPT = 40;
+
+    private final Elections elections;
+    private final Feed feed;
+    private final boolean readOnly;
+    private final double startedMillis = System.currentTimeMillis();
+    private final long startedNanos = System.nanoTime();
+    private final Map<String, Seat> seats = new HashMap<>(); // guarded by this
+    private boolean closed; // guarded by this
+    private double answeredAt = startedMillis; // confined to the thread that looks
+    private Optional<Outage> outage = Optional.empty(); // likewise
+    private int outages; // likewise
+
+    /** While the backend does not answer, nobody knows who leads: from the last answer on. */
+    private record Outage(String id, double from) {}
+
+    Lookout(Elections elections, Feed feed, String on, boolean readOnly) {
+        this.elections = elections;
+        this.feed = feed;
+        this.readOnly = readOnly;
+        feed.put("console", "", json -> {
+            json.writeStringField("on", on);
+            json.writeBooleanField("readOnly", readOnly);
+            json.writeNumberField("began", startedMillis);
+        });
+    }
+
+    /** An election as it has been seen. */
+    private static final class Seat {
+        private final Deque<Reign> reigns = new ArrayDeque<>();
+        private Optional<Watch> watch = Optional.empty();
+        private Optional<Reign> now = Optional.empty();
+        private int changes;
+    }
+
+    private record Reign(String leader, long token, double from) {}
+
+    /** Returns the time on the axis of the page: that of the day at the start, and what has passed since. */
+    double now() {
+        return startedMillis + (System.nanoTime() - startedNanos) / 1e6;
+    }
+
+    /** Finds elections that are new, and forgets those that are gone. Those that are known are watched meanwhile. */
+    void look() {
+        try {
+            var names = elections.list();
+            answers(Optional.empty());
+            var gone = new HashSet<String>();
+            for (var name : names) {
+                meet(name);
+            }
+            synchronized (this) {
+                gone.addAll(seats.keySet());
+            }
+            gone.removeAll(new HashSet<>(names));
+            gone.forEach(this::forget);
+        } catch (UnavailableException e) {
+            answers(Optional.of(String.valueOf(e.getMessage())));
+        }
+    }
+
+    private void answers(Optional<String> complaint) {
+        if (complaint.isPresent()) {
+            var since = outage.orElseGet(() -> new Outage(Integer.toString(outages++), answeredAt));
+            outage = Optional.of(since);
+            tell(since, Optional.empty());
+        } else {
+            answeredAt = now();
+            outage.ifPresent(since -> tell(since, Optional.of(answeredAt)));
+            outage = Optional.empty();
+        }
+        var unknownSince = outage.map(Outage::from);
+        feed.put("backend", "", json -> {
+            json.writeStringField("complaint", complaint.orElse(""));
+            if (unknownSince.isPresent()) {
+                json.writeNumberField("unknownSince", unknownSince.get());
+            }
+        });
+    }
+
+    private void tell(Outage one, Optional<Double> to) {
+        feed.put("unknown", one.id, json -> {
+            json.writeNumberField("from", one.from);
+            if (to.isPresent()) {
+                json.writeNumberField("to", to.get());
+            }
+        });
+    }
+
+    private void meet(String name) {
+        synchronized (this) {
+            if (closed || seats.containsKey(name)) {
+                return;
+            }
+            seats.put(name, new Seat());
+        }
+        tell(name, Optional.empty());
+        var watch = elections.election(name).watch(leader -> tell(name, leader));
+        synchronized (this) {
+            var seat = seats.get(name);
+            if (seat != null && !closed) {
+                seat.watch = Optional.of(watch);
+                return;
+            }
+        }
+        watch.close();
+    }
+
+    private void forget(String name) {
+        Optional<Watch> watch;
+        synchronized (this) {
+            var seat = seats.remove(name);
+            if (seat == null) {
+                return;
+            }
+            watch = seat.watch;
+            seat.reigns.forEach(reign -> feed.remove("term", term(name, reign)));
+            feed.remove("seat", name);
+        }
+        watch.ifPresent(Watch::close);
+    }
+
+    private synchronized void tell(String name, Optional<Leader> leader) {
+        var seat = seats.get(name);
+        if (seat == null) {
+            return;
+        }
+        var now = now();
+        var before = seat.now;
+        if (before.isPresent()
+                && leader.filter(one -> one.token() == before.get().token()).isEmpty()) {
+            put(name, before.get(), Optional.of(now));
+            seat.changes++;
+        }
+        if (leader.isPresent()
+                && before.filter(one -> one.token() == leader.get().token()).isEmpty()) {
+            var since = seat.reigns.isEmpty()
+                    ? Math.min(now, (double) leader.get().since().toEpochMilli())
+                    : now;
+            var reign = new Reign(leader.get().candidate(), leader.get().token(), since);
+            seat.reigns.addLast(reign);
+            put(name, reign, Optional.empty());
+            if (seat.reigns.size() > TERMS_KEPT) {
+                feed.remove("term", term(name, seat.reigns.removeFirst()));
+            }
+            seat.now = Optional.of(reign);
+        } else if (leader.isEmpty()) {
+            seat.now = Optional.empty();
+        }
+        var known = seat.now;
+        feed.put("seat", name, json -> {
+            json.writeStringField("name", name);
+            json.writeStringField("leader", known.map(Reign::leader).orElse(""));
+            json.writeNumberField("token", known.map(Reign::token).orElse(0L));
+            json.writeNumberField("since", known.map(Reign::from).orElse(now));
+            json.writeNumberField("changes", seat.changes);
+        });
+    }
+
+    private void put(String name, Reign reign, Optional<Double> to) {
+        feed.put("term", term(name, reign), json -> {
+            json.writeStringField("row", name);
+            json.writeStringField("leader", reign.leader);
+            json.writeNumberField("token", reign.token);
+            json.writeNumberField("from", reign.from);
+            if (to.isPresent()) {
+                json.writeNumberField("to", to.get());
+            }
+        });
+    }
+
+    private static String term(String name, Reign reign) {
+        return reign.token + "." + name;
+    }
+
+    @Override
+    public void order(Map<String, String> words) {
+        var name = words.getOrDefault("name", "");
+        requireName(name);
+        if (readOnly) {
+            throw new IllegalStateException("this console is read-only");
+        }
+        if (!words.getOrDefault("action", "").equals("stand-down")) {
+            throw new IllegalArgumentException("there is no action \"" + words.get("action") + "\"");
+        }
+        try {
+            if (!elections.election(name).standDown()) {
+                throw new IllegalStateException("nobody leads " + name);
+            }
+        } catch (UnavailableException e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        }
+    }
+
+    private static void requireName(String name) {
+        try {
+            Target.checked(name);
+        } catch (UsageException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
+    }
+
+    /** Returns one election as the backend sees it now. */
+    @Override
+    public String look(Map<String, String> words) {
+        var name = words.getOrDefault("name", "");
+        requireName(name);
+        Election.State state;
+        try {
+            state = elections.election(name).state();
+        } catch (UnavailableException e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        }
+        return Json.object(json -> {
+            json.writeStringField("name", name);
+            json.writeBooleanField("ended", state.ended());
+            Json.leader(json, state.leader());
+            json.writeArrayFieldStart("candidates");
+            for (var one : state.candidates()) {
+                Json.candidate(json, one);
+            }
+            json.writeEndArray();
+        });
+    }
+
+    @Override
+    public void close() {
+        List<Watch> watches;
+        synchronized (this) {
+            closed = true;
+            watches =
+                    seats.values().stream().flatMap(seat -> seat.watch.stream()).toList();
+        }
+        watches.forEach(Watch::close);
+    }
+}

@@ -1,0 +1,121 @@
+package dev.bellwether.cli.demo;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the demo has to put away in the end, however it ends: at SIGKILL a shell that waits for the end of a pipe removes the folder and
+ * restores the terminal, and each process of the demo ends by itself, as its own pipe does. Thread-safe.
+ */
+final class Props implements AutoCloseable {
+    private static final String SWEEP = "trap '' HUP INT TERM TTOU; read -r end; [ \"$end\" != swept ] || exit 0;"
+            + " [ -z \"$2\" ] || stty \"$2\" </dev/tty; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; rm -rf \"$1\"; done";
+
+    private static final Logger log = LoggerFactory.getLogger(Props.class);
+
+    private final Path folder;
+    private final Optional<Keys> keys;
+    private final Process sweeper;
+    private final Deque<AutoCloseable> kept = new ArrayDeque<>();
+    private final Thread atExit = new Thread(this::put, "bellwether-demo-end");
+    private volatile boolean over;
+    private boolean away;
+
+    private Props(Path folder, Optional<Keys> keys, Process sweeper) {
+        this.folder = folder;
+        this.keys = keys;
+        this.sweeper = sweeper;
+    }
+
+    static Props in(Path folder, Optional<Keys> keys) throws IOException {
+        var sweeper = new ProcessBuilder(
+                        "sh",
+                        "-c",
+                        SWEEP,
+                        "sweep",
+                        folder.toString(),
+                        keys.map(Keys::before).orElse(""))
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        var props = new Props(folder, keys, sweeper);
+        Runtime.getRuntime().addShutdownHook(props.atExit);
+        return props;
+    }
+
+    Path folder() {
+        return folder;
+    }
+
+    boolean hearsEachKey() {
+        return keys.isPresent();
+    }
+
+    /** Has this closed in the end, before what was kept earlier. */
+    synchronized <T extends AutoCloseable> T keep(T one) {
+        kept.push(one);
+        return one;
+    }
+
+    /** Ends the demo soon. */
+    void end() {
+        over = true;
+    }
+
+    boolean isOver() {
+        return over;
+    }
+
+    @Override
+    public void close() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException exiting) {
+            // the hook waits for us, or we for it
+        }
+        put();
+    }
+
+    private synchronized void put() {
+        if (away) {
+            return;
+        }
+        away = true;
+        over = true;
+        keys.ifPresent(Keys::close);
+        while (!kept.isEmpty()) {
+            close(kept.pop());
+        }
+        try {
+            try (var paths = Files.walk(folder)) {
+                for (var path : paths.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.deleteIfExists(path);
+                }
+            }
+            sweeper.getOutputStream().write("swept\n".getBytes(StandardCharsets.US_ASCII));
+            sweeper.getOutputStream().close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e); // the sweeper tries again
+        }
+    }
+
+    /** What cannot be closed must not keep the rest from it. */
+    private static void close(AutoCloseable one) {
+        try {
+            one.close();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Exception e) {
+            log.warn("{} was not closed", one, e);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package dev.bellwether.cli.look;
+
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Json;
+import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.sql.SqlSchema;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code bellwether schema} */
+@Command(
+        name = "schema",
+        header = "Print the SQL that makes the tables, for those who make them by their own means.",
+        descriptionHeading = "%n",
+        description = "Connects to find out what kind of database it is, and changes nothing. With"
+                + " bellwether.createTable=false in the URI, no table is made by itself either.",
+        synopsisHeading = "%nUsage: ",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether schema --on jdbc:postgresql://db/app",
+            "  bellwether schema --on 'jdbc:postgresql://db/app?bellwether.table=ops.elections' | psql"
+        })
+public final class SchemaCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Mixin
+    private final Target target;
+
+    @Option(names = "--json", description = "Print one JSON document.")
+    private boolean json;
+
+    public SchemaCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        var uri = target.uri();
+        if (!uri.scheme().equals("jdbc")) {
+            throw new UsageException(
+                    "only an SQL database has a schema, and " + uri + " is none: name one with --on jdbc:...");
+        }
+        var ddl = target.ask(uri, () -> SqlSchema.ddl(uri));
+        if (json) {
+            around.out().println(Json.object(out -> out.writeStringField("ddl", ddl)));
+        } else {
+            around.out().print(ddl);
+            around.out().flush();
+        }
+        return ExitCode.OK;
+    }
+}

@@ -1,0 +1,194 @@
+package dev.bellwether.cli.look;
+
+import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.Connected;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Json;
+import dev.bellwether.cli.command.Paint;
+import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.Text;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code bellwether watch} */
+@Command(
+        name = "watch",
+        header = "Watch who leads, live.",
+        description =
+                "On a terminal, a table that is kept up to date, with the last changes under it; elsewhere one line per"
+                        + " change.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether watch                          all elections, also those that come later",
+            "  bellwether watch billing | tee changes.log",
+            "  bellwether watch --json --for 1h          one JSON document per line and change"
+        })
+public final class WatchCommand implements Callable<Integer> {
+    private static final int LAST_CHANGES = 8;
+
+    private final Surroundings around;
+    private final Map<String, Optional<Leader>> seats = new TreeMap<>();
+    private final List<String> changes = new ArrayList<>();
+    private int drawnLines;
+    private Screen screen = new Screen(24, 80);
+
+    @Mixin
+    private final Target target;
+
+    @Parameters(paramLabel = "ELECTION", arity = "0..1", description = "Its name. Default: all.")
+    private @Nullable String election;
+
+    @Option(names = "--for", paramLabel = "TIME", description = "Stop after this time. Default: at Ctrl-C.")
+    private Optional<Duration> time = Optional.empty();
+
+    @Option(names = "--json", description = "Print one JSON document per line and change.")
+    private boolean json;
+
+    public WatchCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        if (election != null) {
+            Target.checked(election);
+        }
+        measured(Screen.of(around)); // what comes first is drawn at once
+        var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
+        var watches = new TreeMap<String, Watch>();
+        try (var connected = target.connect()) {
+            var elections = connected.elections();
+            while (true) {
+                connected.again();
+                for (var name : names(connected)) {
+                    watches.computeIfAbsent(name, one -> elections.election(one).watch(leader -> changed(one, leader)));
+                }
+                if (live()) {
+                    measured(Screen.of(around));
+                    draw();
+                }
+                var left = end - System.nanoTime();
+                if (left <= 0 || around.out().checkError()) {
+                    return ExitCode.OK; // of output that cannot be written, all verbs are told in the end
+                }
+                TimeUnit.NANOSECONDS.sleep(Math.min(left, 1_000_000_000L));
+            }
+        } finally {
+            Bounded.farewell(() -> watches.values().forEach(Watch::close));
+        }
+    }
+
+    private List<String> names(Connected connected) throws Exception {
+        if (election != null) {
+            return List.of(election);
+        }
+        try {
+            return connected.ask(connected.elections()::list);
+        } catch (UnavailableException e) {
+            return List.of(); // those that we know are watched on; new ones are found when it answers again
+        }
+    }
+
+    private boolean live() {
+        return !json && around.outIsTerminal();
+    }
+
+    private synchronized void changed(String name, Optional<Leader> leader) {
+        var before = seats.getOrDefault(name, Optional.empty());
+        seats.put(name, leader);
+        var now = Instant.now();
+        if (json) {
+            around.out().println(Json.object(out -> {
+                out.writeStringField("time", now.toString());
+                out.writeStringField("election", name);
+                Json.leader(out, leader);
+            }));
+            return;
+        }
+        var line = LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MILLIS) + "  " + name + "  "
+                + words(before, leader);
+        if (live()) {
+            changes.add(line);
+            if (changes.size() > LAST_CHANGES) {
+                changes.remove(0);
+            }
+            draw();
+        } else {
+            around.out().println(line);
+        }
+    }
+
+    private static String words(Optional<Leader> before, Optional<Leader> leader) {
+        if (leader.isPresent()) {
+            return leader.get().candidate() + " leads, token " + leader.get().token();
+        }
+        return before != null && before.isPresent()
+                ? "nobody leads; last was " + before.get().candidate()
+                : "nobody leads";
+    }
+
+    /** Somebody may have made it smaller or larger. */
+    private synchronized void measured(Screen now) {
+        screen = now;
+    }
+
+    private synchronized void draw() {
+        var paint = new Paint(around.colours());
+        var rows = new ArrayList<List<String>>();
+        rows.add(List.of("ELECTION", "TOKEN", "FOR", "LEADER"));
+        var now = Instant.now();
+        seats.entrySet().stream()
+                .sorted(Comparator.comparing(
+                        one -> one.getValue().isPresent())) // vacant ones first, if not all have room
+                .map(one -> one.getValue()
+                        .map(leader -> List.of(
+                                one.getKey(),
+                                Long.toString(leader.token()),
+                                Text.age(leader.since(), now),
+                                leader.candidate()))
+                        .orElse(List.of(one.getKey(), "-", "-", "(nobody)")))
+                .forEach(rows::add);
+        var table = Text.columns(rows);
+        var lines = screen.fit(table.get(0), table.subList(1, table.size()), changes);
+        var drawn = new StringBuilder();
+        if (drawnLines > 0) {
+            // a terminal that has become smaller since has no more lines above than these
+            drawn.append("\u001b[")
+                    .append(Math.min(drawnLines, screen.rows() - 1))
+                    .append('A');
+        }
+        for (var i = 0; i < lines.size(); i++) {
+            var line = lines.get(i);
+            drawn.append("\u001b[2K").append(i == 0 ? paint.strong(line) : line).append('\n');
+        }
+        drawn.append("\u001b[J");
+        drawnLines = lines.size();
+        around.out().print(drawn);
+        around.out().flush();
+    }
+}

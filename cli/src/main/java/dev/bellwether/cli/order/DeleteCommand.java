@@ -1,0 +1,42 @@
+package dev.bellwether.cli.order;
+
+import dev.bellwether.Election;
+import dev.bellwether.Leader;
+import dev.bellwether.cli.command.Surroundings;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+
+/** {@code bellwether delete} */
+@Command(
+        name = "delete",
+        header = "Forget an election; whoever stands then begins afresh.",
+        description =
+                "Candidates are told that it is over. Its token is kept, so that tokens go on rising if the election is held"
+                        + " again.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {"  bellwether delete migration-7 --yes", "", "Exit codes: as for stand-down."})
+public final class DeleteCommand extends OrderCommand {
+    public DeleteCommand(Surroundings around) {
+        super(around);
+    }
+
+    @Override
+    String question(String election, Optional<Leader> leader) {
+        return "Leader of \"" + election + "\": " + nameOf(leader) + ". Delete the election?";
+    }
+
+    @Override
+    boolean give(Election election) {
+        election.delete();
+        return true;
+    }
+
+    @Override
+    String done(String election, Optional<Leader> leader) {
+        return "Deleted \"" + election + "\".";
+    }
+}

@@ -1,0 +1,40 @@
+package dev.bellwether.cli.order;
+
+import dev.bellwether.Election;
+import dev.bellwether.Leader;
+import dev.bellwether.cli.command.Surroundings;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+
+/** {@code bellwether end} */
+@Command(
+        name = "end",
+        header = "End an election: all candidates are told, and none may join any more.",
+        description = "The leader stands down in order. 'bellwether reopen' opens the election again.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {"  bellwether end migration-7 --yes", "", "Exit codes: as for stand-down."})
+public final class EndCommand extends OrderCommand {
+    public EndCommand(Surroundings around) {
+        super(around);
+    }
+
+    @Override
+    String question(String election, Optional<Leader> leader) {
+        return "Leader of \"" + election + "\": " + nameOf(leader) + ". End the election for all?";
+    }
+
+    @Override
+    boolean give(Election election) {
+        election.end();
+        return true;
+    }
+
+    @Override
+    String done(String election, Optional<Leader> leader) {
+        return "Ended \"" + election + "\".";
+    }
+}

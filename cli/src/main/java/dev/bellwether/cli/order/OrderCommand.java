@@ -1,0 +1,117 @@
+package dev.bellwether.cli.order;
+
+import dev.bellwether.Election;
+import dev.bellwether.Elections;
+import dev.bellwether.Leader;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Json;
+import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.UsageException;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** An operator's order to an election, given when somebody has said yes. */
+abstract class OrderCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Mixin
+    private final Target target;
+
+    @Parameters(paramLabel = "ELECTION", description = "Its name.")
+    private String election = "";
+
+    @Option(
+            names = {"-y", "--yes"},
+            description = "Do not ask. Without it, and without a terminal to ask on, nothing is done.")
+    private boolean yes;
+
+    @Option(names = "--force", description = "Do it even if no such election is known.")
+    private boolean force;
+
+    @Option(names = "--json", description = "Print one JSON document.")
+    private boolean json;
+
+    OrderCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    /** Returns the question to ask. */
+    abstract String question(String election, Optional<Leader> leader);
+
+    /** Gives the order; returns false if there was nobody to order. */
+    abstract boolean give(Election election);
+
+    /** Returns whether it is refused where no such election is known: it would leave something behind. */
+    boolean mustBeKnown() {
+        return true;
+    }
+
+    /** Returns what was done, in words. */
+    abstract String done(String election, Optional<Leader> leader);
+
+    /** Returns what to say if there was nobody to order. */
+    String notDone(String election) {
+        return "Nobody leads \"" + election + "\".";
+    }
+
+    /** Returns what to exit with then. */
+    int codeIfNotDone() {
+        return ExitCode.NOBODY_LEADS;
+    }
+
+    @Override
+    public final Integer call() throws Exception {
+        Target.checked(election);
+        if (!yes && (json || !around.inIsTerminal() || !around.outIsTerminal())) {
+            throw new UsageException("this asks before it does anything, and there is "
+                    + (json ? "no asking with --json" : "no terminal to ask on") + ": add --yes");
+        }
+        try (var connected = target.connect()) {
+            var elections = connected.elections();
+            var seat = elections.election(election);
+            var leader = connected.ask(seat::leader);
+            if (!force && mustBeKnown() && leader.isEmpty() && !connected.ask(() -> isKnown(elections))) {
+                around.err()
+                        .println("bellwether: there is no election \"" + election
+                                + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force does it"
+                                + " all the same");
+                return ExitCode.FAILED;
+            }
+            if (!yes) {
+                if (!around.confirm(question(election, leader))) {
+                    around.err().println("Nothing was done.");
+                    return ExitCode.FAILED;
+                }
+                connected.again();
+            }
+            var given = connected.ask(() -> give(seat));
+            if (json) {
+                around.out().println(Json.object(json -> {
+                    json.writeStringField("election", election);
+                    json.writeBooleanField("done", given);
+                    Json.leader(json, leader);
+                }));
+            } else {
+                around.out().println(given ? done(election, leader) : notDone(election));
+            }
+            return given ? ExitCode.OK : codeIfNotDone();
+        }
+    }
+
+    private boolean isKnown(Elections elections) {
+        var state = elections.election(election).state();
+        return state.ended()
+                || !state.candidates().isEmpty()
+                || elections.list().contains(election);
+    }
+
+    static String nameOf(Optional<Leader> leader) {
+        return leader.map(one -> one.candidate() + " (token " + one.token() + ")")
+                .orElse("nobody");
+    }
+}

@@ -1,0 +1,115 @@
+package dev.bellwether.cli.outbox;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Endpoint;
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** Connections to the database that a URI names, a new one each time. Immutable. */
+final class JdbcSource implements DataSource {
+    private static final Duration LOOK = Duration.ofMillis(300);
+
+    private final ConnectUri uri;
+
+    JdbcSource(ConnectUri uri) {
+        this.uri = uri;
+    }
+
+    static JdbcSource of(String text) {
+        try {
+            var uri = ConnectUri.parse(text);
+            if (!uri.scheme().equals("jdbc")) {
+                throw new UsageException(uri + " is no database: write jdbc:postgresql://host/name");
+            }
+            uri.check();
+            return new JdbcSource(uri);
+        } catch (ElectionException e) {
+            throw new UsageException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    ConnectUri uri() {
+        return uri;
+    }
+
+    /** What is done with a connection. */
+    interface Work<T> {
+        T with(Connection connection) throws SQLException;
+    }
+
+    /** Does it, and says what no answer means. */
+    <T> T use(Work<T> work) {
+        try (var connection = getConnection()) {
+            return work.with(connection);
+        } catch (SQLException e) {
+            throw failed(e);
+        }
+    }
+
+    ElectionException failed(SQLException e) {
+        var said = uri.redact(String.valueOf(e.getMessage()));
+        var state = String.valueOf(e.getSQLState());
+        if (state.startsWith("28") || (state.equals("08004") && said.contains("password"))) {
+            return new AccessRefusedException(
+                    uri + ": authentication failed: check user and password (it said: " + said + ")", e);
+        }
+        if (state.startsWith("08")) {
+            var servers = Endpoint.of(uri);
+            return new UnavailableException(
+                    "cannot reach " + uri + ": " + (servers.isEmpty() ? said : Endpoint.complaints(servers, LOOK)), e);
+        }
+        return new ElectionException(uri + " refused: " + said, e);
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+        return DriverManager.getConnection(uri.expanded());
+    }
+
+    @Override
+    public Connection getConnection(String username, String password) throws SQLException {
+        return DriverManager.getConnection(uri.expanded(), username, password);
+    }
+
+    @Override
+    public @Nullable PrintWriter getLogWriter() {
+        return null;
+    }
+
+    @Override
+    public void setLogWriter(@Nullable PrintWriter out) {}
+
+    @Override
+    public void setLoginTimeout(int seconds) {}
+
+    @Override
+    public int getLoginTimeout() {
+        return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() throws SQLFeatureNotSupportedException {
+        throw new SQLFeatureNotSupportedException();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        throw new SQLException("this wraps nothing");
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) {
+        return false;
+    }
+}

@@ -1,0 +1,243 @@
+package dev.bellwether.cli.outbox;
+
+import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.Durations;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.Text;
+import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.outbox.OutboxAdmin;
+import dev.bellwether.outbox.OutboxSchema;
+import dev.bellwether.outbox.OutboxTable;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code bellwether outbox}: what an operator of an outbox does. */
+@Command(
+        name = "outbox",
+        header = "Make, watch and examine an outbox.",
+        synopsisHeading = "%nUsage: ",
+        synopsisSubcommandLabel = "VERB",
+        commandListHeading = "%nVerbs:%n",
+        optionListHeading = "%nOptions:%n",
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether outbox status --db 'jdbc:postgresql://db/app?user=ops'",
+            "  bellwether outbox doctor --db 'jdbc:postgresql://db/app?user=ops' --kafka broker:9092"
+        })
+public final class OutboxCommand implements Runnable {
+    private final Surroundings around;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    public OutboxCommand(Surroundings around) {
+        this.around = around;
+    }
+
+    @Override
+    public void run() {
+        if (spec != null) {
+            throw new MissingParameterException(spec.commandLine(), spec.args(), "a verb is missing");
+        }
+    }
+
+    /** Which outbox. */
+    static final class At {
+        @Option(
+                names = "--db",
+                paramLabel = "URI",
+                description = "The database, such as jdbc:postgresql://db/app. Default: BELLWETHER_OUTBOX.")
+        private Optional<String> db = Optional.empty();
+
+        @Option(
+                names = "--table",
+                paramLabel = "NAME",
+                defaultValue = "outbox",
+                description = "The table. Default: outbox.")
+        private String table = "outbox";
+
+        @Option(
+                names = "--layout",
+                paramLabel = "LAYOUT",
+                description = "bellwether or goharvest. Default: what the table has; bellwether if there is none.")
+        private Optional<OutboxTable.Layout> layout = Optional.empty();
+
+        @Option(
+                names = "--timeout",
+                paramLabel = "TIME",
+                defaultValue = "5s",
+                description = "Wait so long for an answer. Default: 5s.")
+        private Duration timeout = Duration.ofSeconds(5);
+
+        /** Asks the database, in time. */
+        <T> T ask(Surroundings around, Question<T> question) throws Exception {
+            var database = database(around);
+            return new Bounded(timeout, () -> Target.late(database.uri(), timeout)).ask(() -> {
+                try {
+                    return question.ask(database, table(database));
+                } catch (SQLException e) {
+                    throw database.failed(e);
+                }
+            });
+        }
+
+        Duration timeout() {
+            return timeout;
+        }
+
+        JdbcSource database(Surroundings around) {
+            return JdbcSource.of(db.or(() -> around.variable("BELLWETHER_OUTBOX"))
+                    .orElseThrow(() -> new UsageException("which database? Name it with --db jdbc:...")));
+        }
+
+        OutboxTable table(JdbcSource database) {
+            var known = layout.or(() -> database.use(connection -> OutboxSchema.layout(connection, table)));
+            return new OutboxTable(table, known.orElse(OutboxTable.Layout.BELLWETHER));
+        }
+    }
+
+    @Command(name = "schema", description = "Print the SQL that makes the tables.")
+    int schema(@picocli.CommandLine.Mixin At at) throws Exception {
+        String sql =
+                at.ask(around, (database, table) -> database.use(connection -> OutboxSchema.ddl(connection, table)));
+        around.out().print(sql);
+        return ExitCode.OK;
+    }
+
+    @Command(name = "migrate", description = "Make what is missing beside the table, and print it.")
+    int migrate(@picocli.CommandLine.Mixin At at) throws Exception {
+        String sql = at.ask(
+                around, (database, table) -> database.use(connection -> OutboxSchema.migrate(connection, table)));
+        around.out().print(sql);
+        return ExitCode.OK;
+    }
+
+    @Command(name = "status", description = "Show backlog, age, rate, leaders and parked records.")
+    int status(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
+        var state = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).state());
+        around.out().print(json ? OutboxJson.state(state) + "\n" : table(state));
+        return ExitCode.OK;
+    }
+
+    @Command(
+            name = "doctor",
+            description = "Look for what breaks the order, the fences or the speed; 1 if something does.")
+    int doctor(
+            @picocli.CommandLine.Mixin At at,
+            @Option(names = "--kafka", paramLabel = "HOST:PORT", description = "Look at these brokers, too.") @Nullable
+                    String kafka,
+            @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
+        Optional<Map<String, Object>> brokers =
+                Optional.ofNullable(kafka).map(servers -> Map.of("bootstrap.servers", servers));
+        var findings = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).examine(brokers));
+        if (json) {
+            around.out().println(OutboxJson.findings(findings));
+        } else {
+            for (var finding : findings) {
+                around.out().println(finding.severity() + ": " + finding.what());
+                if (finding.remedy() != null) {
+                    around.out().println("    " + finding.remedy());
+                }
+            }
+        }
+        return findings.stream().anyMatch(finding -> finding.severity() == OutboxAdmin.Severity.ERROR)
+                ? ExitCode.FAILED
+                : ExitCode.OK;
+    }
+
+    @Command(name = "parked", description = "List the parked records.")
+    int parked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
+        var records = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).parked(1_000));
+        if (json) {
+            around.out().println(OutboxJson.parked(records));
+            return ExitCode.OK;
+        }
+        for (var record : records) {
+            around.out()
+                    .println(record.id() + "  " + record.parked() + "  " + record.eventId() + "  " + record.topic()
+                            + "  " + record.reason());
+        }
+        return ExitCode.OK;
+    }
+
+    @Command(
+            name = "requeue",
+            description =
+                    "Put parked records at the end of the table: they come after those of their keys published since.")
+    int requeue(
+            @picocli.CommandLine.Mixin At at,
+            @Parameters(paramLabel = "ID", arity = "0..*") @Nullable List<Long> given,
+            @Option(names = "--topic", paramLabel = "TOPIC", description = "All of this topic, the oldest first.")
+                    @Nullable
+                    String topic)
+            throws Exception {
+        var ids = given == null ? List.<Long>of() : given;
+        if (ids.isEmpty() == (topic == null)) {
+            throw new UsageException("which records? Name them by their ids, or all of a topic with --topic TOPIC");
+        }
+        if (topic != null) {
+            var count = at.ask(
+                    around, (database, table) -> OutboxAdmin.of(database, table).requeueTopic(topic));
+            around.out().println(count + " requeued");
+            return count > 0 ? ExitCode.OK : ExitCode.FAILED;
+        }
+        var missing = 0;
+        for (var id : ids) {
+            if (!at.ask(
+                    around, (database, table) -> OutboxAdmin.of(database, table).requeue(id))) {
+                around.err().println("bellwether: no parked record " + id);
+                missing++;
+            }
+        }
+        return missing == 0 ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    /** What is asked of a database about its outbox. */
+    interface Question<T> {
+        T ask(JdbcSource database, OutboxTable table) throws Exception;
+    }
+
+    private static String table(OutboxAdmin.State state) {
+        var now = Instant.now();
+        var text = new StringBuilder();
+        text.append("backlog  ")
+                .append(state.exact() ? "" : "about ")
+                .append(state.backlog())
+                .append('\n');
+        text.append("oldest   ").append(Durations.show(state.oldest())).append('\n');
+        text.append("parked   ").append(state.parked()).append('\n');
+        var rows = new ArrayList<List<String>>();
+        rows.add(List.of("SHARD", "LEADER", "FOR", "SEEN", "RATE", "PUBLISHED"));
+        for (var shard : state.shards()) {
+            rows.add(List.of(
+                    Integer.toString(shard.shard()),
+                    shard.relay(),
+                    Text.age(shard.since(), now),
+                    Text.age(shard.seen(), now) + " ago",
+                    Math.round(shard.ratePerSecond()) + "/s",
+                    Long.toString(shard.published())));
+        }
+        Text.columns(rows).forEach(line -> text.append(line).append('\n'));
+        return text.toString();
+    }
+}

@@ -1,0 +1,143 @@
+package dev.bellwether.cli.outbox;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.kafka.KafkaElections;
+import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.outbox.OutboxSchema;
+import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.RelayEvent;
+import dev.bellwether.spi.ConnectUri;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code bellwether reap} */
+@Command(
+        name = "reap",
+        header = "Publish the records of an outbox to Kafka, as goharvest's reaper did.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        description =
+                "Takes a reaper.yaml as it is, and says which of its keys have lost their meaning. Of all that run"
+                        + " with the same leaderGroupID one leads; the others stand by.",
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {"  bellwether reap -f reaper.yaml"})
+public final class ReapCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Option(
+            names = {"-f", "--file", "-file"},
+            paramLabel = "FILE",
+            required = true,
+            description = "The file.")
+    private Path file = Path.of("reaper.yaml");
+
+    @Option(names = "--for", paramLabel = "TIME", description = "End after so long. Default: never.")
+    private Optional<Duration> time = Optional.empty();
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "TIME",
+            defaultValue = "30s",
+            description = "Wait so long for database and brokers at the start. Default: 30s.")
+    private Duration timeout = Duration.ofSeconds(30);
+
+    private final CountDownLatch told = new CountDownLatch(1);
+    private volatile boolean ended;
+
+    public ReapCommand(Surroundings around) {
+        this.around = around;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        var reaper = ReaperFile.read(file);
+        log(reaper.level());
+        var database = JdbcSource.of(reaper.dataSource());
+        var bounded = new Bounded(timeout, () -> Target.late(database.uri(), timeout));
+        var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, reaper.table())))
+                .orElse(OutboxTable.Layout.GOHARVEST);
+        var config = reaper.config()
+                .table(new OutboxTable(reaper.table(), layout))
+                .listener(this::tell)
+                .build();
+        reaper.warnings().forEach(warning -> around.err().println("bellwether: warning: " + warning));
+        var handedOver = new CountDownLatch(1);
+        var hook = new Thread(() -> {
+            told.countDown();
+            await(handedOver, Duration.ofMinutes(1));
+        });
+        Runtime.getRuntime().addShutdownHook(hook);
+        try (var elections = elections(reaper, timeout);
+                var relay = OutboxRelay.start(database, config, elections)) {
+            await(told, time.orElse(Duration.ofDays(36_500)));
+            relay.poke();
+            return ended ? ExitCode.RELAY_ENDED : ExitCode.OK;
+        } finally {
+            handedOver.countDown();
+        }
+    }
+
+    /** Before the first logger is made. What Kafka's clients say of themselves is left out below a warning. */
+    private static void log(String level) {
+        System.setProperty("org.slf4j.simpleLogger.log.dev.bellwether", level);
+        System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka", level.equals("error") ? "error" : "warn");
+    }
+
+    private static Elections elections(ReaperFile reaper, Duration timeout) throws Exception {
+        var on = reaper.on().map(ReapCommand::uri);
+        if (on.isPresent()) {
+            return new Bounded(timeout, () -> Target.late(on.get(), timeout))
+                    .open(() -> Elections.over(on.get().connect(), ElectionsConfig.defaults()));
+        }
+        var properties = new TreeMap<>(reaper.kafka());
+        properties.keySet().retainAll(AdminClientConfig.configNames());
+        properties.keySet().removeIf(name -> name.equals("client.id") || name.equals("retries"));
+        reaper.leaderTopic().ifPresent(topic -> properties.put("topic", topic));
+        var brokers = uri("kafka://" + properties.get("bootstrap.servers"));
+        return new Bounded(timeout, () -> Target.late(brokers, timeout)).open(() -> KafkaElections.using(properties));
+    }
+
+    private static ConnectUri uri(String text) {
+        try {
+            var uri = ConnectUri.parse(text);
+            uri.check();
+            return uri;
+        } catch (ElectionException e) {
+            throw new UsageException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private static void await(CountDownLatch latch, Duration most) {
+        try {
+            latch.await(most.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void tell(RelayEvent event) {
+        around.out().println(event);
+        around.out().flush();
+        if (event instanceof RelayEvent.CandidacyFailed || event instanceof RelayEvent.ElectionEnded) {
+            ended = true;
+            told.countDown();
+        }
+    }
+}

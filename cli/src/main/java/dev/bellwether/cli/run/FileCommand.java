@@ -1,0 +1,168 @@
+package dev.bellwether.cli.run;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.Target;
+import dev.bellwether.cli.command.UsageException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code bellwether file} */
+@Command(
+        name = "file",
+        header = "Keep a file fresh while leading, for scripts and cron.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        description = {
+            "Stands for the election and, while it leads, keeps rewriting FILE, each time in one step; when it leads no more,"
+                    + " the file is gone. With --check, tells whether the file is there and its writer leads still: the"
+                    + " file says until when, and nobody is asked. A file whose writer was killed or frozen is too old when"
+                    + " its mandate is over. What it did not write it leaves alone."
+        },
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether file /run/nightly.leader nightly &",
+            "  17 3 * * *  bellwether file --check /run/nightly.leader && ./report.sh      # in a crontab",
+            "",
+            "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Else: 0 ended by Ctrl-C or",
+            "SIGTERM, after handing over; 1 the file cannot be written, or the election has ended; 4 the backend",
+            "does not answer; 5 the candidacy failed for good, by an error that no retry can mend."
+        })
+public final class FileCommand implements Callable<Integer> {
+    private final Surroundings around;
+
+    @Mixin
+    private final Target target;
+
+    @Parameters(index = "0", paramLabel = "FILE", description = "The file.")
+    private Path file = Path.of("");
+
+    @Parameters(index = "1", arity = "0..1", paramLabel = "ELECTION", description = "Its name.")
+    private Optional<String> election = Optional.empty();
+
+    @Option(names = "--check", description = "Only look at the file.")
+    private boolean check;
+
+    @Option(
+            names = "--lease",
+            paramLabel = "TIME",
+            description =
+                    "Hold the seat for so long after each renewal; bounds how old a file --check takes. Default: 10s.")
+    private Duration lease = Duration.ofSeconds(10);
+
+    @Mixin
+    private final StandOptions standing = new StandOptions();
+
+    @Option(
+            names = "--for",
+            paramLabel = "TIME",
+            description = "Hand over and end after so long. Default: stand for ever.")
+    private Optional<Duration> limit = Optional.empty();
+
+    private volatile boolean leaving;
+
+    public FileCommand(Surroundings around) {
+        this.around = around;
+        target = new Target(around);
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        var fresh = new FreshFile(file);
+        if (check) {
+            var why = fresh.check();
+            if (!why.isEmpty()) {
+                around.err().println("bellwether: " + why);
+            }
+            return why.isEmpty() ? ExitCode.OK : ExitCode.NOBODY_LEADS;
+        }
+        var name = Target.checked(
+                election.orElseThrow(() -> new UsageException("name an election to stand for, or say --check")));
+        if (!Files.isDirectory(
+                Optional.ofNullable(file.toAbsolutePath().getParent()).orElse(file))) {
+            throw new UsageException("the folder of " + file + " does not exist");
+        }
+        fresh.requireOursOrNothing(name);
+        target.onOutage(what -> around.err().println("bellwether: " + name + ": " + what));
+        return stand(name, fresh);
+    }
+
+    private int stand(String name, FreshFile fresh) throws Exception {
+        var over = new CountDownLatch(1);
+        var config = Target.settings(() -> {
+            var settings = CandidacyConfig.builder().lease(lease).listener(event -> {
+                if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
+                    fresh.remove(); // in order, the seat passes on when this has returned
+                } else if (event instanceof LeadershipEvent.Ended || event instanceof LeadershipEvent.Failed) {
+                    over.countDown();
+                }
+            });
+            standing.set(settings);
+            return settings.build();
+        });
+        var interval = config.renewInterval().dividedBy(4);
+        var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
+        try (var elections = target.connect().elections();
+                var candidacy = elections.stand(name, config)) {
+            Runnable handOver = elections::close;
+            var hook = new Thread(
+                    () -> {
+                        leaving = true;
+                        handOver.run();
+                    },
+                    "bellwether-hand-over");
+            Runtime.getRuntime().addShutdownHook(hook);
+            try {
+                while (System.nanoTime() - end < 0) {
+                    var mandate = candidacy.await(interval);
+                    if (mandate.isPresent()) {
+                        fresh.write(mandate.get());
+                    } else {
+                        fresh.removeStale(name); // we stand, so it is ours to tidy up
+                    }
+                    if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
+                        return leaving ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
+                    }
+                }
+            } finally {
+                removeQuietly(hook);
+            }
+        } finally {
+            fresh.remove();
+        }
+        return ExitCode.OK;
+    }
+
+    /** Tells why it stands no more, though nobody here has asked for that. */
+    private int tellEnd(Candidacy candidacy) {
+        var failure = candidacy.failure();
+        around.err()
+                .println("bellwether: " + candidacy.election() + ": "
+                        + failure.map(error -> "the candidacy has failed: " + error.getMessage())
+                                .orElse("the election has ended: nobody can lead it before it is reopened"
+                                        + " ('bellwether reopen')"));
+        return failure.isPresent() ? ExitCode.CANDIDACY_FAILED : ExitCode.FAILED;
+    }
+
+    private static void removeQuietly(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            Thread.onSpinWait(); // it is running already
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package dev.bellwether.cli.run;
+
+import dev.bellwether.Mandate;
+import dev.bellwether.cli.command.UsageException;
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.Properties;
+
+/**
+ * A file that says until when its writer leads, for those who look at files: scripts and cron jobs on the same machine.
+ *
+ * <p>Time is told by the seconds since the machine was started, which no setting of a clock moves; where there is no such figure, by the
+ * wall clock. Confined to whoever holds its lock.
+ */
+final class FreshFile {
+    private static final Path UPTIME = Path.of("/proc/uptime");
+    private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
+
+    private final Path file;
+    private String written = ""; // what we wrote last; guarded by this
+
+    FreshFile(Path file) {
+        this.file = file;
+    }
+
+    /** Writes, in one step, that the mandate lasts as long as it does now; a reader sees the old file or the new one. */
+    synchronized void write(Mandate mandate) throws IOException {
+        var clock = clock(); // read before what remains: the end comes out early rather than late
+        var remaining = mandate.remaining();
+        if (remaining.isZero()) {
+            remove();
+            return;
+        }
+        var text = """
+                election=%s
+                candidate=%s
+                token=%d
+                written=%s
+                clock=%s
+                at_millis=%d
+                until_millis=%d
+                """.formatted(
+                        escaped(mandate.election()),
+                        escaped(mandate.candidate()),
+                        mandate.token(),
+                        Instant.now(),
+                        clock.name,
+                        clock.millis,
+                        clock.millis + remaining.toMillis());
+        requireOursOrNothing(mandate.election());
+        var folder = file.toAbsolutePath().getParent();
+        var beside = Files.createTempFile(folder, "." + file.getFileName(), ".new");
+        try {
+            Files.writeString(beside, text);
+            written = text;
+            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(beside);
+        }
+    }
+
+    /** Removes it if it is what we wrote last, and nothing if it is not. */
+    synchronized void remove() throws IOException {
+        var ours = written;
+        if (!ours.isEmpty() && ours.equals(text())) {
+            Files.deleteIfExists(file);
+        }
+        written = "";
+    }
+
+    /** Removes what an earlier writer for this election has left behind and nobody keeps fresh. */
+    synchronized void removeStale(String election) throws IOException {
+        if (written.isEmpty() && Files.isRegularFile(file) && isOf(election) && !check().isEmpty()) {
+            Files.deleteIfExists(file);
+        }
+    }
+
+    /**
+     * Refuses what is not ours to replace: anything but a file that was written for this election by a writer such as this one.
+     *
+     * @throws UsageException if it is something else
+     */
+    void requireOursOrNothing(String election) throws IOException {
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS) || (Files.isRegularFile(file) && isOf(election))) {
+            return;
+        }
+        throw new UsageException(file + " was not written by 'bellwether file' for \"" + election
+                + "\", so it stays as it is: name another file, or remove this one yourself");
+    }
+
+    private boolean isOf(String election) throws IOException {
+        var said = new Properties();
+        try {
+            said.load(new StringReader(text()));
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+        return election.equals(said.getProperty("election"))
+                && said.getProperty("clock") != null
+                && said.getProperty("until_millis") != null;
+    }
+
+    /** Returns what it holds: nothing if it is missing, or no text. */
+    private String text() throws IOException {
+        try {
+            return Files.readString(file);
+        } catch (NoSuchFileException | CharacterCodingException e) {
+            return "";
+        }
+    }
+
+    /** Returns why nobody leads here by what the file says, or an empty text if somebody does. */
+    String check() throws IOException {
+        var said = new Properties();
+        try (var reader = Files.newBufferedReader(file)) {
+            said.load(reader);
+        } catch (NoSuchFileException e) {
+            return file + " does not exist";
+        } catch (IllegalArgumentException e) {
+            return file + " was not written by bellwether file";
+        }
+        var clock = clock();
+        try {
+            var at = Long.parseLong(said.getProperty("at_millis", ""));
+            var until = Long.parseLong(said.getProperty("until_millis", ""));
+            if (!clock.name.equals(said.getProperty("clock"))) {
+                return file + " was written before this machine was started";
+            }
+            if (clock.millis < at) {
+                return file + " was written in the future";
+            }
+            return clock.millis < until
+                    ? ""
+                    : file + " is too old: its writer led until " + (clock.millis - until) + "ms ago";
+        } catch (NumberFormatException e) {
+            return file + " was not written by bellwether file";
+        }
+    }
+
+    private record Reading(String name, long millis) {}
+
+    private static Reading clock() {
+        try {
+            var seconds = Files.readString(UPTIME).split(" ", 2)[0];
+            return new Reading(Files.readString(BOOT).strip(), (long) (Double.parseDouble(seconds) * 1000));
+        } catch (IOException | NumberFormatException e) {
+            return new Reading("wall", System.currentTimeMillis());
+        }
+    }
+
+    /** As {@link Properties} read it: UTF-8, with a backslash doubled. */
+    private static String escaped(String text) {
+        return text.replace("\\", "\\\\");
+    }
+}

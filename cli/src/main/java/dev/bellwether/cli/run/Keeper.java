@@ -1,0 +1,298 @@
+package dev.bellwether.cli.run;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.Mandate;
+import dev.bellwether.cli.command.ExitCode;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The watchdog around a command, seen from {@code bellwether run}: started with a first deadline, told of every later one.
+ *
+ * <p>Thread-safe. The watchdog itself is {@code keeper.bash}, a process of its own, which ends the command when it hears
+ * nothing. Should it be the watchdog that is gone or stuck, this side kills the command: each watches the other.
+ */
+final class Keeper {
+    private static final Path UPTIME = Path.of("/proc/uptime");
+    private static final Map<String, String> PACKAGES =
+            Map.of("bash", "bash", "setsid", "util-linux", "mkfifo", "coreutils");
+
+    private final Job job;
+    private final Path folder;
+    private final RandomAccessFile orders;
+    private final Process process;
+    private final CompletableFuture<Ended> ended;
+    private volatile Mandate mandate;
+    private volatile boolean over;
+    private volatile boolean steppedIn; // we killed the command, because the watchdog was too slow or stuck
+    private long toldMillis; // until when the watchdog thinks that we lead; guarded by this
+
+    /**
+     * How the command ended.
+     *
+     * @param code as a shell would have it: 128 and the signal's number if one ended it
+     * @param why see {@code keeper.bash}; {@code broken} if that itself was killed
+     */
+    record Ended(int code, String why) {
+        /** Returns whether the command ended without our doing. */
+        boolean byItself() {
+            return why.equals("ended");
+        }
+    }
+
+    /**
+     * What to run, and how.
+     *
+     * @param environment of the command, on top of our own
+     * @param grace from SIGTERM to SIGKILL
+     * @param margin from SIGKILL to the end of the lease
+     * @param tell the signals for a command that stays; empty for one that is ended
+     */
+    record Job(
+            List<String> command,
+            Map<String, String> environment,
+            Duration grace,
+            Duration margin,
+            Optional<Signals> tell) {}
+
+    /** Names of signals, without SIG. */
+    record Signals(String won, String lost) {}
+
+    private Keeper(Job job, Path folder, RandomAccessFile orders, Process process, Mandate mandate) {
+        this.job = job;
+        this.folder = folder;
+        this.orders = orders;
+        this.process = process;
+        this.mandate = mandate;
+        ended = process.onExit().thenApply(exited -> collect());
+    }
+
+    /** Refuses to begin where it could not work. */
+    static void check() {
+        if (!Files.isReadable(UPTIME)) {
+            throw new ElectionException(
+                    "run needs Linux: here is no " + UPTIME + ", by which its watchdog tells the time");
+        }
+        PACKAGES.forEach((tool, from) -> {
+            if (Programs.find(tool).isEmpty()) {
+                throw new ElectionException(
+                        "run needs " + tool + " for its watchdog: install " + from + ", or put it on the PATH");
+            }
+        });
+    }
+
+    /**
+     * Starts the watchdog, which starts the command when it has heard the first deadline, and tells it later ones at this
+     * interval.
+     */
+    static Keeper start(Job job, Mandate mandate, Duration interval) throws IOException, InterruptedException {
+        var folder = Files.createTempDirectory("bellwether-run-");
+        var script = folder.resolve("keeper.bash");
+        try (var source = Keeper.class.getResourceAsStream("keeper.bash")) {
+            if (source == null) {
+                throw new IOException("keeper.bash is missing from the class path");
+            }
+            Files.copy(source, script);
+        }
+        var fifo = folder.resolve("orders");
+        Programs.run("mkfifo", "-m", "600", fifo.toString());
+        // For both, since opening a FIFO for writing alone would wait for a reader.
+        var orders = new RandomAccessFile(fifo.toFile(), "rw");
+        var line = new ArrayList<>(List.of(
+                "setsid",
+                "bash",
+                "-p", // no BASH_ENV, no functions from the environment
+                script.toString(),
+                folder.toString(),
+                Long.toString(job.grace().toMillis()),
+                Programs.find("setpriv").isPresent() ? "yes" : "no",
+                job.tell().map(Signals::won).orElse(""),
+                job.tell().map(Signals::lost).orElse(""),
+                "--"));
+        line.addAll(job.command());
+        var builder = new ProcessBuilder(line).inheritIO();
+        builder.environment().putAll(job.environment());
+        job.tell()
+                .ifPresent(signals -> builder.environment()
+                        .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
+        var keeper = new Keeper(job, folder, orders, builder.start(), mandate);
+        keeper.writeToken();
+        keeper.extend();
+        var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
+        feeder.setDaemon(true);
+        feeder.start();
+        return keeper;
+    }
+
+    /** Returns how the command ended, once nothing of its process group is alive any more. */
+    CompletableFuture<Ended> ended() {
+        return ended;
+    }
+
+    /** Ends the command: SIGTERM, and SIGKILL when the grace is over. Returns when it has ended. */
+    void down() {
+        tell("down");
+        awaitEnd(job.grace().plus(job.margin().dividedBy(2)));
+    }
+
+    /** Kills the command. Returns when it has ended. */
+    void kill() {
+        tell("kill");
+        awaitEnd(job.margin().dividedBy(2));
+    }
+
+    /** Tells a command that stays that we lead no more. */
+    void lost() {
+        tell("lost");
+    }
+
+    /** Tells a command that stays that we lead again. */
+    void won(Mandate next) {
+        mandate = next;
+        writeToken();
+        extend();
+        tell("won");
+    }
+
+    /** The watchdog keeps the time; we only step in if it does not. */
+    private void awaitEnd(Duration patience) {
+        var deadline = System.nanoTime() + patience.toNanos();
+        var interrupted = false;
+        var stepped = false;
+        while (!ended.isDone()) {
+            try {
+                var left = Math.max(deadline - System.nanoTime(), 1);
+                if (!process.waitFor(stepped ? Long.MAX_VALUE : left, TimeUnit.NANOSECONDS)) {
+                    stepped = true;
+                    steppedIn = true;
+                    killGroup();
+                    process.destroyForcibly();
+                } else {
+                    ended.join();
+                }
+            } catch (InterruptedException e) {
+                interrupted = true; // half of the time is over, says core: the command still has the other half
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void feed(Duration interval) {
+        try {
+            while (!over) {
+                extend();
+                TimeUnit.NANOSECONDS.sleep(interval.toNanos());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // nobody does
+        }
+    }
+
+    /**
+     * Tells the watchdog how long the mandate lasts. Its clock is read before the mandate is asked: if we are held up between
+     * the two, the deadline comes out early, not late.
+     */
+    private void extend() {
+        var now = uptimeMillis();
+        var left = mandate.remaining().toMillis();
+        synchronized (this) {
+            if (left > 0 && now + left > toldMillis) {
+                toldMillis = now + left;
+                tell("until " + toldMillis);
+            }
+        }
+    }
+
+    private void tell(String order) {
+        try {
+            orders.write((order + "\n").getBytes(StandardCharsets.US_ASCII)); // short: written whole or not at all
+        } catch (IOException e) {
+            over = true; // closed, since the watchdog has ended
+        }
+    }
+
+    private void writeToken() {
+        if (job.tell().isEmpty()) {
+            return;
+        }
+        try {
+            var fresh = folder.resolve("token.new");
+            Files.writeString(fresh, mandate.token() + "\n");
+            Files.move(fresh, folder.resolve("token"), StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static long uptimeMillis() {
+        try {
+            var text = Files.readString(UPTIME);
+            return Long.parseLong(text.substring(0, text.indexOf(' ')).replace(".", "")) * 10;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The watchdog has exited: learn how the command ended, and make sure that it did. */
+    private Ended collect() {
+        over = true;
+        var result = new Ended(ExitCode.RUN_FAILED, "broken");
+        for (var line : report()) {
+            if (line.startsWith("ended ")) {
+                var words = line.split(" ", -1);
+                result = new Ended(Integer.parseInt(words[1]), words[2]);
+            }
+        }
+        if (result.why().equals("broken")) {
+            killGroup();
+            if (steppedIn) {
+                result = new Ended(ExitCode.RUN_FAILED, "ordered"); // by us, as the watchdog should have
+            }
+        }
+        sweep();
+        return result;
+    }
+
+    private List<String> report() {
+        try {
+            return Files.readAllLines(folder.resolve("report"));
+        } catch (IOException e) {
+            return List.of(); // it did not come so far
+        }
+    }
+
+    /** Kills the command's process group without the watchdog, and waits until nothing of it is left. */
+    private void killGroup() {
+        for (var line : report()) {
+            if (line.startsWith("started ")) {
+                Programs.killGroup(line.substring("started ".length()));
+            }
+        }
+    }
+
+    private void sweep() {
+        try {
+            orders.close();
+            for (var name : List.of("keeper.bash", "orders", "report", "token", "token.new")) {
+                Files.deleteIfExists(folder.resolve(name));
+            }
+            Files.deleteIfExists(folder);
+        } catch (IOException e) {
+            over = true; // a few small files stay in the folder for such files
+        }
+    }
+}

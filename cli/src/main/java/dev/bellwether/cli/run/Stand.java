@@ -1,0 +1,220 @@
+package dev.bellwether.cli.run;
+
+import dev.bellwether.Cause;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
+import dev.bellwether.Mandate;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One candidacy of {@code bellwether run}: starts the command when it leads, ends it when it does no more, and tells what came
+ * of it.
+ *
+ * <p>Its events come one at a time; an outcome may be taken by another thread.
+ */
+final class Stand implements LeadershipListener {
+    private final Keeper.Job job;
+    private final Duration feedInterval;
+    private final Consumer<String> say;
+    private final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
+    private final AtomicReference<@Nullable Keeper> keeper = new AtomicReference<>();
+    private volatile long idleSinceNanos;
+    private final boolean again;
+    private volatile boolean leaving;
+    private volatile boolean endedByWatchdog;
+    private boolean lost; // confined to the events
+
+    /** What came of a term. */
+    sealed interface Outcome {}
+
+    /** The command ended by itself. */
+    record Exited(int code) implements Outcome {}
+
+    /**
+     * The seat was lost, and the command ended for that.
+     *
+     * @param standsAgain whether the candidacy stands again by itself
+     * @param ordered whether an operator ordered it to stand down, and no more than that
+     */
+    record Lost(String why, boolean standsAgain, boolean ordered) implements Outcome {}
+
+    /** The election is over. */
+    record Over() implements Outcome {}
+
+    /** The candidacy has failed for good: standing again would not mend it. */
+    record Failed(String why) implements Outcome {}
+
+    /** Something else is broken that standing again would not mend. */
+    record Broken(String why) implements Outcome {}
+
+    /** Tells of standing by after a loss only if it will stand again. */
+    Stand(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say, long idleSinceNanos) {
+        this.idleSinceNanos = idleSinceNanos;
+        this.again = again;
+        this.job = job;
+        this.feedInterval = feedInterval;
+        this.say = say;
+    }
+
+    /** Returns the next outcome, or null if there is none within this time. */
+    @Nullable
+    Outcome next(Duration within) throws InterruptedException {
+        return outcomes.poll(within.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** Returns for how long no command has been running. */
+    Duration idle() {
+        return isRunning() ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - idleSinceNanos);
+    }
+
+    boolean isRunning() {
+        return keeper.get() != null;
+    }
+
+    /** Starts nothing any more: what ends from now on ends because we leave. */
+    void leaving() {
+        leaving = true;
+    }
+
+    @Override
+    public void onEvent(LeadershipEvent event) throws Exception {
+        // sealed, but Java 17 has no switch over types
+        if (event instanceof LeadershipEvent.Acquired acquired) {
+            lead(acquired.mandate());
+        } else if (event instanceof LeadershipEvent.Revoked revoked) {
+            end(revoked.cause(), false);
+        } else if (event instanceof LeadershipEvent.Fenced fenced) {
+            end(fenced.cause(), fenced.cause() == Cause.REPLACED || fenced.cause() == Cause.EXPIRED);
+        } else if (event instanceof LeadershipEvent.Following following && (again || !lost)) {
+            say.accept(following
+                    .leader()
+                    .map(leader -> "standing by; leader: " + leader)
+                    .orElse("standing by; nobody leads"));
+        } else if (event instanceof LeadershipEvent.Ended) {
+            stop();
+            outcomes.add(new Over());
+        } else if (event instanceof LeadershipEvent.Failed failed) {
+            stop();
+            outcomes.add(new Failed(String.valueOf(failed.error().getMessage())));
+        }
+    }
+
+    private void lead(Mandate mandate) throws InterruptedException {
+        if (leaving) {
+            return;
+        }
+        var present = keeper.get();
+        if (present != null) {
+            say.accept("leading again, token " + mandate.token() + ": SIG"
+                    + job.tell().orElseThrow().won() + " sent");
+            present.won(mandate);
+            return;
+        }
+        var environment = new HashMap<>(job.environment());
+        environment.put("BELLWETHER_ELECTION", mandate.election());
+        environment.put("BELLWETHER_CANDIDATE", mandate.candidate());
+        environment.put("BELLWETHER_TOKEN", Long.toString(mandate.token()));
+        say.accept("leading, token " + mandate.token() + ": starting "
+                + job.command().get(0));
+        try {
+            var started = Keeper.start(
+                    new Keeper.Job(job.command(), environment, job.grace(), job.margin(), job.tell()),
+                    mandate,
+                    feedInterval);
+            keeper.set(started);
+            var unused = started.ended().whenComplete((ended, error) -> commandEnded(started, ended, error));
+        } catch (IOException e) {
+            outcomes.add(new Broken("the command cannot be started: " + e.getMessage()));
+        }
+    }
+
+    private void end(Cause cause, boolean atOnce) throws InterruptedException {
+        var present = keeper.get();
+        var why = wordsFor(cause);
+        if (present == null) {
+            if (endedByWatchdog && !leaving) {
+                say.accept("leading no more (" + why + ")");
+            }
+            return; // the command has ended already
+        }
+        lost = job.tell().isEmpty() && cause != Cause.REVOKED_BY_OPERATOR;
+        if (job.tell().isPresent() && !leaving) {
+            present.lost();
+            say.accept("leading no more (" + why + "): SIG" + job.tell().get().lost() + " sent");
+            idleSinceNanos = System.nanoTime();
+            if (!atOnce && cause != Cause.PAUSED && cause != Cause.UNREACHABLE) {
+                // The seat is handed over when we return, and the command has no way to say that it has finished.
+                TimeUnit.NANOSECONDS.sleep(job.grace().toNanos());
+            }
+            return;
+        }
+        say.accept("leading no more (" + why + "): ending the command");
+        if (atOnce) {
+            present.kill();
+        } else {
+            present.down();
+        }
+        if (cause != Cause.ENDED && cause != Cause.FAILED) { // what follows on these says more
+            outcomes.add(new Lost(why, true, cause == Cause.REVOKED_BY_OPERATOR));
+        }
+    }
+
+    /** Ends a command that stays, when there is no more to come. */
+    private void stop() {
+        var present = keeper.get();
+        if (present != null) {
+            leaving = true;
+            present.down();
+        }
+    }
+
+    private void commandEnded(Keeper which, Keeper.@Nullable Ended ended, @Nullable Throwable error) {
+        idleSinceNanos = System.nanoTime();
+        keeper.compareAndSet(which, null);
+        if (leaving) {
+            return;
+        }
+        if (ended == null) {
+            outcomes.add(new Broken("the end of the command could not be made sure of: " + error));
+            return;
+        }
+        switch (ended.why()) {
+            case "ended" -> outcomes.add(new Exited(ended.code()));
+            case "expired" -> endedByWatchdog("the lease was not extended in time");
+            case "asked" -> endedByWatchdog("it got a signal to end");
+            case "ordered" -> {} // whoever ordered it tells
+            default ->
+                outcomes.add(new Broken(
+                        "the watchdog of the command failed (" + ended.why() + "), so the command was killed"));
+        }
+    }
+
+    /** The watchdog was first: of the loss we hear a moment later, or never. */
+    private void endedByWatchdog(String why) {
+        endedByWatchdog = true;
+        say.accept("the watchdog ended the command: " + why);
+        outcomes.add(new Lost(why, false, false));
+    }
+
+    private static String wordsFor(Cause cause) {
+        return switch (cause) {
+            case RESIGNED -> "handing over";
+            case REVOKED_BY_OPERATOR -> "an operator ordered it to stand down";
+            case REPLACED -> "somebody else leads";
+            case UNREACHABLE -> "the backend did not answer in time";
+            case PAUSED -> "this process was paused for too long";
+            case EXPIRED -> "the lease ran out";
+            case UNPULSED -> "it was not pulsed in time";
+            case ENDED -> "the election has ended";
+            case FAILED -> "it failed";
+        };
+    }
+}

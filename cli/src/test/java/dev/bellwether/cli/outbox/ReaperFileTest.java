@@ -1,0 +1,185 @@
+package dev.bellwether.cli.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.cli.command.UsageException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ReaperFileTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void fileOfTheOriginalIsTakenAsItIs() throws IOException {
+        var file = file("""
+                harvest:
+                  baseKafkaConfig:
+                    bootstrap.servers: b1:9092,b2:9092
+                    sasl.mechanisms: SCRAM-SHA-512
+                    sasl.username: me
+                    sasl.password: it's "secret"
+                  producerKafkaConfig:
+                    compression.type: lz4
+                    delivery.timeout.ms: 10000
+                    socket.keepalive.enable: true
+                  leaderTopic: my-app.neli
+                  leaderGroupID: my-app
+                  dataSource: host=db port=5433 user=app password='p w' dbname=shop sslmode=disable
+                  outboxTable: outbox
+                  limits:
+                    minPollInterval: 1s
+                    heartbeatTimeout: 5s
+                    markBackoff: 10ms
+                    maxInFlightRecords: 1000
+                    sendConcurrency: 8
+                    sendBuffer: 10
+                logging:
+                  level: Info
+                """);
+        assertThat(file.dataSource()).isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
+        assertThat(file.leaderTopic()).contains("my-app.neli");
+        assertThat(file.level()).isEqualTo("info");
+        assertThat(file.config().build().name()).isEqualTo("my-app");
+        assertThat(file.kafka())
+                .containsEntry("bootstrap.servers", "b1:9092,b2:9092")
+                .containsEntry("sasl.mechanism", "SCRAM-SHA-512")
+                .containsEntry("delivery.timeout.ms", 10000)
+                .containsEntry(
+                        "sasl.jaas.config",
+                        "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"me\""
+                                + " password=\"it's \\\"secret\\\"\";");
+        assertThat(file.warnings())
+                .anyMatch(warning -> warning.contains("sendConcurrency"))
+                .anyMatch(warning -> warning.contains("sendBuffer"))
+                .anyMatch(warning -> warning.contains("minPollInterval"))
+                .anyMatch(warning -> warning.contains("socket.keepalive.enable"))
+                .noneMatch(warning -> warning.contains("maxInFlightRecords"));
+    }
+
+    @Test
+    void eachLimitOfTheOriginalIsTheSettingThatTakesItsPlace() throws IOException {
+        var settings = file("""
+                harvest:
+                  name: shepherd
+                  limits:
+                    ioErrorBackoff: 700ms
+                    heartbeatTimeout: 4s
+                    markBackoff: 30ms
+                    maxInFlightRecords: 1234
+                    markQueryRecords: 77
+                    minMetricsInterval: 9s
+                """).config().build().toString();
+        assertThat(settings)
+                .contains("backoff=PT0.7S, maxBackoff=PT10S")
+                .contains("lease=PT12S")
+                .contains("minPoll=PT0.002S, maxPoll=PT0.03S")
+                .contains("maxInFlightRecords=1234")
+                .contains("maxTransactionRecords=77")
+                .contains("meterInterval=PT9S")
+                .contains("candidate=shepherd")
+                .contains("partitioning=CRC32");
+    }
+
+    @Test
+    void keysStayInThePartitionsOfTheOriginalUnlessTheFileSaysOtherwise() throws IOException {
+        assertThat(partitioner("")).contains("partitioning=CRC32");
+        assertThat(partitioner("partitioner: consistent_random")).contains("partitioning=CRC32");
+        assertThat(partitioner("partitioner: murmur2_random")).contains("partitioning=MURMUR2");
+        assertThatThrownBy(() -> partitioner("partitioner: fnv1a_random")).hasMessageContaining("fnv1a_random");
+        assertThatThrownBy(() -> partitioner("partitioner.class: x")).hasMessageContaining("partitioner.class");
+    }
+
+    private String partitioner(String line) throws IOException {
+        return file("harvest:\n  producerKafkaConfig:\n    linger.ms: 1\n    " + line + "\n")
+                .config()
+                .build()
+                .toString();
+    }
+
+    @Test
+    void certificateOfAClientIsTakenOver() throws IOException {
+        var certificate = Files.writeString(folder.resolve("client.crt"), "the certificate");
+        var key = Files.writeString(folder.resolve("client.key"), "-----BEGIN PRIVATE KEY-----");
+        var text = """
+                harvest:
+                  baseKafkaConfig:
+                    security.protocol: ssl
+                    ssl.ca.location: /etc/ca.pem
+                    ssl.certificate.location: %s
+                    ssl.key.location: %s
+                    ssl.key.password: secret
+                    ssl.endpoint.identification.algorithm: none
+                """;
+        var file = file(text.formatted(certificate, key));
+        assertThat(file.kafka())
+                .containsEntry("ssl.truststore.type", "PEM")
+                .containsEntry("ssl.truststore.location", "/etc/ca.pem")
+                .containsEntry("ssl.keystore.type", "PEM")
+                .containsEntry("ssl.keystore.certificate.chain", "the certificate")
+                .containsEntry("ssl.keystore.key", "-----BEGIN PRIVATE KEY-----")
+                .containsEntry("ssl.key.password", "secret")
+                .containsEntry("ssl.endpoint.identification.algorithm", "");
+        assertThat(file.warnings()).isEmpty();
+        var old = Files.writeString(folder.resolve("old.key"), "-----BEGIN RSA PRIVATE KEY-----");
+        assertThatThrownBy(() -> file(text.formatted(certificate, old)).kafka())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("openssl pkcs8");
+        assertThatThrownBy(
+                        () -> file(text.formatted(folder.resolve("none"), key)).kafka())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("cannot be read");
+    }
+
+    @Test
+    void unknownKeysAndBadValuesAreRefused() {
+        assertThatThrownBy(() -> file("harvest:\n  limits:\n    maxInflight: 3\n"))
+                .isInstanceOf(UsageException.class)
+                .hasMessage("unknown key limits.maxInflight");
+        assertThatThrownBy(() -> file("harvester: {}\n")).hasMessage("unknown key harvester");
+        assertThatThrownBy(() -> file("relay:\n  poison: skip\n").config()).hasMessageContaining("block-key");
+        assertThatThrownBy(() ->
+                        file("harvest:\n  limits:\n    markBackoff: soon\n").config())
+                .hasMessageContaining("markBackoff is soon");
+    }
+
+    @Test
+    void sectionOfOursIsUnderstoodAndOnIsNoTruth() throws IOException {
+        var file = file("""
+                relay:
+                  on: jdbc:postgresql://db/app
+                  shards: 3
+                  createTables: false
+                  maxInFlightBytes: 100000
+                  lease: 3s
+                """);
+        assertThat(file.on()).contains("jdbc:postgresql://db/app");
+        assertThat(file.config().build()).isNotNull();
+        assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
+                .hasMessageContaining("createTables is yes");
+        assertThatThrownBy(() -> file("relay:\n  shards: many\n").config()).hasMessageContaining("shards is many");
+    }
+
+    @Test
+    void emptyFileMeansTheDefaults() throws IOException {
+        var file = file("");
+        assertThat(file.dataSource())
+                .isEqualTo("jdbc:postgresql://localhost:5432/postgres?user=postgres&sslmode=disable");
+        assertThat(file.kafka()).isEqualTo(Map.of("bootstrap.servers", "localhost:9092"));
+    }
+
+    @Test
+    void urlsOfGoAreUnderstood() {
+        assertThat(GoDataSource.jdbc("postgres://me:pw@db:5432/shop?sslmode=require"))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=require&user=me&password=pw");
+    }
+
+    private ReaperFile file(String text) throws IOException {
+        return ReaperFile.read(Files.writeString(folder.resolve("reaper.yaml"), text));
+    }
+}

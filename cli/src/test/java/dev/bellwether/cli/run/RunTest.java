@@ -1,0 +1,493 @@
+package dev.bellwether.cli.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.cli.Commands;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.testkit.Never;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code run} as processes, on a backend that they share, with commands that leave a trace on a common clock. */
+class RunTest {
+    // A busy machine starts a process slowly, and must not lose the seat for it.
+    private static final Duration LEASE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** Writes token and time again and again, and so does a process in its background; neither heeds SIGTERM. */
+    private static final String STUBBORN = """
+            trap '' TERM HUP INT
+            beat() {
+              exec 3<> <(:)
+              while read -r up rest </proc/uptime; do
+                echo "$BELLWETHER_TOKEN $up $BASHPID" >>"$BEATS"
+                read -t 0.005 -u 3
+              done
+            }
+            beat &
+            beat
+            """;
+
+    @TempDir
+    Path folder;
+
+    private final List<Process> started = new ArrayList<>();
+    private Path beats = Path.of("");
+
+    @BeforeEach
+    void nameTheTrace() {
+        beats = folder.resolve("beats");
+    }
+
+    @AfterEach
+    void leaveNothingRunning() throws IOException, InterruptedException {
+        started.forEach(Process::destroyForcibly);
+        for (var process : started) {
+            process.waitFor();
+        }
+        for (var pid : pids()) {
+            ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    @Test
+    void commandKnowsWhatItRunsFor() throws Exception {
+        var run = run("--id", "ann", "billing", "--", "sh", "-c", "env > " + folder.resolve("env"));
+
+        assertThat(codeOf(run)).isZero();
+        assertThat(lines("env"))
+                .contains("BELLWETHER_ELECTION=billing", "BELLWETHER_CANDIDATE=ann", "BELLWETHER_TOKEN=1");
+    }
+
+    @Test
+    void exitCodeOfTheCommandIsPassedOn() throws Exception {
+        assertThat(codeOf(run("e", "--", "sh", "-c", "exit 7"))).isEqualTo(7);
+        assertThat(codeOf(run("e", "--", "sh", "-c", "kill -9 $$"))).isEqualTo(137);
+        assertThat(codeOf(run("e", "--", folder.resolve("nothing-here").toString())))
+                .isEqualTo(127);
+        assertThat(codeOf(run(
+                        "e",
+                        "--",
+                        Files.writeString(folder.resolve("plain"), "").toString())))
+                .isEqualTo(126);
+    }
+
+    @Test
+    void standardStreamsAreThoseOfTheCommand() throws Exception {
+        var process = builder("-q", "e", "--", "cat")
+                .redirectOutput(folder.resolve("out").toFile())
+                .start();
+        started.add(process);
+        try (var in = process.getOutputStream()) {
+            in.write("through\n".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        }
+
+        assertThat(codeOf(process)).isZero();
+        assertThat(lines("out")).containsExactly("through");
+    }
+
+    @Test
+    void secondRunStandsByUntilTheFirstHasEndedItsCommand() throws Exception {
+        // The grace is long: a slow machine must not get the command killed at what it does with it.
+        var first = bellwether(
+                "run",
+                "--lease",
+                "30s",
+                "--grace",
+                "9s",
+                "e",
+                "--",
+                "bash",
+                "-c",
+                "trap 'sleep 0.2; echo first ends >>$BEATS; exit' TERM; echo first >>$BEATS; while :; do sleep 0.02; done");
+        until(() -> lines("beats").contains("first"));
+        var second = run("e", "--", "bash", "-c", "echo second >>$BEATS");
+        until(() -> told(second).contains("standing by"));
+
+        first.destroy();
+
+        assertThat(codeOf(second)).isZero();
+        assertThat(codeOf(first)).isEqualTo(143);
+        assertThat(lines("beats")).containsExactly("first", "first ends", "second");
+    }
+
+    @Test
+    void commandThatIgnoresSigtermIsKilledWithItsWholeGroupBeforeTheSeatIsHandedOver() throws Exception {
+        var first = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var second = run("e", "--", "bash", "-c", STUBBORN);
+        until(() -> told(second).contains("standing by"));
+
+        first.destroy();
+
+        untilBeats(2);
+        assertThat(codeOf(first)).isEqualTo(143);
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void commandDiesBeforeTheLeaseWhenBellwetherIsKilled() throws Exception {
+        var first = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var second = run("e", "--", "bash", "-c", STUBBORN);
+        until(() -> told(second).contains("standing by"));
+
+        first.destroyForcibly();
+
+        untilBeats(2);
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void commandDiesBeforeTheLeaseWhenBellwetherIsFrozen() throws Exception {
+        var first = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var second = run("e", "--", "bash", "-c", STUBBORN);
+        until(() -> told(second).contains("standing by"));
+
+        signal("STOP", first.pid());
+
+        untilBeats(2);
+        signal("CONT", first.pid());
+        assertThat(codeOf(first)).isEqualTo(ExitCode.RUN_LOST);
+        assertThat(told(first))
+                .containsAnyOf(
+                        "the watchdog ended the command: the lease was not extended in time", "leading no more (");
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void killedWatchdogTakesTheCommandWithIt() throws Exception {
+        var run = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        signal("KILL", keeperOf(run));
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_FAILED);
+        assertThat(told(run)).contains("watchdog");
+        assertNobodyLives();
+    }
+
+    @Test
+    void frozenWatchdogIsReplacedByBellwetherItself() throws Exception {
+        var first = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var second = run("e", "--", "bash", "-c", STUBBORN);
+        until(() -> told(second).contains("standing by"));
+
+        signal("STOP", keeperOf(first));
+        first.destroy();
+
+        untilBeats(2);
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void watchdogThatGetsASignalSaysWhyTheCommandEnded() throws Exception {
+        var run = run("--restart", "e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        signal("TERM", keeperOf(run));
+
+        untilBeats(2);
+        assertThat(told(run)).contains("the watchdog ended the command: it got a signal to end");
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void candidacyThatFailsIsToldAsThatWithItsCauseAndEndsTheCommandWith121() throws Exception {
+        var run = run("--restart", "-q", "--access-patience", "100ms", "e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        dropTable();
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_CANDIDACY_FAILED);
+        assertThat(told(run))
+                .contains("the candidacy has failed: ", "bellwether_election")
+                .doesNotContain("has ended");
+        assertNobodyLives();
+    }
+
+    private void dropTable() throws SQLException {
+        try (var connection = DriverManager.getConnection(Commands.uri(folder));
+                var statement = connection.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 5000");
+            statement.execute("DROP TABLE bellwether_election");
+        }
+    }
+
+    @Test
+    void longRunIsExtendedAgainAndAgain() throws Exception {
+        var run = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var since = System.nanoTime();
+
+        until(() -> System.nanoTime() - since > LEASE.toNanos() * 2);
+
+        assertThat(run.isAlive()).isTrue();
+        assertThat(beatsByToken()).hasSize(1);
+    }
+
+    @Test
+    void restartStandsAgainWheneverTheCommandEnds() throws Exception {
+        run("--restart", "e", "--", "bash", "-c", "echo $BELLWETHER_TOKEN >>$BEATS; exit 3");
+
+        until(() -> lines("beats").size() >= 3);
+
+        assertThat(lines("beats").subList(0, 3)).containsExactly("1", "2", "3");
+    }
+
+    @Test
+    void maxWaitGivesUpWith124() throws Exception {
+        run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        var second = run("--max-wait", "500ms", "e", "--", "false");
+
+        assertThat(codeOf(second)).isEqualTo(ExitCode.RUN_NOT_WON);
+        assertThat(told(second)).contains("500ms");
+    }
+
+    @Test
+    void operatorsOrderEndsTheCommandAndIfNobodyElseStandsItIsStartedAgain() throws Exception {
+        var run = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        for (var orders = 1; orders <= 2; orders++) {
+            assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+            untilBeats(orders + 1);
+        }
+
+        assertThat(run.isAlive()).isTrue();
+        assertThat(told(run)).contains("an operator ordered it to stand down");
+        assertNoOverlap(3);
+    }
+
+    @Test
+    void watchdogThatIsTooSlowForAnOrderDoesNotEndTheRun() throws Exception {
+        var run = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        signal("STOP", keeperOf(run));
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+
+        untilBeats(2);
+        assertThat(run.isAlive()).isTrue();
+        assertThat(told(run)).doesNotContain("failed");
+        assertNoOverlap(2);
+    }
+
+    @Test
+    void endOfTheElectionEndsTheCommandWith122() throws Exception {
+        var run = run("--restart", "e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+
+        assertThat(codeOf(bellwether("end", "e", "--yes"))).isZero();
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_OVER);
+        assertNobodyLives();
+    }
+
+    @Test
+    void leftOversOfACommandThatEndedAreEndedToo() throws Exception {
+        var run = run(
+                "e",
+                "--",
+                "bash",
+                "-c",
+                "beat() { trap '' TERM; while :; do echo 1 0 $BASHPID >>$BEATS; sleep 0.05; done; }; beat & until [ -s $BEATS ]; do sleep 0.01; done; exit 5");
+
+        assertThat(codeOf(run)).isEqualTo(5);
+        assertNobodyLives();
+    }
+
+    @Test
+    void commandThatStaysIsToldBySignals() throws Exception {
+        var run = run(
+                "--won",
+                "USR1",
+                "--lost",
+                "SIGUSR2",
+                "--restart",
+                "e",
+                "--",
+                "bash",
+                "-c",
+                "say() { echo $1 $(cat $BELLWETHER_TOKEN_FILE) >>$BEATS; }; trap 'say won' USR1; trap 'say lost' USR2; say start; while :; do sleep 0.02; done");
+        until(() -> lines("beats").contains("start 1"));
+
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+
+        until(() -> lines("beats").contains("won 2"));
+        assertThat(lines("beats")).containsExactly("start 1", "lost", "won 2");
+        signal("INT", run.pid());
+        assertThat(codeOf(run)).isEqualTo(130);
+    }
+
+    @Test
+    void environmentReachesTheCommandAsItWas() throws Exception {
+        var builder =
+                builder("e", "--", "env").redirectOutput(folder.resolve("env").toFile());
+        builder.environment().put("LC_ALL", "C.UTF-8");
+        builder.environment().put("BASH_ENV", "/nonexistent/evil");
+        builder.environment().put("BASH_FUNC_greet%%", "() { echo hello; }");
+        builder.environment().put("SHELLOPTS", "xtrace");
+        var process = builder.start();
+        started.add(process);
+
+        assertThat(codeOf(process)).isZero();
+        assertThat(lines("env"))
+                .contains("LC_ALL=C.UTF-8", "BASH_ENV=/nonexistent/evil", "BASH_FUNC_greet%%=() { echo hello; }");
+        assertThat(told(process)).doesNotContain("+ ");
+    }
+
+    // ---------------------------------------------------------------- what the tests are made of
+
+    private Process run(String... args) throws IOException {
+        var line = new ArrayList<>(List.of("run", "--lease", LEASE.toMillis() + "ms", "--grace", "300ms"));
+        line.addAll(Arrays.asList(args));
+        return bellwether(line.toArray(String[]::new));
+    }
+
+    private Process bellwether(String... args) throws IOException {
+        var errors = folder.resolve("err-" + started.size());
+        var process = command(args).redirectError(errors.toFile()).start();
+        started.add(process);
+        return process;
+    }
+
+    private ProcessBuilder builder(String... args) throws IOException {
+        var line = new ArrayList<>(List.of("run", "--lease", LEASE.toMillis() + "ms"));
+        line.addAll(Arrays.asList(args));
+        return command(line.toArray(String[]::new))
+                .redirectError(folder.resolve("err-" + started.size()).toFile());
+    }
+
+    private ProcessBuilder command(String... args) {
+        // Whoever runs the tests in the background of a script has SIGINT ignored, and so would all that they start.
+        var line = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        line.addAll(Commands.java());
+        line.addAll(Arrays.asList(args));
+        var builder = new ProcessBuilder(line).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().put("BELLWETHER_ON", Commands.uri(folder));
+        builder.environment().put("BEATS", beats.toString());
+        return builder;
+    }
+
+    private String told(Process process) {
+        return String.join("\n", lines("err-" + started.indexOf(process)));
+    }
+
+    private int codeOf(Process process) throws InterruptedException {
+        assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .as("ended; it said: %s", told(process))
+                .isTrue();
+        return process.exitValue();
+    }
+
+    private List<String> lines(String name) {
+        try {
+            var file = folder.resolve(name);
+            return Files.exists(file) ? Files.readAllLines(file) : List.of();
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
+    private void until(BooleanSupplier condition) throws InterruptedException {
+        var deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - deadline)
+                    .as(
+                            "in time; the runs said: %s",
+                            started.stream().map(this::told).toList())
+                    .isNegative();
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+    }
+
+    private void untilBeats(int tokens) throws InterruptedException {
+        until(() -> beatsByToken().size() >= tokens);
+    }
+
+    /** Returns the first and the last sign of life under each token, in milliseconds of a clock that all share. */
+    private NavigableMap<Long, long[]> beatsByToken() {
+        var found = new TreeMap<Long, long[]>();
+        for (var line : lines("beats")) {
+            var words = line.split(" ", -1);
+            if (words.length == 3 && !words[2].isEmpty()) {
+                var millis = Long.parseLong(words[1].replace(".", "")) * 10;
+                var span = found.computeIfAbsent(Long.valueOf(words[0]), token -> new long[] {millis, millis});
+                span[0] = Math.min(span[0], millis);
+                span[1] = Math.max(span[1], millis);
+            }
+        }
+        return found;
+    }
+
+    private void assertNoOverlap(int tokens) throws InterruptedException {
+        // The clock is coarse: look when the successor has been at work for a while.
+        until(() -> {
+            var last = beatsByToken().lastEntry().getValue();
+            return last[1] - last[0] >= 300;
+        });
+        var spans = beatsByToken();
+        assertThat(spans).hasSize(tokens);
+        var before = Long.MIN_VALUE;
+        for (var span : spans.values()) {
+            assertThat(span[0])
+                    .as(Never.mark("two worked at once: first beat, after the last one of the predecessor"))
+                    .isGreaterThanOrEqualTo(before);
+            before = span[1];
+        }
+    }
+
+    private void assertNobodyLives() throws IOException {
+        for (var pid : pids()) {
+            // An orphan that nobody has collected yet is dead all the same.
+            var stat = Path.of("/proc/" + pid + "/stat");
+            assertThat(Files.exists(stat) ? Files.readString(stat).replaceAll(".*\\) ", "") : "Z")
+                    .as("state of process %d of the command", pid)
+                    .startsWith("Z");
+        }
+    }
+
+    private List<Long> pids() throws IOException {
+        return lines("beats").stream()
+                .map(line -> line.split(" ", -1))
+                .filter(words -> words.length == 3 && !words[2].isEmpty())
+                .map(words -> Long.valueOf(words[2]))
+                .distinct()
+                .toList();
+    }
+
+    private static long keeperOf(Process run) {
+        return run.children()
+                .filter(child -> child.info().commandLine().orElse("").contains("keeper.bash"))
+                .findFirst()
+                .orElseThrow()
+                .pid();
+    }
+
+    private static void signal(String name, long pid) throws IOException, InterruptedException {
+        assertThat(new ProcessBuilder("bash", "-c", "kill -s " + name + " " + pid)
+                        .start()
+                        .waitFor())
+                .isZero();
+    }
+}
