@@ -25,7 +25,7 @@ import org.springframework.boot.context.properties.source.MapConfigurationProper
 
 /** What {@code docs/spring.md} says of properties and artifacts is so. Its Java is held against the example by another test. */
 class GuideTest {
-    private static final Path ROOT = Path.of("..");
+    private static final Path ROOT = Path.of("..", "..");
     private static final Pattern BLOCK = Pattern.compile("(?ms)^```properties\\n(.*?)^```$");
     private static final Pattern KEY = Pattern.compile("`bellwether\\.([a-z.-]+[a-z])(?:\\.\\*|=[^`]*)?`");
     /** In the row of a table, further keys of the same parent follow the first. */
