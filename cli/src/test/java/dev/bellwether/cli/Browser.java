@@ -3,7 +3,7 @@ package dev.bellwether.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.bellwether.testkit.servers.Scripts;
+import dev.bellwether.fixtures.Scripts;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -6,7 +6,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.testkit.nats.NatsServer;
+import dev.bellwether.fixtures.NatsServers;
 import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.io.Reader;
@@ -92,7 +92,7 @@ class ConsolePageTest {
 
     @Test
     void leaderMovesOnThePageThoughItIsOnAServer() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var there = Elections.connect(server.uri("bucket=console"))) {
             var ann = stand(there, "billing", "ann");
             await(ann);
@@ -181,7 +181,7 @@ class ConsolePageTest {
     /** What is not known is shown as unknown, and stays so on the timeline. */
     @Test
     void whileTheServerIsDownNobodyIsShownAsLeading() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var there = Elections.connect(server.uri("bucket=console"))) {
             await(stand(there, "billing", "ann"));
             open(console(server.uri("bucket=console"), "--refresh", "200ms", "--timeout", "1s"));

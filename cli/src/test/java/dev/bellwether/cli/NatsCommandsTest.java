@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
@@ -39,7 +40,7 @@ class NatsCommandsTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll

@@ -6,8 +6,8 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
-import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import dev.bellwether.zookeeper.ZooKeeperConfig;
 import dev.bellwether.zookeeper.ZooKeeperElections;
@@ -57,7 +57,7 @@ class OnlookersTest {
                   "$JS.API.STREAM.INFO.KV_elections", "$JS.API.STREAM.MSG.GET.KV_elections",
                   "$JS.API.CONSUMER.CREATE.KV_elections.>" ] } } }""";
         try (var server =
-                        NatsServer.alone("authorization { users: [ { user: app, password: app }, " + looker + " ] }");
+                        NatsServers.alone("authorization { users: [ { user: app, password: app }, " + looker + " ] }");
                 var elections = Elections.connect("nats://app:app@127.0.0.1:" + server.port() + "?bucket=elections");
                 var leader = elections.stand("billing")) {
             assertThat(leader.await(PATIENCE)).isPresent();

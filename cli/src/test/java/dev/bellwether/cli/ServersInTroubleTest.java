@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.bellwether.Elections;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
@@ -199,7 +200,7 @@ class ServersInTroubleTest {
     @Test
     void aPasswordThatIsWrongOrMissingIsToldAsThatAndExitsWith1() throws Exception {
         try (var stage = new OutboxStage();
-                var nats = NatsServer.alone("authorization { user: ops, password: right }")) {
+                var nats = NatsServers.alone("authorization { user: ops, password: right }")) {
             stage.execute("CREATE ROLE ops LOGIN PASSWORD 'right'");
             stage.demandPasswords();
             var postgres = "jdbc:postgresql://127.0.0.1:" + stage.port() + "/postgres?user=ops";
@@ -249,7 +250,7 @@ class ServersInTroubleTest {
     @Test
     void aServerThatIsWellAnswersInJsonAndNothingElse() throws Exception {
         try (var stage = new OutboxStage();
-                var nats = NatsServer.alone();
+                var nats = NatsServers.alone();
                 var ensemble = ZooKeeperServers.start(1, 0)) {
             var all = new LinkedHashMap<String, String[]>();
             for (var on : List.of(
@@ -308,7 +309,7 @@ class ServersInTroubleTest {
 
     @Test
     void aStoreThatTakesNoMoreIsToldAsThat() throws Exception {
-        try (var nats = NatsServer.alone();
+        try (var nats = NatsServers.alone();
                 var ensemble = ZooKeeperServers.start(1, 0, Map.of("enforceQuota", "true"), List.of());
                 var brokers = KafkaBrokers.start(1, 0, Map.of("group.max.size", "1"));
                 var elections = Elections.connect("kafka://" + brokers.bootstrap());

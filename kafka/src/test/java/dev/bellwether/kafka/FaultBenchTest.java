@@ -1,10 +1,10 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import dev.bellwether.testkit.kafka.Broker;
 import dev.bellwether.testkit.kafka.KafkaGround;
-import dev.bellwether.testkit.servers.Scripts;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package dev.bellwether.kafka;
 
-import dev.bellwether.testkit.servers.Scripts;
+import dev.bellwether.fixtures.Scripts;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

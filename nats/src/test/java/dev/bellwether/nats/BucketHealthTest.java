@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
@@ -25,7 +26,7 @@ class BucketHealthTest {
 
     @Test
     void aBucketThatCannotHoldElectionsIsRefusedWithTheReason() {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port())) {
             refused(server, admin, stream("history").maxMessagesPerSubject(5), "", "its history is 5, and must be 1");
             refused(server, admin, stream("brief").maxAge(Duration.ofMillis(500)), "", "its TTL is 500 ms");
@@ -82,7 +83,7 @@ class BucketHealthTest {
 
     @Test
     void aBucketInMemoryIsUsedWithAWarning() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port())) {
             admin.ask(connection -> connection
                     .jetStreamManagement()

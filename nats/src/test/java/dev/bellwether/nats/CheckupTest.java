@@ -3,10 +3,10 @@ package dev.bellwether.nats;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.api.StorageType;
 import io.nats.client.api.StreamConfiguration;
 import java.time.Duration;
@@ -22,7 +22,7 @@ class CheckupTest {
 
     @Test
     void bucketInMemoryVoidsTheTokensAndOneInFilesDoesNot() {
-        try (var server = NatsServer.alone()) {
+        try (var server = NatsServers.alone()) {
             make(server.port(), "memory", stream -> stream.storageType(StorageType.Memory));
 
             var memory = find(server.uri("bucket=memory"));
@@ -43,7 +43,7 @@ class CheckupTest {
 
     @Test
     void bucketThatWasSpoiledLaterIsAnError() {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port())) {
             var backend = ConnectUri.parse(server.uri("bucket=spoiled")).connect();
             try {

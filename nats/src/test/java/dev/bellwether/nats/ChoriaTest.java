@@ -7,6 +7,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
@@ -46,7 +47,7 @@ class ChoriaTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll

@@ -9,6 +9,8 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
+import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -35,7 +37,7 @@ class ChoriasTestsTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll
@@ -236,7 +238,7 @@ class ChoriasTestsTest {
 
     @Test
     void onServersThatAnnounceItTokensRiseFromOneBucketToTheNextOfItsName() throws Exception {
-        try (var newer = new NatsServer("nats-server-cluster", "newer", Ports.free(), "")) {
+        try (var newer = new NatsServer(Scripts.where("nats-server-cluster"), "newer", Ports.free(), "")) {
             newer.awaitPort();
             var last = 0L;
             for (var i = 0; i < 3; i++) {

@@ -10,6 +10,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -43,7 +44,7 @@ class ChoriasWeaknessesTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll
@@ -213,7 +214,7 @@ class ChoriasWeaknessesTest {
     @Test
     void afterAShortOutageTheFormerLeaderLeadsWhileOthersBackOff() throws Exception {
         var query = "choria=true&bucket=choria-outage&ttl=PT20S&backoff=PT12S";
-        try (var own = NatsServer.alone();
+        try (var own = NatsServers.alone();
                 var elections = Elections.connect(own.uri(query));
                 var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(15)))) {
             var mandate = leader.await(PATIENCE).orElseThrow();

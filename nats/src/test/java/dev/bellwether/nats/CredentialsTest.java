@@ -7,7 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
-import dev.bellwether.testkit.nats.NatsServer;
+import dev.bellwether.fixtures.NatsServers;
 import io.nats.client.AuthHandler;
 import io.nats.client.NKey;
 import io.nats.client.Options;
@@ -31,7 +31,7 @@ class CredentialsTest {
 
     @Test
     void userAndPasswordLetInAndAnotherPasswordDoesNot() throws Exception {
-        try (var server = NatsServer.alone("authorization { user: \"app\", password: \"s3cret/with@signs\" }")) {
+        try (var server = NatsServers.alone("authorization { user: \"app\", password: \"s3cret/with@signs\" }")) {
             leads("nats://app:s3cret%2Fwith%40signs@127.0.0.1:" + server.port());
             refused("nats://app:wr0ng-one@127.0.0.1:" + server.port(), "wr0ng-one");
             refused("nats://127.0.0.1:" + server.port(), "s3cret");
@@ -40,7 +40,7 @@ class CredentialsTest {
 
     @Test
     void aTokenLetsInAndAnotherDoesNot() throws Exception {
-        try (var server = NatsServer.alone("authorization { token: \"t0ken-of-ours\" }")) {
+        try (var server = NatsServers.alone("authorization { token: \"t0ken-of-ours\" }")) {
             leads("nats://t0ken-of-ours@127.0.0.1:" + server.port());
             refused("nats://t0ken-of-theirs@127.0.0.1:" + server.port(), "t0ken-of-theirs");
         }
@@ -49,7 +49,7 @@ class CredentialsTest {
     @Test
     void aFileOfCredentialsLetsInAndOneOfAnotherAccountDoesNot() throws Exception {
         var operator = new Operator();
-        try (var server = NatsServer.alone(operator.configuration())) {
+        try (var server = NatsServers.alone(operator.configuration())) {
             var ours = Files.writeString(folder.resolve("ours.creds"), operator.credentials());
             leads("nats://127.0.0.1:" + server.port() + "?credentials=" + ours);
             var theirs = Files.writeString(folder.resolve("theirs.creds"), new Operator().credentials());
@@ -64,7 +64,7 @@ class CredentialsTest {
     @Test
     void aConnectionThatTheApplicationMadeWithItsKeyIsUsedAsItIs() throws Exception {
         var key = NKey.createUser(new SecureRandom());
-        try (var server = NatsServer.alone(
+        try (var server = NatsServers.alone(
                         "authorization { users: [ { nkey: " + new String(key.getPublicKey()) + " } ] }");
                 var admin = Admin.of(Options.builder()
                         .server("nats://127.0.0.1:" + server.port())

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.nats.NatsServer;
@@ -22,13 +24,13 @@ class DomainsTest {
     void aCandidateOnALeafStandsInTheDomainOfTheHub() throws Exception {
         var port = Ports.free();
         try (var hub = new NatsServer(
-                        "nats-server",
+                        Scripts.where("nats-server"),
                         "hub",
                         Ports.free(),
                         "domain: hub",
                         "leafnodes { listen: \"127.0.0.1:%d\" }".formatted(port));
                 var leaf = new NatsServer(
-                        "nats-server",
+                        Scripts.where("nats-server"),
                         "leaf",
                         Ports.free(),
                         "domain: leaf",
@@ -44,7 +46,7 @@ class DomainsTest {
 
     @Test
     void aCandidateInAnotherAccountStandsByThePrefixOfItsImport() throws Exception {
-        try (var server = NatsServer.alone("""
+        try (var server = NatsServers.alone("""
                 accounts {
                   HUB {
                     jetstream: enabled

@@ -2,11 +2,11 @@ package dev.bellwether.nats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import dev.bellwether.testkit.faults.Ground;
-import dev.bellwether.testkit.servers.Scripts;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -30,7 +31,7 @@ class FaultsTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll

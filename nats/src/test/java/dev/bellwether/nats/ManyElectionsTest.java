@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.testkit.Eventually;
@@ -23,7 +24,7 @@ class ManyElectionsTest {
 
     @Test
     void thousandsOfElectionsAreLedOverOneConsumerAndADepartureAmongThemIsNoticedAtOnce() {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port());
                 var ours = Elections.connect(server.uri("bucket=" + BUCKET));
                 var others = Elections.connect(server.uri("bucket=" + BUCKET))) {
@@ -54,7 +55,7 @@ class ManyElectionsTest {
 
     @Test
     void whoAsksIsNotHeldUpByAServerThatReadsNothing() {
-        try (var server = NatsServer.alone()) {
+        try (var server = NatsServers.alone()) {
             try (var store = store(server)) {
                 server.pause();
                 try {
@@ -74,7 +75,7 @@ class ManyElectionsTest {
 
     @Test
     void ofManyElectionsTooTheHighestPriorityThatStandsIsKnown() {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var low = store(server);
                 var high = store(server)) {
             var claims = IntStream.range(0, 100)

@@ -1,5 +1,6 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.nats.NatsServer;
@@ -76,7 +77,7 @@ final class NatsCluster implements AutoCloseable {
             }
             var advertised = i == LONELY ? inward.port() : ports[i];
             servers.add(new NatsServer(
-                    program,
+                    Scripts.where(program),
                     "n" + i,
                     Ports.free(),
                     program.equals(FOR_CLUSTERS) ? "sync_interval: always" : "", // which older ones do not know

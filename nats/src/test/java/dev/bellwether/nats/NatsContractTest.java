@@ -1,5 +1,6 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
 import dev.bellwether.testkit.nats.NatsServer;
@@ -13,7 +14,7 @@ class NatsContractTest extends ElectionsContract {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll

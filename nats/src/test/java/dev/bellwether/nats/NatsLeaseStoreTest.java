@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.Order;
@@ -44,7 +45,7 @@ class NatsLeaseStoreTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone();
+        server = NatsServers.alone();
     }
 
     @AfterAll

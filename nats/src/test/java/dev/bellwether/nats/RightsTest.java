@@ -10,6 +10,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -43,7 +44,7 @@ class RightsTest {
 
     @BeforeAll
     static void startServer() {
-        server = NatsServer.alone("""
+        server = NatsServers.alone("""
                 accounts {
                   choria {
                     jetstream: enabled
@@ -228,7 +229,7 @@ class RightsTest {
                 "$JS.API.STREAM.MSG.GET.KV_elections", "$JS.API.STREAM.PURGE.KV_elections",
                 "$JS.API.CONSUMER.CREATE.KV_elections.>", "$KV.elections.>\"""";
         var lease = CandidacyConfig.ofLease(Duration.ofMinutes(3)); // longer than a test waits
-        try (var ordinary = NatsServer.alone("authorization { users: [ " + USER.formatted("app", rights) + " ] }")) {
+        try (var ordinary = NatsServers.alone("authorization { users: [ " + USER.formatted("app", rights) + " ] }")) {
             var uri = "nats://app:app@127.0.0.1:" + ordinary.port() + "?bucket=elections&inbox=" + INBOX;
             try (var one = Elections.connect(uri);
                     var other = Elections.connect(uri)) {

@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -28,7 +29,7 @@ class SeatHistoriesTest {
 
     @Test
     void aServerThatForgotItsLastWritesHasALeaderAgainUnderAHigherToken() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var auditor = new LeadershipAuditor();
                 var one = Elections.connect(server.uri(BUCKET));
                 var other = Elections.connect(server.uri(BUCKET))) {
@@ -66,7 +67,7 @@ class SeatHistoriesTest {
                 .bucket("dropping")
                 .ttl(Duration.ofMinutes(1))
                 .build();
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port());
                 var proxy = FaultProxy.to("127.0.0.1", server.port());
                 var auditor = new LeadershipAuditor();
@@ -88,7 +89,7 @@ class SeatHistoriesTest {
 
     @Test
     void ordersToADeadLeaderMakeNobodyWaitAgain() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var others = Elections.connect(server.uri(BUCKET));
                 var operators = Elections.connect(server.uri(BUCKET))) {
             Candidacy standby;
@@ -119,7 +120,7 @@ class SeatHistoriesTest {
 
     @Test
     void ordersAtTheSameTimeEndOneMandate() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var one = Elections.connect(server.uri(BUCKET));
                 var other = Elections.connect(server.uri(BUCKET));
                 var store = store(server);
@@ -146,7 +147,7 @@ class SeatHistoriesTest {
         var all = "authorization { users: [ { user: app, password: app } ] }";
         var none =
                 "authorization { users: [ { user: app, password: app, permissions: { publish: { deny: [\"$KV.>\"] } } } ] }";
-        try (var server = NatsServer.alone(all);
+        try (var server = NatsServers.alone(all);
                 var elections = Elections.connect("nats://app:app@127.0.0.1:" + server.port() + "?" + BUCKET)) {
             var candidacy = elections.stand(election, CandidacyConfig.ofLease(LEASE));
             var before = candidacy.await(PATIENCE).orElseThrow();
@@ -166,7 +167,7 @@ class SeatHistoriesTest {
 
     @Test
     void aRecordOfAnotherFormatIsNotTaken() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port());
                 var store = store(server)) {
             var bucket = admin.ask(connection -> connection.keyValue("histories"));

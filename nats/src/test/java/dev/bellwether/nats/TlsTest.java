@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,8 +44,8 @@ class TlsTest {
         certificates.key("stranger");
         var tls = "cert_file: \"%s\", key_file: \"%s\""
                 .formatted(certificates.certificate("server"), certificates.secret("server"));
-        server = NatsServer.alone("tls { " + tls + " }");
-        mutual = NatsServer.alone(
+        server = NatsServers.alone("tls { " + tls + " }");
+        mutual = NatsServers.alone(
                 "tls { %s, ca_file: \"%s\", verify: true }".formatted(tls, certificates.certificate("client")));
     }
 

@@ -3,11 +3,11 @@ package dev.bellwether.sql;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.faults.SteppedClock;
-import dev.bellwether.testkit.servers.Scripts;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;

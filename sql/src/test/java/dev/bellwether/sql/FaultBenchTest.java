@@ -1,8 +1,8 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
-import dev.bellwether.testkit.servers.Scripts;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

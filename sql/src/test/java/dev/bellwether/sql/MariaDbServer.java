@@ -1,8 +1,8 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.servers.Ports;
-import dev.bellwether.testkit.servers.Scripts;
 import dev.bellwether.testkit.servers.Undertaker;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.servers.Scripts;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;

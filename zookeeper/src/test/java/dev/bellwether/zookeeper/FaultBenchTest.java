@@ -1,8 +1,8 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
-import dev.bellwether.testkit.servers.Scripts;
 import dev.bellwether.testkit.zookeeper.ZooKeeperGround;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;

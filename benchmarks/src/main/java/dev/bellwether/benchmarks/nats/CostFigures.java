@@ -3,7 +3,7 @@ package dev.bellwether.benchmarks.nats;
 import dev.bellwether.Elections;
 import dev.bellwether.benchmarks.Costs;
 import dev.bellwether.benchmarks.OurClient;
-import dev.bellwether.testkit.nats.NatsServer;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.servers.Ports;
 import java.time.Duration;
 
@@ -20,7 +20,7 @@ final class CostFigures {
 
     private static void measure(String[] arguments) {
         var monitor = Ports.free();
-        try (var server = NatsServer.alone("http: \"127.0.0.1:" + monitor + "\"")) {
+        try (var server = NatsServers.alone("http: \"127.0.0.1:" + monitor + "\"")) {
             var costs = new Costs(
                     "NATS on 1 server",
                     server.port(),

@@ -2,6 +2,7 @@ package dev.bellwether.benchmarks.nats;
 
 import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.benchmarks.Vacancies;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.Ours;
 import dev.bellwether.testkit.nats.NatsServer;
@@ -16,7 +17,7 @@ final class VacancyFigures {
 
     public static void main(String[] arguments) {
         var vacancies = Vacancies.of(arguments, LEASE);
-        try (var server = NatsServer.alone()) {
+        try (var server = NatsServers.alone()) {
             on(server, "?bucket=ours", vacancies, "Bellwether", Ours.class);
             on(server, "", vacancies, "model of Choria's", ChoriaInAProcess.class);
         }

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.micrometer.BellwetherMeters;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -107,7 +107,7 @@ class ActuatorTest {
 
     @Test
     void anApplicationThatConnectsLazilyStartsWithoutTheServerAndHealthTells() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var proxy = FaultProxy.to("127.0.0.1", server.port())) {
             proxy.refuse();
             declared(Contexts.plain())
@@ -150,7 +150,7 @@ class ActuatorTest {
     @Test
     @SuppressWarnings("try") // its close can be interrupted
     void healthTellsThatTheServerIsGoneAndThatItIsBack() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var connection = Nats.connect(Options.builder()
                         .server("nats://127.0.0.1:" + server.port())
                         .maxReconnects(-1)

@@ -6,10 +6,10 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.sql.SqlConfig;
 import dev.bellwether.sql.SqlElections;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
-import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import io.nats.client.Connection;
@@ -72,7 +72,7 @@ class ClientsTest {
     @Test
     @SuppressWarnings("try") // its close can be interrupted
     void theNatsConnectionIsUsedAndStaysOpen() throws Exception {
-        try (var server = NatsServer.alone();
+        try (var server = NatsServers.alone();
                 var connection = Nats.connect("nats://127.0.0.1:" + server.port());
                 var others = Elections.connect(server.uri("bucket=seats"))) {
             standsAndHandsOver(Contexts.having(connection).withPropertyValues("bellwether.nats.bucket=seats"), others);

@@ -3,7 +3,6 @@ package dev.bellwether.testkit.nats;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.faults.Ground;
 import dev.bellwether.testkit.servers.Ports;
-import dev.bellwether.testkit.servers.Scripts;
 import dev.bellwether.testkit.servers.Undertaker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +15,10 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 
-/** A nats-server with JetStream of one's own, which can be killed, frozen and started again. Confined to one thread at a time. */
+/**
+ * A nats-server with JetStream of one's own, which can be killed, frozen and started again. Whoever starts it says where its program is.
+ * It keeps its data in a temporary folder, and takes that along when it is closed. Confined to one thread at a time.
+ */
 public final class NatsServer implements Ground.Server, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -29,37 +31,61 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
     private Process server;
     private Process undertaker;
 
-    /** Starts one by the program of this name, and returns before it serves. */
+    /**
+     * Starts one, and returns before it serves.
+     *
+     * @param program the path of nats-server, or its name if it is on the path of the system
+     * @param extra what else is configured, in the language of its configuration file
+     */
     public NatsServer(String program, String name, int port, String extra) {
         this(program, name, port, "", extra);
     }
 
-    /** What is said of JetStream, beside where it keeps its data, and what else is configured. */
+    /**
+     * Starts one, and returns before it serves.
+     *
+     * @param program the path of nats-server, or its name if it is on the path of the system
+     * @param jetStream what is configured of JetStream, beside where it keeps its data
+     * @param extra what else is configured
+     */
     public NatsServer(String program, String name, int port, String jetStream, String extra) {
         this.jetStream = jetStream;
-        this.program = Scripts.where(program);
+        this.program = program;
         this.name = name;
         this.port = port;
         this.extra = extra;
         try {
             folder = Files.createTempDirectory("bellwether-" + name);
+        } catch (IOException e) {
+            throw new UncheckedIOException("no folder for " + name, e);
+        }
+        try {
             server = launch();
         } catch (IOException e) {
-            throw new UncheckedIOException(name + " did not start", e);
+            delete(folder);
+            throw new UncheckedIOException(
+                    name + " did not start by " + program
+                            + ": give the path of nats-server, or put it on the path of the system",
+                    e);
         }
         undertaker = Undertaker.watch(server.pid());
     }
 
-    /** Starts one by itself, with these settings. */
-    public static NatsServer alone(String extra) {
-        var server = new NatsServer("nats-server", "nats", Ports.free(), extra);
-        server.awaitPort();
-        return server;
-    }
-
-    /** Starts one by itself, without further settings. */
-    public static NatsServer alone() {
-        return alone("");
+    /**
+     * Starts one by itself, and returns when it serves.
+     *
+     * @param program the path of nats-server, or its name if it is on the path of the system
+     * @param extra what else is configured; may be empty
+     */
+    public static NatsServer alone(String program, String extra) {
+        var server = new NatsServer(program, "nats", Ports.free(), extra);
+        try {
+            server.awaitPort();
+            return server;
+        } catch (Throwable e) {
+            server.close();
+            throw e;
+        }
     }
 
     /** Returns where it listens. */
@@ -94,6 +120,9 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
 
     private void end(String signal) {
         undertaker.destroy();
+        if (!server.isAlive()) {
+            return; // its number may be another's by now
+        }
         Undertaker.signal(signal, server.pid());
         try {
             server.waitFor();
@@ -155,21 +184,26 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
     }
 
     private static void copy(Path from, Path to) {
-        try {
-            if (Files.exists(to)) {
-                try (var all = Files.walk(to)) {
-                    for (var path : all.sorted(Comparator.reverseOrder()).toList()) {
-                        Files.delete(path);
-                    }
-                }
-            }
-            try (var all = Files.walk(from)) {
-                for (var path : all.toList()) {
-                    Files.copy(path, to.resolve(from.relativize(path).toString()));
-                }
+        delete(to);
+        try (var all = Files.walk(from)) {
+            for (var path : all.toList()) {
+                Files.copy(path, to.resolve(from.relativize(path).toString()));
             }
         } catch (IOException e) {
             throw new UncheckedIOException(from + " was not copied", e);
+        }
+    }
+
+    private static void delete(Path folder) {
+        if (!Files.exists(folder)) {
+            return;
+        }
+        try (var all = Files.walk(folder)) {
+            for (var path : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(path);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(folder + " was not deleted", e);
         }
     }
 
@@ -219,8 +253,10 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
                 .start();
     }
 
+    /** Kills it and deletes what it has written, its log included. */
     @Override
     public void close() {
         kill();
+        delete(folder);
     }
 }
