@@ -2,7 +2,7 @@ package dev.bellwether.cli;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
-import dev.bellwether.cli.command.Durations;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.Surroundings;
@@ -94,7 +94,7 @@ public final class Main {
 
     /** Puts the verbs together. */
     static CommandLine commandLine(Surroundings around) {
-        var line = new CommandLine(new Bellwether())
+        var line = new CommandLine(new RootCommand())
                 .addSubcommand(new RunCommand(around))
                 .addSubcommand(new FileCommand(around))
                 .addSubcommand(new ListCommand(around))
@@ -113,7 +113,7 @@ public final class Main {
                 .addSubcommand(new DemoCommand(around, Main.class))
                 .addSubcommand(new DemoCandidate(around))
                 .addSubcommand(new CompletionCommand(around));
-        line.registerConverter(Duration.class, new Durations());
+        line.registerConverter(Duration.class, new CommandDurations());
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setOut(around.out());
         line.setErr(around.err());

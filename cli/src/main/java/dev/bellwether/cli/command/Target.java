@@ -126,7 +126,7 @@ public final class Target {
 
             @Override
             public void outageEnded(Duration length) {
-                onOutage.accept("The outage is over, after " + Durations.show(length));
+                onOutage.accept("The outage is over, after " + CommandDurations.show(length));
             }
         };
     }
@@ -143,7 +143,7 @@ public final class Target {
     /** Says that there was no answer in time, and what the network says about that. */
     public static String late(ConnectUri uri, Duration waited) {
         var servers = Endpoint.of(uri);
-        return uri + " did not answer within " + Durations.show(waited)
+        return uri + " did not answer within " + CommandDurations.show(waited)
                 + (servers.isEmpty() ? "" : ": " + Endpoint.complaints(servers, LOOK));
     }
 

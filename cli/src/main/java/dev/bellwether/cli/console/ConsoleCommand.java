@@ -86,7 +86,7 @@ public final class ConsoleCommand implements Callable<Integer> {
         var uri = target.uri();
         var feed = new Feed();
         try (var connected = target.connect(uri);
-                var lookout = new Lookout(connected.elections(), feed, uri.toString(), readOnly);
+                var lookout = new ElectionMonitor(connected.elections(), feed, uri.toString(), readOnly);
                 var page = PageServer.start(place, feed, lookout::now, lookout)) {
             var paint = new Paint(around.colours());
             around.out()

@@ -104,7 +104,7 @@ public final class DemoCommand implements Callable<Integer> {
         if (given.isPresent()) {
             requireAnswer(given.get());
         }
-        var keys = tour ? Optional.<Keys>empty() : Keys.each(around);
+        var keys = tour ? Optional.<KeyPresses>empty() : KeyPresses.each(around);
         try (var props = Props.in(Files.createTempDirectory("bellwether-demo-"), keys)) {
             say(
                     Scene.Tone.FAINT,

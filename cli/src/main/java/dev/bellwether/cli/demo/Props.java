@@ -23,27 +23,27 @@ final class Props implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Props.class);
 
     private final Path folder;
-    private final Optional<Keys> keys;
+    private final Optional<KeyPresses> keys;
     private final Process sweeper;
     private final Deque<AutoCloseable> kept = new ArrayDeque<>();
     private final Thread atExit = new Thread(this::put, "bellwether-demo-end");
     private volatile boolean over;
     private boolean away;
 
-    private Props(Path folder, Optional<Keys> keys, Process sweeper) {
+    private Props(Path folder, Optional<KeyPresses> keys, Process sweeper) {
         this.folder = folder;
         this.keys = keys;
         this.sweeper = sweeper;
     }
 
-    static Props in(Path folder, Optional<Keys> keys) throws IOException {
+    static Props in(Path folder, Optional<KeyPresses> keys) throws IOException {
         var sweeper = new ProcessBuilder(
                         "sh",
                         "-c",
                         SWEEP,
                         "sweep",
                         folder.toString(),
-                        keys.map(Keys::before).orElse(""))
+                        keys.map(KeyPresses::before).orElse(""))
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
@@ -91,7 +91,7 @@ final class Props implements AutoCloseable {
         }
         away = true;
         over = true;
-        keys.ifPresent(Keys::close);
+        keys.ifPresent(KeyPresses::close);
         while (!kept.isEmpty()) {
             close(kept.pop());
         }

@@ -5,8 +5,8 @@ import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.Connected;
-import dev.bellwether.cli.command.Durations;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
@@ -119,7 +119,8 @@ public final class DoctorCommand implements Callable<Integer> {
         var all = new ArrayList<Finding>();
         try {
             backend.check(name, config);
-            all.add(Finding.ok("lease", backend.describe() + " takes a lease of " + Durations.show(config.lease())));
+            all.add(Finding.ok(
+                    "lease", backend.describe() + " takes a lease of " + CommandDurations.show(config.lease())));
         } catch (UnavailableException e) {
             throw e;
         } catch (ElectionException e) {

@@ -1,7 +1,7 @@
 package dev.bellwether.cli.outbox;
 
 import dev.bellwether.cli.command.Bounded;
-import dev.bellwether.cli.command.Durations;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Surroundings;
 import dev.bellwether.cli.command.Target;
@@ -224,7 +224,7 @@ public final class OutboxCommand implements Runnable {
                 .append(state.exact() ? "" : "about ")
                 .append(state.backlog())
                 .append('\n');
-        text.append("oldest   ").append(Durations.show(state.oldest())).append('\n');
+        text.append("oldest   ").append(CommandDurations.show(state.oldest())).append('\n');
         text.append("parked   ").append(state.parked()).append('\n');
         var rows = new ArrayList<List<String>>();
         rows.add(List.of("SHARD", "LEADER", "FOR", "SEEN", "RATE", "PUBLISHED"));

@@ -1,6 +1,6 @@
 package dev.bellwether.cli.outbox;
 
-import dev.bellwether.cli.command.Durations;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.Partitioning;
 import dev.bellwether.outbox.Poison;
@@ -307,7 +307,7 @@ final class ReaperFile {
 
     private static Duration goDuration(String key, String text) {
         try {
-            return new Durations().convert(text);
+            return new CommandDurations().convert(text);
         } catch (RuntimeException e) {
             throw new UsageException(key + " is " + text + ": write 10ms, 5s or 1m30s", e);
         }

@@ -1,7 +1,7 @@
 package dev.bellwether.cli.run;
 
 import dev.bellwether.CandidacyConfig;
-import dev.bellwether.cli.command.Durations;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.UsageException;
 import java.time.Duration;
 import java.util.Optional;
@@ -24,9 +24,9 @@ record LeasePlan(Duration lease, Duration grace, Duration margin, Duration budge
                 .orElse(CandidacyConfig.defaults().lease());
         var plan = divide(lease.orElse(wanted), grace);
         if (!plan.fits()) {
-            throw new UsageException("--lease " + Durations.show(plan.lease) + " is too short for --grace "
-                    + Durations.show(plan.grace) + " and the renewals before it: make the lease "
-                    + Durations.show(enough(plan, grace))
+            throw new UsageException("--lease " + CommandDurations.show(plan.lease) + " is too short for --grace "
+                    + CommandDurations.show(plan.grace) + " and the renewals before it: make the lease "
+                    + CommandDurations.show(enough(plan, grace))
                     + " or longer" + (grace.isPresent() ? ", or the grace shorter" : ""));
         }
         return plan;

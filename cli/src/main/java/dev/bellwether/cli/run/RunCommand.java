@@ -4,8 +4,8 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.Connected;
-import dev.bellwether.cli.command.Durations;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.Surroundings;
@@ -184,9 +184,9 @@ public final class RunCommand implements Callable<Integer> {
             throws InterruptedException {
         for (var since = waitsSinceNanos; ; since = System.nanoTime()) {
             var begun = System.nanoTime();
-            var stand = new Stand(job, settings.renewInterval().dividedBy(4), restart, this::tell, since);
+            var stand = new RunSession(job, settings.renewInterval().dividedBy(4), restart, this::tell, since);
             hook.stand = stand;
-            Stand.Outcome outcome;
+            RunSession.Outcome outcome;
             var gaveUp = false;
             var candidacy = elections.stand(
                     election, settings.toBuilder().listener(stand).build());
@@ -203,28 +203,28 @@ public final class RunCommand implements Callable<Integer> {
                 }
             }
             if (outcome == null) {
-                tell("did not lead within " + Durations.show(maxWait.orElseThrow()) + ": giving up");
+                tell("did not lead within " + CommandDurations.show(maxWait.orElseThrow()) + ": giving up");
                 return ExitCode.RUN_NOT_WON;
             }
-            if (outcome instanceof Stand.Over) {
+            if (outcome instanceof RunSession.Over) {
                 complain("the election has ended: nobody can lead it before it is reopened ('bellwether reopen')");
                 return ExitCode.RUN_OVER;
             }
-            if (outcome instanceof Stand.Failed failed) {
+            if (outcome instanceof RunSession.Failed failed) {
                 complain("the candidacy has failed: " + failed.why());
                 return ExitCode.RUN_CANDIDACY_FAILED;
             }
-            if (outcome instanceof Stand.Broken broken) {
+            if (outcome instanceof RunSession.Broken broken) {
                 complain(broken.why());
                 return ExitCode.RUN_FAILED;
             }
-            if (outcome instanceof Stand.Exited exited) {
+            if (outcome instanceof RunSession.Exited exited) {
                 if (!restart) {
                     return exited.code();
                 }
                 tell("the command ended with code " + exited.code() + ": standing again");
             } else {
-                if (outcome instanceof Stand.Lost loss && !loss.standsAgain()) {
+                if (outcome instanceof RunSession.Lost loss && !loss.standsAgain()) {
                     tell("the command was ended: " + loss.why() + (restart ? ": standing again" : ""));
                 }
                 if (!restart) {
@@ -237,14 +237,14 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     /** Returns the outcome that ends this candidacy, or null when it has waited for too long. */
-    private Stand.@Nullable Outcome outcome(Stand stand) throws InterruptedException {
+    private RunSession.@Nullable Outcome outcome(RunSession stand) throws InterruptedException {
         while (true) {
             var wait = maxWait.map(longest -> longest.minus(stand.idle())).orElse(Duration.ofDays(1));
             if (wait.isNegative() || wait.isZero()) {
                 return null;
             }
             var outcome = stand.next(wait);
-            if (outcome instanceof Stand.Lost loss && loss.standsAgain() && (restart || loss.ordered())) {
+            if (outcome instanceof RunSession.Lost loss && loss.standsAgain() && (restart || loss.ordered())) {
                 continue; // by itself
             }
             if (outcome != null) {
@@ -262,7 +262,7 @@ public final class RunCommand implements Callable<Integer> {
             } catch (UnavailableException e) {
                 if (left(begun).isZero()) {
                     tell(uri.redact(String.valueOf(e.getMessage())));
-                    tell("did not lead within " + Durations.show(maxWait.orElseThrow()) + ": giving up");
+                    tell("did not lead within " + CommandDurations.show(maxWait.orElseThrow()) + ": giving up");
                     return null;
                 }
                 if (first) {
@@ -324,7 +324,7 @@ public final class RunCommand implements Callable<Integer> {
     /** Hands over when this process is told to end. */
     private static final class HandOver extends Thread {
         private final Elections elections;
-        private volatile @Nullable Stand stand;
+        private volatile @Nullable RunSession stand;
         private volatile boolean done;
 
         private HandOver(Elections elections) {

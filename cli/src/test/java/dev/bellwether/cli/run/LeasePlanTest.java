@@ -3,7 +3,7 @@ package dev.bellwether.cli.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.bellwether.cli.command.Durations;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.UsageException;
 import java.time.Duration;
 import java.util.Optional;
@@ -36,7 +36,8 @@ class LeasePlanTest {
                 .hasMessageContaining("--grace 2s")
                 .satisfies(refusal -> {
                     var advice = String.valueOf(refusal.getMessage()).replaceAll(".*make the lease (\\S+) or.*", "$1");
-                    LeasePlan.of(Optional.of(new Durations().convert(advice)), Optional.of(Duration.ofSeconds(2)));
+                    LeasePlan.of(
+                            Optional.of(new CommandDurations().convert(advice)), Optional.of(Duration.ofSeconds(2)));
                 });
     }
 }

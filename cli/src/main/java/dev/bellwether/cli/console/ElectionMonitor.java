@@ -23,7 +23,7 @@ import java.util.Optional;
  *
  * <p>Times are this machine's, from when a change was heard of: the backend's own tell since when somebody leads, if that is longer ago.
  */
-final class Lookout implements PageServer.Orders, AutoCloseable {
+final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
     private static final int TERMS_KEPT = 40;
 
     private final Elections elections;
@@ -40,7 +40,7 @@ final class Lookout implements PageServer.Orders, AutoCloseable {
     /** While the backend does not answer, nobody knows who leads: from the last answer on. */
     private record Outage(String id, double from) {}
 
-    Lookout(Elections elections, Feed feed, String on, boolean readOnly) {
+    ElectionMonitor(Elections elections, Feed feed, String on, boolean readOnly) {
         this.elections = elections;
         this.feed = feed;
         this.readOnly = readOnly;

@@ -14,20 +14,20 @@ import java.util.concurrent.TimeUnit;
  * The terminal, set so that each key is heard at once, and back again in the end. Where that cannot be done, keys are heard with Enter.
  * Thread-safe.
  */
-final class Keys implements AutoCloseable {
+final class KeyPresses implements AutoCloseable {
     private final String before;
 
-    private Keys(String before) {
+    private KeyPresses(String before) {
         this.before = before;
     }
 
     /** Returns empty if there is no terminal, or none that can be set. */
-    static Optional<Keys> each(Surroundings around) {
+    static Optional<KeyPresses> each(Surroundings around) {
         if (!around.inIsTerminal()) {
             return Optional.empty();
         }
         try {
-            var keys = new Keys(stty(List.of("-g")));
+            var keys = new KeyPresses(stty(List.of("-g")));
             stty(List.of("-icanon", "-echo", "min", "1"));
             return Optional.of(keys);
         } catch (IOException e) {

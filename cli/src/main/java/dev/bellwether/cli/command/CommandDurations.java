@@ -6,7 +6,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /** Durations on the command line: {@code 250ms}, {@code 5s}, {@code 1m30s}, {@code 2h}. */
-public final class Durations implements ITypeConverter<Duration> {
+public final class CommandDurations implements ITypeConverter<Duration> {
     private static final Pattern OURS = Pattern.compile("[0-9.a-z]+");
 
     @Override

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Its events come one at a time; an outcome may be taken by another thread.
  */
-final class Stand implements LeadershipListener {
+final class RunSession implements LeadershipListener {
     private final Keeper.Job job;
     private final Duration feedInterval;
     private final Consumer<String> say;
@@ -56,7 +56,7 @@ final class Stand implements LeadershipListener {
     record Broken(String why) implements Outcome {}
 
     /** Tells of standing by after a loss only if it will stand again. */
-    Stand(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say, long idleSinceNanos) {
+    RunSession(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say, long idleSinceNanos) {
         this.idleSinceNanos = idleSinceNanos;
         this.again = again;
         this.job = job;

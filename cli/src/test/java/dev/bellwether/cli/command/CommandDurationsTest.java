@@ -9,17 +9,17 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine.TypeConversionException;
 
-class DurationsTest {
+class CommandDurationsTest {
     @ParameterizedTest
     @CsvSource({"250ms,PT0.25S", "5s,PT5S", "1.5s,PT1.5S", "1m30s,PT1M30S", "2h,PT2H", "1d,PT24H"})
     void durationsAreReadAsPeopleWriteThem(String text, Duration duration) {
-        assertThat(new Durations().convert(text)).isEqualTo(duration);
+        assertThat(new CommandDurations().convert(text)).isEqualTo(duration);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "5", "s", "-5s", "5 s", "5x", "0s", "PT5S", "5s later", "99999999999s"})
     void otherTextIsRefusedWithAnExample(String text) {
-        assertThatThrownBy(() -> new Durations().convert(text))
+        assertThatThrownBy(() -> new CommandDurations().convert(text))
                 .isInstanceOf(TypeConversionException.class)
                 .hasMessageContaining("1m30s");
     }
@@ -27,6 +27,6 @@ class DurationsTest {
     @ParameterizedTest
     @ValueSource(strings = {"250ms", "5s", "1.5s", "1m30s", "2h", "1d1h"})
     void durationsAreShownAsTheyAreRead(String text) {
-        assertThat(Durations.show(new Durations().convert(text))).isEqualTo(text);
+        assertThat(CommandDurations.show(new CommandDurations().convert(text))).isEqualTo(text);
     }
 }

@@ -34,7 +34,7 @@ import picocli.CommandLine.Spec;
             "see bellwether run --help"
         })
 @SuppressWarnings("UnusedVariable") // picocli acts on these options; that they are declared is all
-final class Bellwether implements Runnable {
+final class RootCommand implements Runnable {
     @Spec
     private @Nullable CommandSpec spec;
 
