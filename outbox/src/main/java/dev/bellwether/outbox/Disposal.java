@@ -19,7 +19,7 @@ final class Disposal implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Disposal.class);
     private static final int MOST = 10_000;
 
-    private final Session session;
+    private final ShardRun session;
     private final Connection connection;
     private final BlockingQueue<Work> queue = new LinkedBlockingQueue<>();
     private volatile boolean finishing;
@@ -27,7 +27,7 @@ final class Disposal implements Runnable {
     /** Rows to delete, or one to park for a reason. */
     private record Work(List<Row> rows, @Nullable String reason) {}
 
-    Disposal(Session session, Connection connection) {
+    Disposal(ShardRun session, Connection connection) {
         this.session = session;
         this.connection = connection;
     }

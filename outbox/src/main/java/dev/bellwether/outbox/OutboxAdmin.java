@@ -283,7 +283,7 @@ public final class OutboxAdmin {
         try (var connection = database.getConnection()) {
             var findings = new ArrayList<>(Store.of(connection, table).examine(connection));
             if (kafka.isPresent()) {
-                findings.addAll(new KafkaDoctor(kafka.get()).examine(topics(connection)));
+                findings.addAll(new BrokerDoctor(kafka.get()).examine(topics(connection)));
             }
             return findings;
         }

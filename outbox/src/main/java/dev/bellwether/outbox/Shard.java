@@ -37,7 +37,7 @@ final class Shard {
     private final Judge judge;
     private final String relay;
     private volatile @Nullable Election seat;
-    private final AtomicReference<@Nullable Session> session = new AtomicReference<>();
+    private final AtomicReference<@Nullable ShardRun> session = new AtomicReference<>();
     private volatile @Nullable Store store;
     private volatile boolean stopping;
     private volatile boolean leading;
@@ -213,7 +213,7 @@ final class Shard {
         }
     }
 
-    private void run(Session opened, Mandate mandate) throws Exception {
+    private void run(ShardRun opened, Mandate mandate) throws Exception {
         var orderly = false;
         var meterDue = new Due(config.meterInterval().toNanos());
         var leadersDue = new Due(config.haltRetry().toNanos());
@@ -363,7 +363,7 @@ final class Shard {
      * which waits for a delete of his that is under way, and lets none begin. Only then the table is read: it has everything that
      * might be missing in Kafka, and it will not shrink but by us.
      */
-    private Session open(Mandate mandate) throws SQLException {
+    private ShardRun open(Mandate mandate) throws SQLException {
         var lines = lines();
         Connection reading = null;
         Connection deleting = null;
@@ -374,7 +374,7 @@ final class Shard {
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);
             var tenancy = store().acquire(deleting, new Store.Claim(config.name(), number, config.shards(), relay));
-            return new Session(this, lines, reading, deleting, writers, tenancy);
+            return new ShardRun(this, lines, reading, deleting, writers, tenancy);
         } catch (SQLException | RuntimeException e) {
             lines.close(false, 0);
             release(reading, false, true);

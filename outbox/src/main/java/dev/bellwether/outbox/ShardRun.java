@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
  * One run of a shard's leader: from the fences to the first failure, or to the end of the mandate. Confined to the thread that opens,
  * runs and closes it, except where a method says otherwise.
  */
-final class Session {
-    private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+final class ShardRun {
+    private static final Logger LOG = LoggerFactory.getLogger(ShardRun.class);
     private static final long REPORT_NANOS = 1_000_000_000;
     private static final long NO_ROOM_NANOS = 300_000;
 
@@ -53,7 +53,7 @@ final class Session {
     private volatile long committedNanos;
 
     /** Takes over what is open; the fence in Kafka stands already. */
-    Session(
+    ShardRun(
             Shard shard,
             Tandem lines,
             Connection reading,

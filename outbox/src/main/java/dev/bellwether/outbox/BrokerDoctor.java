@@ -15,12 +15,12 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** Looks at the brokers: whether fences hold there, and records last. */
-final class KafkaDoctor {
+final class BrokerDoctor {
     private static final int PATIENCE_SECONDS = 10;
 
     private final Map<String, Object> properties;
 
-    KafkaDoctor(Map<String, Object> properties) {
+    BrokerDoctor(Map<String, Object> properties) {
         this.properties = KafkaTopics.common(new TreeMap<>(properties));
     }
 
