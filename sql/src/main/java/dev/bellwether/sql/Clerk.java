@@ -43,11 +43,11 @@ final class Clerk {
     private static final long LONGEST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final Source source;
-    private final Seats seats;
+    private final SeatTable seats;
     private final Outlook outlook;
-    private final Faults faults;
-    private final Session session;
-    private final Roll roll = new Roll();
+    private final SqlErrors faults;
+    private final SqlConnection session;
+    private final PresenceSchedule roll = new PresenceSchedule();
     private final long pollNanos;
     private final Echo echo = new Echo();
     private final Runnable onDeaf;
@@ -62,12 +62,12 @@ final class Clerk {
     private long nextPollNanos = System.nanoTime();
 
     /** Tells {@code onDeaf} when what it announced has not been heard here. */
-    Clerk(Source source, Seats seats, Outlook outlook, Faults faults, Duration poll, Runnable onDeaf) {
+    Clerk(Source source, SeatTable seats, Outlook outlook, SqlErrors faults, Duration poll, Runnable onDeaf) {
         this.source = source;
         this.seats = seats;
         this.outlook = outlook;
         this.faults = faults;
-        session = new Session(source);
+        session = new SqlConnection(source);
         pollNanos = poll.toNanos();
         this.onDeaf = onDeaf;
     }
@@ -210,7 +210,7 @@ final class Clerk {
             serveGroup(group);
             return null;
         } catch (SQLException e) {
-            if (Faults.isOfOneRow(e)) {
+            if (SqlErrors.isOfOneRow(e)) {
                 return serveEachAlone(group, e);
             }
             var meaning = faults.inOperation(e);
@@ -290,7 +290,7 @@ final class Clerk {
         if (request instanceof Request.Read read) {
             read.answer().complete(session.use(PATIENCE, connection -> {
                 var row = seats.read(connection, List.of(read.election()))
-                        .getOrDefault(read.election(), Row.unheld(read.election()));
+                        .getOrDefault(read.election(), SeatRow.unheld(read.election()));
                 return row.view(seats.candidates(connection, row));
             }));
         } else if (request instanceof Request.Command command) {
@@ -347,7 +347,7 @@ final class Clerk {
             tell(outcome);
             round.forEach(release -> {
                 var judged = outcome.of(release.claim().election());
-                if (judged.verdict() == Seats.Verdict.GRANTED) {
+                if (judged.verdict() == SeatTable.Verdict.GRANTED) {
                     outlook.note(judged.row());
                 }
                 complete(release.answer(), judged);
@@ -375,13 +375,13 @@ final class Clerk {
         for (var request : requests) {
             var election = request.claim().election();
             var judged = outcome.of(election);
-            if (judged.verdict() == Seats.Verdict.GRANTED && request.equals(sent.get(election))) {
+            if (judged.verdict() == SeatTable.Verdict.GRANTED && request.equals(sent.get(election))) {
                 outlook.note(judged.row());
                 complete(request.answer(), judged);
             } else {
                 var row = listening && !looks.contains(election) ? Outlook.staggered(judged.row()) : judged.row();
                 outlook.note(row);
-                complete(request.answer(), new Seats.Judged(Seats.Verdict.REFUSED, row));
+                complete(request.answer(), new SeatTable.Judged(SeatTable.Verdict.REFUSED, row));
             }
         }
     }
@@ -391,7 +391,7 @@ final class Clerk {
         session.close();
     }
 
-    private void tell(Seats.Outcome outcome) {
+    private void tell(SeatTable.Outcome outcome) {
         if (outcome.announced() && listening) {
             echo.announced(System.nanoTime());
         }
@@ -400,7 +400,7 @@ final class Clerk {
 
     // ---------------------------------------------------------------- small things
 
-    private static void complete(CompletableFuture<Answer> answer, Seats.Judged judged) {
+    private static void complete(CompletableFuture<Answer> answer, SeatTable.Judged judged) {
         switch (judged.verdict()) {
             case GRANTED -> answer.complete(new Answer(true, judged.row().view()));
             case REFUSED -> answer.complete(new Answer(false, judged.row().view()));

@@ -41,10 +41,10 @@ final class Outlook {
     private final Map<String, Seen> seen = new ConcurrentHashMap<>();
 
     /** A row that we read ourselves, and when. */
-    private record Seen(Row row, long nanos) {}
+    private record Seen(SeatRow row, long nanos) {}
 
     /** A row, and until when its lease would last if it is not extended. */
-    private record Known(Row row, long untilNanos) {}
+    private record Known(SeatRow row, long untilNanos) {}
 
     Watch add(String election, Consumer<View> watcher) {
         watchers.compute(election, (name, present) -> {
@@ -73,7 +73,7 @@ final class Outlook {
     }
 
     /** Tells the watchers what we read, and notes that they know. */
-    void tell(Row row) {
+    void tell(SeatRow row) {
         if (watchers.containsKey(row.election())) {
             note(row);
             tellWatchers(row);
@@ -85,7 +85,7 @@ final class Outlook {
      * seat, and believe that a lease that we have read of was extended, for no longer than it was then, and only so many times. Returns
      * whether it says something else, so that somebody must look at the seat.
      */
-    boolean heard(Row hint, boolean own) {
+    boolean heard(SeatRow hint, boolean own) {
         if (!watchers.containsKey(hint.election())) {
             return false;
         }
@@ -112,13 +112,13 @@ final class Outlook {
         return false;
     }
 
-    private void tellHint(Row row) {
+    private void tellHint(SeatRow row) {
         known.put(row.election(), new Known(row, System.nanoTime() + nanos(row)));
         tellWatchers(row);
     }
 
     /** A watcher that fails must not keep the others from being told, nor end the thread that tells them. */
-    private void tellWatchers(Row row) {
+    private void tellWatchers(SeatRow row) {
         var view = row.view();
         for (var watcher : watchers.getOrDefault(row.election(), List.of())) {
             try {
@@ -130,7 +130,7 @@ final class Outlook {
     }
 
     /** Tells the watchers of a row that was polled, if they would do something else than they do. */
-    void tellIfNews(Row row, long pollNanos) {
+    void tellIfNews(SeatRow row, long pollNanos) {
         var before = known.get(row.election());
         if (before == null
                 || differs(before.row, row)
@@ -141,7 +141,7 @@ final class Outlook {
     }
 
     /** Notes what an asker here was told. */
-    void note(Row row) {
+    void note(SeatRow row) {
         if (watchers.containsKey(row.election())) {
             var now = System.nanoTime();
             known.put(row.election(), new Known(row, now + nanos(row)));
@@ -156,23 +156,23 @@ final class Outlook {
     }
 
     /** Returns the row as if its lease lasted a little longer, for those of whom none is to be the first to look. */
-    static Row staggered(Row row) {
+    static SeatRow staggered(SeatRow row) {
         return later(row, STAGGER_LEAST_MICROS, STAGGER_MOST_MICROS);
     }
 
     /** Returns the row as if its lease lasted longer, for those who look only if somebody else does not. */
-    static Row afterOthers(Row row) {
+    static SeatRow afterOthers(SeatRow row) {
         return later(row, AFTER_LEAST_MICROS, AFTER_MOST_MICROS);
     }
 
-    private static Row later(Row row, long leastMicros, long mostMicros) {
+    private static SeatRow later(SeatRow row, long leastMicros, long mostMicros) {
         return row.isHeld()
                 ? row.withRemaining(
                         row.remaining() + ThreadLocalRandom.current().nextLong(leastMicros, mostMicros))
                 : row;
     }
 
-    private static boolean differs(Row before, Row row) {
+    private static boolean differs(SeatRow before, SeatRow row) {
         return before.token() != row.token()
                 || before.isHeld() != row.isHeld()
                 || before.standDown() != row.standDown()
@@ -181,17 +181,17 @@ final class Outlook {
     }
 
     /** Whether a lease that they believe to run out before the next poll but one was extended. */
-    private static boolean isLongerThanThought(Known before, Row row, long pollNanos) {
+    private static boolean isLongerThanThought(Known before, SeatRow row, long pollNanos) {
         var left = before.untilNanos - System.nanoTime();
         return row.isHeld() && left < 2 * pollNanos && nanos(row) - left > 1_000_000;
     }
 
     /** Whether a lease was cut short. One that was not may seem so by as long as the answers took. */
-    private static boolean isShorterThanThought(Known before, Row row) {
+    private static boolean isShorterThanThought(Known before, SeatRow row) {
         return before.untilNanos - System.nanoTime() - nanos(row) > SHORTER_NANOS;
     }
 
-    private static long nanos(Row row) {
+    private static long nanos(SeatRow row) {
         return row.waitMicros() * 1_000;
     }
 }

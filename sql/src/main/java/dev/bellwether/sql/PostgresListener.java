@@ -161,13 +161,13 @@ final class PostgresListener {
     /** Whoever is refused comes back later and later, and not all at once. */
     private long backoff() {
         failures = Math.min(failures + 1, 16);
-        return Session.jittered(Math.min(MOST_RETRY_NANOS, RETRY_NANOS << (failures - 1)));
+        return SqlConnection.jittered(Math.min(MOST_RETRY_NANOS, RETRY_NANOS << (failures - 1)));
     }
 
     /** Listens until the connection breaks. Returns how long to wait before the next try. */
     private long listen(Connection opened) throws SQLException {
-        var before = Session.limit(opened, PROBE_MILLIS);
-        var committed = Session.commitByItself(opened);
+        var before = SqlConnection.limit(opened, PROBE_MILLIS);
+        var committed = SqlConnection.commitByItself(opened);
         var notifications = opened.unwrap(PGConnection.class);
         try (var statement = opened.createStatement()) {
             statement.execute("LISTEN " + channel);
@@ -268,7 +268,7 @@ final class PostgresListener {
         try (var statement = opened.createStatement()) {
             statement.execute("UNLISTEN " + channel);
             opened.setAutoCommit(committed);
-            Session.limit(opened, Math.max(0, networkTimeout));
+            SqlConnection.limit(opened, Math.max(0, networkTimeout));
         } catch (SQLException e) {
             log.debug("could not stop listening to {}", source, e); // it is broken, and the pool will see that
         }

@@ -22,7 +22,7 @@ import java.util.Set;
  *
  * <p>Immutable.
  */
-final class PostgresSeats extends Seats {
+final class PostgresSeats extends SeatTable {
     /*
      * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row anew if it has changed before it
      * could be locked. The rows that are reported as refused are those of the statement's snapshot, which may be older than a
@@ -207,7 +207,7 @@ final class PostgresSeats extends Seats {
         for (var claim : claims) {
             var one = judged.get(claim.election());
             if (one == null) {
-                judged.put(claim.election(), new Judged(Verdict.REFUSED, Row.unheld(claim.election())));
+                judged.put(claim.election(), new Judged(Verdict.REFUSED, SeatRow.unheld(claim.election())));
             } else if (one.verdict() == Verdict.REFUSED && one.row().isHeldUnder(claim.nonce())) {
                 judged.put(claim.election(), new Judged(Verdict.UNKNOWN, one.row())); // locked by somebody else
             }
@@ -264,7 +264,7 @@ final class PostgresSeats extends Seats {
         try {
             return Optional.of(new Announcement(
                     fields[0],
-                    new Row(
+                    new SeatRow(
                             fields[1],
                             Long.parseLong(fields[2]),
                             fields[3].isEmpty() ? null : fields[3],
@@ -289,7 +289,7 @@ final class PostgresSeats extends Seats {
      *
      * @param row the seat as it is said to be; without its metadata if they found no room
      */
-    record Announcement(String announcer, Row row) {}
+    record Announcement(String announcer, SeatRow row) {}
 
     /** Returns whether anything was announced. */
     private static boolean judge(PreparedStatement statement, Map<String, Judged> judged) throws SQLException {

@@ -26,7 +26,7 @@ final class SqlLeaseStore implements LeaseStore {
     private final Source source;
     private final SqlConfig config;
     private final Found found;
-    private final Faults faults;
+    private final SqlErrors faults;
     /** Whether a candidate may stand here: asked when the first does, since whoever only looks need not. */
     private volatile boolean writable;
 
@@ -44,12 +44,12 @@ final class SqlLeaseStore implements LeaseStore {
         this.config = config;
         this.found = found;
         writable = found.writable;
-        faults = new Faults(source, config, found.grant);
+        faults = new SqlErrors(source, config, found.grant);
         var postgres = found.dialect == Dialect.POSTGRESQL;
         var channel = PostgresSeats.channel(found.table);
         clerk = new Clerk(
                 source,
-                postgres ? new PostgresSeats(config, channel, announcer) : new Seats(found.dialect, config),
+                postgres ? new PostgresSeats(config, channel, announcer) : new SeatTable(found.dialect, config),
                 outlook,
                 faults,
                 config.poll().orElse(found.dialect.poll()),
@@ -74,13 +74,13 @@ final class SqlLeaseStore implements LeaseStore {
      * @throws dev.bellwether.UnavailableException if the database does not answer
      */
     static SqlLeaseStore open(Source source, SqlConfig config) {
-        var session = new Session(source);
-        var faults = new Faults[] {new Faults(source, config)};
+        var session = new SqlConnection(source);
+        var faults = new SqlErrors[] {new SqlErrors(source, config)};
         try {
             var found = session.use(source.startPatience(), connection -> {
                 var dialect = Dialect.of(connection);
                 var grant = Tables.grant(connection, dialect, config);
-                faults[0] = new Faults(source, config, grant);
+                faults[0] = new SqlErrors(source, config, grant);
                 Tables.require(connection, dialect, config);
                 return new Found(
                         dialect,
@@ -115,7 +115,7 @@ final class SqlLeaseStore implements LeaseStore {
 
     /** What was not allowed when we connected may have been allowed since. */
     private void requireWritable() {
-        var session = new Session(source);
+        var session = new SqlConnection(source);
         try {
             session.use(source.startPatience(), connection -> {
                 Tables.requireWritable(connection, found.dialect, this.config);
@@ -134,9 +134,9 @@ final class SqlLeaseStore implements LeaseStore {
 
     @Override
     public List<Finding> findings(CandidacyConfig candidacy) {
-        var session = new Session(source);
+        var session = new SqlConnection(source);
         try {
-            return session.use(Checkup.patience(), connection -> Checkup.of(source, connection, config, candidacy));
+            return session.use(SqlDoctor.patience(), connection -> SqlDoctor.of(source, connection, config, candidacy));
         } catch (SQLException e) {
             throw faults.inOperation(e);
         } finally {

@@ -23,14 +23,14 @@ public final class SqlSchema {
     }
 
     private static String ddl(Source source, SqlConfig config) {
-        var session = new Session(source);
+        var session = new SqlConnection(source);
         try {
             var dialect = session.use(source.startPatience(), Dialect::of);
             return dialect.ddl().stream()
                     .map(sql -> dialect.fill(sql, config) + ";\n")
                     .collect(Collectors.joining());
         } catch (SQLException e) {
-            throw new Faults(source, config).atStart(e);
+            throw new SqlErrors(source, config).atStart(e);
         } finally {
             session.close();
         }

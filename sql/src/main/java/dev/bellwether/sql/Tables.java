@@ -21,7 +21,7 @@ final class Tables {
         try {
             probe(connection, dialect, config);
         } catch (SQLException e) {
-            if (Faults.kindOf(e) != Faults.Kind.NO_TABLE || !config.createTable()) {
+            if (SqlErrors.kindOf(e) != SqlErrors.Kind.NO_TABLE || !config.createTable()) {
                 throw e;
             }
             create(connection, dialect, config);
@@ -106,7 +106,7 @@ final class Tables {
             requireWritable(connection, dialect, config);
             return true;
         } catch (SQLException e) {
-            if (Faults.kindOf(e) == Faults.Kind.NO_RIGHT || Faults.kindOf(e) == Faults.Kind.READ_ONLY) {
+            if (SqlErrors.kindOf(e) == SqlErrors.Kind.NO_RIGHT || SqlErrors.kindOf(e) == SqlErrors.Kind.READ_ONLY) {
                 return false;
             }
             throw e;

@@ -164,7 +164,7 @@ class PostgresFaultTest {
             assertThat(seats.renew(connection, List.of(new Lease(claim, 1, term)))
                             .of(election)
                             .verdict())
-                    .isEqualTo(Seats.Verdict.GRANTED);
+                    .isEqualTo(SeatTable.Verdict.GRANTED);
             assertThat(number(
                             connection,
                             "SELECT expires_at FROM bellwether_election WHERE election = '" + election + "'"))

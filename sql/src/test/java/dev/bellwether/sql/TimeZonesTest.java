@@ -63,11 +63,11 @@ class TimeZonesTest {
     void aSeatThatIsHeldIsRefusedInEveryTimeZone(String uri) throws SQLException {
         ConnectUri.parse(uri).connect().close(); // the tables
         try (var here = connect(uri, "UTC")) {
-            assertThat(verdict(here, "first")).isEqualTo(Seats.Verdict.GRANTED);
+            assertThat(verdict(here, "first")).isEqualTo(SeatTable.Verdict.GRANTED);
         }
         for (var zone : TimeZones.ALL) {
             try (var there = connect(uri, zone)) {
-                assertThat(verdict(there, zone)).as(zone).isEqualTo(Seats.Verdict.REFUSED);
+                assertThat(verdict(there, zone)).as(zone).isEqualTo(SeatTable.Verdict.REFUSED);
             }
         }
     }
@@ -127,7 +127,7 @@ class TimeZonesTest {
         }
     }
 
-    private Seats.Verdict verdict(Connection connection, String candidate) throws SQLException {
+    private SeatTable.Verdict verdict(Connection connection, String candidate) throws SQLException {
         var claim = new Claim(election, candidate, UUID.randomUUID().toString(), LEASE, LEASE, 0, Map.of());
         return seats(connection)
                 .acquire(connection, List.of(claim), Set.of())
@@ -135,11 +135,11 @@ class TimeZonesTest {
                 .verdict();
     }
 
-    private static Seats seats(Connection connection) throws SQLException {
+    private static SeatTable seats(Connection connection) throws SQLException {
         var dialect = Dialect.of(connection);
         return dialect == Dialect.POSTGRESQL
                 ? new PostgresSeats(SqlConfig.defaults(), "bellwether_0", "nobody")
-                : new Seats(dialect, SqlConfig.defaults());
+                : new SeatTable(dialect, SqlConfig.defaults());
     }
 
     private static Connection connect(String uri, String zone) throws SQLException {

@@ -29,26 +29,26 @@ class VanishedTest {
 
     @Test
     void itHoldsUpASeatOfMariaDbForSecondsOnly() throws Exception {
-        requireHeldUpForSecondsOnly(MariaDbServer.shared().uri(), new Seats(Dialect.MARIADB, SqlConfig.defaults()));
+        requireHeldUpForSecondsOnly(MariaDbServer.shared().uri(), new SeatTable(Dialect.MARIADB, SqlConfig.defaults()));
     }
 
     @Test
     void itHoldsUpASeatOfMariaDbForSecondsOnlyWhoeverOpenedTheConnection() throws Exception {
         var uri = MariaDbServer.shared().uri();
         requireHeldUpForSecondsOnly(
-                uri, new Seats(Dialect.MARIADB, SqlConfig.defaults()), () -> DriverManager.getConnection(uri));
+                uri, new SeatTable(Dialect.MARIADB, SqlConfig.defaults()), () -> DriverManager.getConnection(uri));
     }
 
     private interface Opener {
         Connection open() throws SQLException;
     }
 
-    private void requireHeldUpForSecondsOnly(String uri, Seats seats) throws Exception {
+    private void requireHeldUpForSecondsOnly(String uri, SeatTable seats) throws Exception {
         requireHeldUpForSecondsOnly(
                 uri, seats, () -> Source.of(ConnectUri.parse(uri)).open(PATIENCE));
     }
 
-    private void requireHeldUpForSecondsOnly(String uri, Seats seats, Opener opener) throws Exception {
+    private void requireHeldUpForSecondsOnly(String uri, SeatTable seats, Opener opener) throws Exception {
         var parsed = ConnectUri.parse(uri);
         try (var store = (LeaseStore) parsed.connect()) {
             var first = claim("first");

@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The seats of a database: each verb is one transaction for all the elections that it is about.
  *
- * <p>Immutable. An exception means that the outcome is unknown, unless it is one that {@link Faults} knows.
+ * <p>Immutable. An exception means that the outcome is unknown, unless it is one that {@link SqlErrors} knows.
  */
-class Seats {
+class SeatTable {
     /*
      * A row is locked, then judged here, then written: nobody can have changed it in between. What the database's clock says is
      * part of the row that was read. A row that somebody else has locked is not waited for.
@@ -46,13 +46,13 @@ class Seats {
     private final Dialect dialect;
     private final SqlConfig config;
 
-    Seats(Dialect dialect, SqlConfig config) {
+    SeatTable(Dialect dialect, SqlConfig config) {
         this.dialect = dialect;
         this.config = config;
     }
 
     /** A claim or a lease that was judged. An unknown one met a lock of somebody else's. */
-    record Judged(Verdict verdict, Row row) {}
+    record Judged(Verdict verdict, SeatRow row) {}
 
     enum Verdict {
         GRANTED,
@@ -66,7 +66,7 @@ class Seats {
      * @param news what others here should be told
      * @param announced whether it was announced to all who listen, us included
      */
-    record Outcome(Map<String, Judged> judged, List<Row> news, boolean announced) {
+    record Outcome(Map<String, Judged> judged, List<SeatRow> news, boolean announced) {
         Judged of(String election) {
             return Objects.requireNonNull(judged.get(election), election);
         }
@@ -87,7 +87,7 @@ class Seats {
                 promising.put(claim.election(), claim);
             }
         }
-        var news = new ArrayList<Row>();
+        var news = new ArrayList<SeatRow>();
         if (!promising.isEmpty()) {
             insertRows(
                     connection,
@@ -120,7 +120,7 @@ class Seats {
     Outcome renew(Connection connection, Collection<Lease> leases) throws SQLException {
         var elections = leases.stream().map(lease -> lease.claim().election()).toList();
         var judged = new HashMap<String, Judged>();
-        var news = new ArrayList<Row>();
+        var news = new ArrayList<SeatRow>();
         transact(connection, () -> {
             var locked = select(connection, elections, dialect.lockToRenew());
             var byTerm = new HashMap<Duration, List<String>>();
@@ -172,7 +172,7 @@ class Seats {
     Outcome release(Connection connection, Collection<Claim> claims) throws SQLException {
         var elections = claims.stream().map(Claim::election).toList();
         var judged = new HashMap<String, Judged>();
-        var news = new ArrayList<Row>();
+        var news = new ArrayList<SeatRow>();
         transact(connection, () -> {
             var locked = select(connection, elections, dialect.lockToRenew());
             for (var claim : claims) {
@@ -210,12 +210,12 @@ class Seats {
     }
 
     /** Reads rows without locking them. An election that was never claimed has none. */
-    Map<String, Row> read(Connection connection, Collection<String> elections) throws SQLException {
+    Map<String, SeatRow> read(Connection connection, Collection<String> elections) throws SQLException {
         return select(connection, elections, "");
     }
 
     /** Reads who stands, the holder included. */
-    List<Candidate> candidates(Connection connection, Row row) throws SQLException {
+    List<Candidate> candidates(Connection connection, SeatRow row) throws SQLException {
         var candidates = new ArrayList<Candidate>();
         var holder = row.isHeld() ? row.holderName() : null;
         if (holder != null) {
@@ -247,8 +247,8 @@ class Seats {
     }
 
     /** Carries out an order. Returns the row if there was anybody to order. */
-    Optional<Row> order(Connection connection, String election, Order order) throws SQLException {
-        var ordered = new ArrayList<Row>();
+    Optional<SeatRow> order(Connection connection, String election, Order order) throws SQLException {
+        var ordered = new ArrayList<SeatRow>();
         if ((order == Order.END || order == Order.DELETE)
                 && read(connection, List.of(election)).isEmpty()) {
             insertRow(connection, election); // which may wait where there is a row, and somebody has locked it
@@ -269,7 +269,7 @@ class Seats {
     }
 
     /** Returns whether there is anybody, or anything, to order. */
-    private static boolean concerns(Order order, Row row) {
+    private static boolean concerns(Order order, SeatRow row) {
         return switch (order) {
             case STAND_DOWN -> row.isHeld();
             case END, DELETE -> true;
@@ -352,16 +352,16 @@ class Seats {
 
     // ---------------------------------------------------------------- what they are made of
 
-    static boolean isFree(Row row) {
+    static boolean isFree(SeatRow row) {
         return !row.isHeld() && !row.ended();
     }
 
-    private static boolean isHeldUnder(Row row, Lease lease) {
+    private static boolean isHeldUnder(SeatRow row, Lease lease) {
         return row.isHeldUnder(lease.claim().nonce()) && row.token() == lease.token();
     }
 
-    private static Row orUnheld(@Nullable Row row, String election) {
-        return row == null ? Row.unheld(election) : row;
+    private static SeatRow orUnheld(@Nullable SeatRow row, String election) {
+        return row == null ? SeatRow.unheld(election) : row;
     }
 
     /** Makes rows for elections that had none when we looked. */
@@ -418,7 +418,7 @@ class Seats {
     }
 
     /** Does to a row that stays as it is what a claim does all the same. */
-    private Row mend(Connection connection, Row row) throws SQLException {
+    private SeatRow mend(Connection connection, SeatRow row) throws SQLException {
         update(connection, "UPDATE {e} SET listed = 1 WHERE election = ? AND listed = 0", row.election());
         if (!row.outlastsItsTerm()) {
             return row;
@@ -432,14 +432,14 @@ class Seats {
         return row.withRemaining(row.term());
     }
 
-    private Map<String, Row> select(Connection connection, Collection<String> elections, String lock)
+    private Map<String, SeatRow> select(Connection connection, Collection<String> elections, String lock)
             throws SQLException {
         return select(connection, elections, "{e} e", lock);
     }
 
-    private Map<String, Row> select(Connection connection, Collection<String> elections, String table, String lock)
+    private Map<String, SeatRow> select(Connection connection, Collection<String> elections, String table, String lock)
             throws SQLException {
-        var rows = new LinkedHashMap<String, Row>();
+        var rows = new LinkedHashMap<String, SeatRow>();
         for (var chunk : chunks(List.copyOf(elections))) {
             var sql = "SELECT " + COLUMNS + " FROM " + table + " WHERE e.election IN (" + marks(chunk.size()) + ")"
                     + lock;
@@ -462,11 +462,11 @@ class Seats {
         return dialect.patiently(Dialect.PATIENCE, statement::executeQuery);
     }
 
-    static Row row(ResultSet result) throws SQLException {
+    static SeatRow row(ResultSet result) throws SQLException {
         var metadata = result.getString(6);
         var top = result.getInt(14);
         var topKnown = !result.wasNull();
-        return new Row(
+        return new SeatRow(
                 result.getString(1),
                 result.getLong(2),
                 result.getString(3),

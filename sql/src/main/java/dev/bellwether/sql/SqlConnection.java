@@ -15,12 +15,12 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Confined to one thread, except {@link #abort} and {@link #isStarved}.
  */
-final class Session {
+final class SqlConnection {
     /*
      * A database that refuses us is not asked all the time: after each failure there is a pause, which grows, and in which a use fails
      * with the error of the last try. The longest is short against a retry interval, so that the end of an outage is noticed in time.
      */
-    private static final Logger log = LoggerFactory.getLogger(Session.class);
+    private static final Logger log = LoggerFactory.getLogger(SqlConnection.class);
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
     private static final long MOST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -31,7 +31,7 @@ final class Session {
     private long notBeforeNanos;
     private @Nullable SQLException refusal;
 
-    Session(Source source) {
+    SqlConnection(Source source) {
         this.source = source;
     }
 

@@ -24,7 +24,7 @@ import org.postgresql.replication.LogSequenceNumber;
 
 /** Each finding, on a database that is set so. */
 @Timeout(180)
-class CheckupTest {
+class SqlDoctorTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @TempDir
@@ -141,7 +141,8 @@ class CheckupTest {
 
     @Test
     void galeraIsAnError() {
-        var found = Checkup.replication(name -> name.equals("wsrep_on") ? Optional.of("ON") : Optional.<String>empty());
+        var found =
+                SqlDoctor.replication(name -> name.equals("wsrep_on") ? Optional.of("ON") : Optional.<String>empty());
         assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
         assertThat(found.says()).contains("Galera", "two may lead");
     }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param listed whether it was claimed since it was last deleted
  * @param topPriority the highest priority among those who stand; the least integer if nobody does
  */
-record Row(
+record SeatRow(
         String election,
         long token,
         @Nullable String candidate,
@@ -40,12 +40,12 @@ record Row(
     private static final long LONGEST_TERM = TimeUnit.DAYS.toMicros(36_500);
 
     /** Bounds what would be too large a number to reckon with. */
-    Row {
+    SeatRow {
         term = term < 0 || term > LONGEST_TERM ? LONGEST_TERM : term;
     }
 
-    static Row unheld(String election) {
-        return new Row(election, 0, null, null, 0, "", 0, 0, 0, false, false, 0, false, Integer.MIN_VALUE);
+    static SeatRow unheld(String election) {
+        return new SeatRow(election, 0, null, null, 0, "", 0, 0, 0, false, false, 0, false, Integer.MIN_VALUE);
     }
 
     boolean isHeld() {
@@ -69,22 +69,22 @@ record Row(
         return isHeld() ? Math.min(remaining, term + Outlook.LATEST_MICROS) : 0;
     }
 
-    Row withRemaining(long micros) {
+    SeatRow withRemaining(long micros) {
         return withLease(micros, term);
     }
 
     /** Returns the row as it is when the holder has let go of it. */
-    Row vacated(int top) {
-        return new Row(election, token, null, null, 0, "", since, 0, term, false, ended, era, listed, top);
+    SeatRow vacated(int top) {
+        return new SeatRow(election, token, null, null, 0, "", since, 0, term, false, ended, era, listed, top);
     }
 
     /** Returns the row with its lease given anew. */
-    Row extendedBy(long micros) {
+    SeatRow extendedBy(long micros) {
         return withLease(micros, micros);
     }
 
-    private Row withLease(long remainingMicros, long termMicros) {
-        return new Row(
+    private SeatRow withLease(long remainingMicros, long termMicros) {
+        return new SeatRow(
                 election,
                 token,
                 candidate,

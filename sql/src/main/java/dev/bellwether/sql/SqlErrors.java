@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  *
  * <p>Immutable.
  */
-final class Faults {
+final class SqlErrors {
     private static final int MARIADB_READ_ONLY = 1290;
     private static final int MARIADB_NO_INDEX = 1176;
     private static final int MARIADB_TABLE_DENIED = 1142;
@@ -31,7 +31,7 @@ final class Faults {
     private final String grant;
 
     /** Before there was a connection. */
-    Faults(Source source, SqlConfig config) {
+    SqlErrors(Source source, SqlConfig config) {
         this(
                 source,
                 config,
@@ -40,7 +40,7 @@ final class Faults {
     }
 
     /** Suggests this to who lacks a right. */
-    Faults(Source source, SqlConfig config, String grant) {
+    SqlErrors(Source source, SqlConfig config, String grant) {
         this.source = source;
         this.config = config;
         this.grant = grant;

@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.function.Function;
 
 /** Diagnoses the database for {@code bellwether doctor}. Confined to one thread; waits for answers. */
-final class Checkup {
+final class SqlDoctor {
     private static final String REPLICATION = "replication";
     private static final String DURABILITY = "durability";
     private static final String CLOCKS = "clocks";
@@ -34,7 +34,7 @@ final class Checkup {
     private final SqlConfig config;
     private final List<Finding> findings = new ArrayList<>();
 
-    private Checkup(Connection connection, Dialect dialect, SqlConfig config) {
+    private SqlDoctor(Connection connection, Dialect dialect, SqlConfig config) {
         this.connection = connection;
         this.dialect = dialect;
         this.config = config;
@@ -42,7 +42,7 @@ final class Checkup {
 
     static List<Finding> of(Source source, Connection connection, SqlConfig config, CandidacyConfig candidacy)
             throws SQLException {
-        var checkup = new Checkup(connection, Dialect.of(connection), config);
+        var checkup = new SqlDoctor(connection, Dialect.of(connection), config);
         checkup.vacancies(candidacy);
         checkup.clock();
         checkup.clocks(source.nodes(), candidacy.standDownBudget());
@@ -61,8 +61,8 @@ final class Checkup {
         try {
             writable = Tables.isWritable(connection, dialect, config);
         } catch (SQLException e) {
-            if (Faults.kindOf(e)
-                    != Faults.Kind.NO_TABLE) { // a database in memory loses them with the connection that made them
+            if (SqlErrors.kindOf(e)
+                    != SqlErrors.Kind.NO_TABLE) { // a database in memory loses them with the connection that made them
                 throw e;
             }
         }
