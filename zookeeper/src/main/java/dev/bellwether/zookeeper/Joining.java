@@ -16,7 +16,7 @@ final class Joining {
     private final QueueSeat seat;
     private final Stay stay;
     private final Nodes nodes;
-    private final Session session;
+    private final SeatSession session;
     private final ZooKeeperArbiter arbiter;
     /** The session in which we create: known only when it has answered something. */
     private long generation;
@@ -73,7 +73,7 @@ final class Joining {
                 created(created.getPath());
                 return;
             }
-            switch (error == null ? Code.CONNECTIONLOSS : Failures.code(error)) {
+            switch (error == null ? Code.CONNECTIONLOSS : ZooKeeperErrors.code(error)) {
                 case CONNECTIONLOSS,
                         OPERATIONTIMEOUT,
                         REQUESTTIMEOUT,
@@ -124,7 +124,7 @@ final class Joining {
         nodes.then(Orphans.find(session, owner, nodes.election(), seat.data()), (found, error) -> {
             if (found != null) {
                 found.ifPresentOrElse(this::confirm, stay::notJoined);
-            } else if (error != null && Failures.code(error) == Code.NONODE) {
+            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 stay.notJoined();
             } else {
                 later(this::resolve);
@@ -141,7 +141,7 @@ final class Joining {
                 stay.joined(new OwnNode(name, path, owner, read.stat().getCzxid(), generation));
             } else if (read != null && of == session.client().sessionId()) {
                 discard(path); // made in a later session than we had seen
-            } else if (read != null || isExpired() || (error != null && Failures.code(error) == Code.NONODE)) {
+            } else if (read != null || isExpired() || (error != null && ZooKeeperErrors.code(error) == Code.NONODE)) {
                 nothingAt(path); // of another session of ours, it goes by itself
             } else {
                 later(() -> confirm(path));

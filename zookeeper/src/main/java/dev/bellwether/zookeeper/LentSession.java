@@ -4,19 +4,19 @@ import java.time.Duration;
 
 /** The one session of a client that somebody lent us, for leases of every length that it can hold. Thread-safe. */
 final class LentSession implements Sessions {
-    private final Session session;
+    private final SeatSession session;
 
-    LentSession(Session session) {
+    LentSession(SeatSession session) {
         this.session = session;
     }
 
     @Override
-    public Session main() {
+    public SeatSession main() {
         return session;
     }
 
     @Override
-    public Session take(Duration lease) {
+    public SeatSession take(Duration lease) {
         return session;
     }
 

@@ -24,9 +24,9 @@ final class NodeReader {
     /** How many questions for sizes are under way at a time. */
     private static final int STATS = 200;
 
-    private final Requests requests;
+    private final SingleRequests requests;
 
-    NodeReader(Requests requests) {
+    NodeReader(SingleRequests requests) {
         this.requests = requests;
     }
 
@@ -40,9 +40,10 @@ final class NodeReader {
      * Returns those nodes that are wanted, each at its place; empty for those that are not there, not wanted, or not for us to read. In
      * place of data that is too large, what is said of it.
      */
-    CompletableFuture<List<Optional<Requests.Node>>> read(List<String> paths, Predicate<Stat> wanted) {
-        var found = new ArrayList<Optional<Requests.Node>>(
-                paths.stream().map(path -> Optional.<Requests.Node>empty()).toList());
+    CompletableFuture<List<Optional<SingleRequests.Node>>> read(List<String> paths, Predicate<Stat> wanted) {
+        var found = new ArrayList<Optional<SingleRequests.Node>>(paths.stream()
+                .map(path -> Optional.<SingleRequests.Node>empty())
+                .toList());
         return sizes(paths, 0, new ArrayList<>()).thenCompose(sized -> {
             var small = new ArrayList<Sized>();
             for (var node : sized) {
@@ -53,7 +54,7 @@ final class NodeReader {
                     } else {
                         found.set(
                                 node.index(),
-                                Optional.of(new Requests.Node("data of " + bytes + " bytes", node.stat())));
+                                Optional.of(new SingleRequests.Node("data of " + bytes + " bytes", node.stat())));
                     }
                 }
             }
@@ -78,7 +79,7 @@ final class NodeReader {
         });
     }
 
-    private CompletableFuture<Boolean> data(List<Sized> nodes, int from, List<Optional<Requests.Node>> found) {
+    private CompletableFuture<Boolean> data(List<Sized> nodes, int from, List<Optional<SingleRequests.Node>> found) {
         if (from >= nodes.size()) {
             return CompletableFuture.completedFuture(true);
         }

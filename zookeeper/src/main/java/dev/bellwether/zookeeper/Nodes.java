@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Immutable.
  */
 final class Nodes {
-    private final Session session;
+    private final SeatSession session;
     private final Loop loop;
     private final String election;
     private final Consumer<Throwable> onFault;
 
     /** Tells of whatever a turn throws: what it was to do is not done. */
-    Nodes(Session session, Loop loop, String election, Consumer<Throwable> onFault) {
+    Nodes(SeatSession session, Loop loop, String election, Consumer<Throwable> onFault) {
         this.session = session;
         this.loop = loop;
         this.election = election;
@@ -43,21 +43,21 @@ final class Nodes {
         return election + '/' + Paths.STAND_DOWN;
     }
 
-    Session session() {
+    SeatSession session() {
         return session;
     }
 
-    Requests requests() {
+    SingleRequests requests() {
         return session.requests();
     }
 
-    Watches watches() {
+    PathWatches watches() {
         return session.watches();
     }
 
     /** Takes this turn when the answer is there: with the value, or with the error. */
     <T> void then(CompletableFuture<T> request, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
-        Requests.whenDone(request, (value, error) -> post(() -> turn.accept(value, error)));
+        SingleRequests.whenDone(request, (value, error) -> post(() -> turn.accept(value, error)));
     }
 
     /** Takes this turn when so much time has passed. */

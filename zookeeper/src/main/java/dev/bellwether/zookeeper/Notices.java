@@ -82,7 +82,7 @@ final class Notices {
             if (!mine.equals(own) || error == null) {
                 return; // written to, by whomever: that concerns nobody
             }
-            if (Failures.code(error) == Code.NONODE) {
+            if (ZooKeeperErrors.code(error) == Code.NONODE) {
                 seat.vanished();
             } else {
                 seat.troubled(error);
@@ -137,7 +137,7 @@ final class Notices {
                 return;
             }
             if (read == null) {
-                orderUnread = error != null && Failures.code(error) != Code.NONODE; // else it was taken back
+                orderUnread = error != null && ZooKeeperErrors.code(error) != Code.NONODE; // else it was taken back
                 seat.troubled(error);
             } else if (read.text().equals(mine.name())) {
                 seat.orderedToStandDown();

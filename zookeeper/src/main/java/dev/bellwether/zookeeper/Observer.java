@@ -18,7 +18,7 @@ final class Observer implements Watch {
     private static final long AGAIN_NANOS = 500_000_000L;
 
     private final String name;
-    private final Session session;
+    private final SeatSession session;
     private final String election;
     private final Consumer<View> watcher;
     private final Loop loop;
@@ -32,7 +32,7 @@ final class Observer implements Watch {
 
     Observer(
             String name,
-            Session session,
+            SeatSession session,
             String election,
             Consumer<View> watcher,
             Loop loop,
@@ -65,7 +65,7 @@ final class Observer implements Watch {
                     watch(election + '/' + queue.get(0));
                     readLeader(number, election + '/' + queue.get(0));
                 }
-            } else if (error != null && Failures.code(error) == Code.NONODE) {
+            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 awaitElection(number);
             } else {
                 again();
@@ -102,7 +102,7 @@ final class Observer implements Watch {
         answer(session.requests().data(path, session.watches().watcher(path)), number, (read, error) -> {
             if (read != null) {
                 see(Optional.of(read));
-            } else if (error != null && Failures.code(error) == Code.NONODE) {
+            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 look();
             } else {
                 again();
@@ -110,7 +110,7 @@ final class Observer implements Watch {
         });
     }
 
-    private void see(Optional<Requests.Node> leader) {
+    private void see(Optional<SingleRequests.Node> leader) {
         highest = leader.map(node -> node.stat().getCzxid())
                 .filter(token -> token > highest)
                 .orElse(highest);
@@ -148,7 +148,7 @@ final class Observer implements Watch {
             java.util.concurrent.CompletableFuture<T> request,
             int number,
             BiConsumer<@Nullable T, @Nullable Throwable> turn) {
-        Requests.whenDone(
+        SingleRequests.whenDone(
                 request,
                 (value, error) -> loop.execute(() -> {
                     if (!closed && number == looks) {

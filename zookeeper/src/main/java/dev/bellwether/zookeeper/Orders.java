@@ -29,12 +29,12 @@ final class Orders {
     }
 
     static CompletableFuture<Boolean> carryOut(
-            ZooKeeperArbiter arbiter, Session session, String election, Order order) {
+            ZooKeeperArbiter arbiter, SeatSession session, String election, Order order) {
         return switch (order) {
             case STAND_DOWN -> standDown(session, election);
             case END ->
                 write(session, election + '/' + Paths.DONE, END, false)
-                        .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                        .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
                                 ? arbiter.make(session, election)
                                         .thenCompose(made -> write(session, election + '/' + Paths.DONE, END, false))
                                 : CompletableFuture.failedFuture(error));
@@ -47,7 +47,7 @@ final class Orders {
      * Makes a passing order of the end: who stands still, and has not heard of it, is told, and when nobody is left others may join. Of two
      * at a time the second finds nothing to do.
      */
-    private static CompletableFuture<Boolean> reopen(Session session, String election) {
+    private static CompletableFuture<Boolean> reopen(SeatSession session, String election) {
         var done = election + '/' + Paths.DONE;
         return session.requests()
                 .sync(done)
@@ -65,12 +65,12 @@ final class Orders {
                             .thenCompose(set -> tidy(session, election))
                             .thenApply(tidied -> true);
                 })
-                .exceptionallyCompose(error -> Failures.code(error) == Code.BADVERSION
+                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.BADVERSION
                         ? CompletableFuture.completedFuture(false) // another operator was faster
                         : falseIfGone(error));
     }
 
-    private static CompletableFuture<Boolean> standDown(Session session, String election) {
+    private static CompletableFuture<Boolean> standDown(SeatSession session, String election) {
         return children(session, election).thenCompose(children -> {
             var queue = Paths.queue(children);
             return queue.isEmpty()
@@ -81,7 +81,7 @@ final class Orders {
     }
 
     /** Tells all who stand, by {@code DONE}; the last who leaves deletes what is left, or we do if nobody stands. */
-    private static CompletableFuture<Boolean> delete(Session session, String election) {
+    private static CompletableFuture<Boolean> delete(SeatSession session, String election) {
         return children(session, election).thenCompose(children -> {
             var foreign = Paths.foreign(children);
             if (!foreign.isEmpty()) {
@@ -96,7 +96,7 @@ final class Orders {
     }
 
     /** Tells all who stand, by {@code DONE}, which the last who leaves takes away, or we do if nobody stands. */
-    static CompletableFuture<Boolean> dismiss(Session session, String election) {
+    static CompletableFuture<Boolean> dismiss(SeatSession session, String election) {
         return write(session, election + '/' + Paths.DONE, DISMISSAL, false)
                 .thenCompose(written -> tidy(session, election))
                 .thenApply(tidied -> true)
@@ -104,13 +104,13 @@ final class Orders {
     }
 
     private static CompletableFuture<Boolean> falseIfGone(Throwable error) {
-        return Failures.code(error) == Code.NONODE
+        return ZooKeeperErrors.code(error) == Code.NONODE
                 ? CompletableFuture.completedFuture(false) // there is no such election
                 : CompletableFuture.failedFuture(error);
     }
 
     /** Clears away what a passing {@code DONE} leaves when nobody stands any more. Returns whether it did. */
-    static CompletableFuture<Boolean> tidy(Session session, String election) {
+    static CompletableFuture<Boolean> tidy(SeatSession session, String election) {
         var done = election + '/' + Paths.DONE;
         return session.requests()
                 .data(done, null)
@@ -134,43 +134,44 @@ final class Orders {
     }
 
     /** Takes an order away that was carried out, unless there is a newer one. */
-    static void obeyed(Session session, String election, String node) {
+    static void obeyed(SeatSession session, String election, String node) {
         var path = election + '/' + Paths.STAND_DOWN;
-        Requests.whenDone(session.requests().data(path, null), (read, error) -> {
+        SingleRequests.whenDone(session.requests().data(path, null), (read, error) -> {
             if (read != null && read.text().equals(node)) {
-                Requests.whenDone(session.requests().delete(path, read.stat().getVersion()), (deleted, failure) -> {});
+                SingleRequests.whenDone(
+                        session.requests().delete(path, read.stat().getVersion()), (deleted, failure) -> {});
             }
         });
     }
 
-    private static CompletableFuture<List<String>> children(Session session, String election) {
+    private static CompletableFuture<List<String>> children(SeatSession session, String election) {
         return session.requests()
                 .sync(election)
                 .thenCompose(synced -> session.requests().children(election, null))
-                .thenApply(Requests.Children::names)
-                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                .thenApply(SingleRequests.Children::names)
+                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
                         ? CompletableFuture.completedFuture(List.of())
                         : CompletableFuture.failedFuture(error));
     }
 
     /** Makes the node, or if there is one, gives it this content if so wanted. */
-    private static CompletableFuture<Boolean> write(Session session, String path, String text, boolean replace) {
+    private static CompletableFuture<Boolean> write(SeatSession session, String path, String text, boolean replace) {
         return session.requests()
                 .all(List.of(session.client().creation(CreateMode.PERSISTENT, path, text)))
                 .thenApply(made -> true)
                 .exceptionallyCompose(error -> {
-                    if (Failures.code(error) != Code.NODEEXISTS) {
+                    if (ZooKeeperErrors.code(error) != Code.NODEEXISTS) {
                         return CompletableFuture.failedFuture(error);
                     }
                     return replace ? replace(session, path, text) : CompletableFuture.completedFuture(true);
                 });
     }
 
-    private static CompletableFuture<Boolean> replace(Session session, String path, String text) {
+    private static CompletableFuture<Boolean> replace(SeatSession session, String path, String text) {
         return session.requests()
                 .all(List.of(Op.setData(path, text.getBytes(StandardCharsets.UTF_8), -1)))
                 .thenApply(set -> true)
-                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
                         ? write(session, path, text, true) // whoever obeyed an earlier order has taken that away
                         : CompletableFuture.failedFuture(error));
     }

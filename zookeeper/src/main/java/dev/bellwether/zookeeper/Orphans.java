@@ -15,7 +15,7 @@ final class Orphans {
     private Orphans() {}
 
     /** Returns the path of such a node, which is now taken; fails if it cannot be told. */
-    static CompletableFuture<Optional<String>> find(Session session, long owner, String election, NodeData data) {
+    static CompletableFuture<Optional<String>> find(SeatSession session, long owner, String election, NodeData data) {
         var breaks = session.breaks();
         return session.requests()
                 .sync(election)
@@ -37,7 +37,7 @@ final class Orphans {
     }
 
     private static Optional<String> first(
-            long owner, NodeData data, List<String> paths, List<Optional<Requests.Node>> nodes) {
+            long owner, NodeData data, List<String> paths, List<Optional<SingleRequests.Node>> nodes) {
         var text = data.text();
         return IntStream.range(0, paths.size())
                 .filter(i ->

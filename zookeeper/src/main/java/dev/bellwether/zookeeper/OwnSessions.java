@@ -31,10 +31,10 @@ final class OwnSessions implements Sessions {
 
     /** A session, and by how many it is used; guarded by the sessions. */
     private static final class Used {
-        private final Session session;
+        private final SeatSession session;
         private int users;
 
-        private Used(Session session) {
+        private Used(SeatSession session) {
             this.session = session;
         }
     }
@@ -47,16 +47,17 @@ final class OwnSessions implements Sessions {
 
     /** Used by us until we close. */
     @Override
-    public Session main() {
+    public SeatSession main() {
         return take(CandidacyConfig.defaults().lease());
     }
 
     @Override
-    public synchronized Session take(Duration lease) {
+    public synchronized SeatSession take(Duration lease) {
         if (closed) {
             throw new IllegalStateException("the elections on " + where + " are closed");
         }
-        var used = open.computeIfAbsent(lease, length -> new Used(Session.open(clients.apply(length), tick, where)));
+        var used =
+                open.computeIfAbsent(lease, length -> new Used(SeatSession.open(clients.apply(length), tick, where)));
         used.users++;
         return used.session;
     }
@@ -86,7 +87,7 @@ final class OwnSessions implements Sessions {
     /** Closes all at a time, and waits for all together no longer than for one; what is not closed by then closes behind us. */
     @Override
     public void close() {
-        List<Session> all;
+        List<SeatSession> all;
         synchronized (this) {
             closed = true;
             all = open.values().stream().map(used -> used.session).toList();
@@ -121,7 +122,7 @@ final class OwnSessions implements Sessions {
     }
 
     /** Each says good-bye to its server, which takes long if that does not answer; then the session runs out. */
-    private static Thread closer(Session session) {
+    private static Thread closer(SeatSession session) {
         var closer = new Thread(session::close, "bellwether-zookeeper-close");
         closer.setDaemon(true);
         closer.start();

@@ -61,7 +61,7 @@ final class Place {
         });
     }
 
-    private void find(OwnNode mine, Requests.Children children) {
+    private void find(OwnNode mine, SingleRequests.Children children) {
         var queue = Paths.queue(children.names());
         var place = queue.indexOf(mine.name());
         var present = children.stat().getCzxid();
@@ -88,7 +88,7 @@ final class Place {
             }
             if (read != null) {
                 seat.follows(NodeData.of(read.text()).candidate());
-            } else if (error != null && Failures.code(error) == Code.NONODE) {
+            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 look();
             } else {
                 seat.troubled(error);

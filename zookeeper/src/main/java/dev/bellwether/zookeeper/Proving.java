@@ -32,7 +32,7 @@ final class Proving {
     /** Of what a check takes besides its path. */
     private static final int CHECK_BYTES = 32;
 
-    private final Session session;
+    private final SeatSession session;
     private final ProofTiming timing;
     private final Set<Flight> flights = new LinkedHashSet<>();
     private @Nullable Loop loop;
@@ -41,7 +41,7 @@ final class Proving {
     private @Nullable Proof last;
     private long lastGeneration;
 
-    Proving(Session session, ProofTiming timing) {
+    Proving(SeatSession session, ProofTiming timing) {
         this.session = session;
         this.timing = timing;
     }
@@ -144,7 +144,7 @@ final class Proving {
                         if (ensemble != null) {
                             session.hops(Ensemble.hops(ensemble));
                             round.touched(session.hops(), session.breaks());
-                        } else if (error != null && Failures.code(error) == Code.NOAUTH) {
+                        } else if (error != null && ZooKeeperErrors.code(error) == Code.NOAUTH) {
                             session.hops(Ensemble.MOST_HOPS); // we may not know: our server may be an observer
                             round.touched(session.hops(), session.breaks());
                         } else {
@@ -172,7 +172,7 @@ final class Proving {
 
         private <T> void then(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
             var present = loop();
-            Requests.whenDone(
+            SingleRequests.whenDone(
                     answer,
                     (value, error) -> present.execute(() -> {
                         turn.accept(value, error);
@@ -184,9 +184,9 @@ final class Proving {
             holders = session.seats().stream().filter(QueueSeat::provable).toList();
             var checks = batches(holders).stream().map(this::check).toArray(CompletableFuture[]::new);
             then(CompletableFuture.allOf(checks), (done, error) -> {
-                if (error == null || (holders.isEmpty() && isAnswer(Failures.code(error)))) {
+                if (error == null || (holders.isEmpty() && isAnswer(ZooKeeperErrors.code(error)))) {
                     round.checked(session.breaks());
-                } else if (Failures.code(error) != Code.NONODE || session.breaks() != round.connection()) {
+                } else if (ZooKeeperErrors.code(error) != Code.NONODE || session.breaks() != round.connection()) {
                     round.fail();
                 } // else again, without the one that is no more
             });
@@ -194,7 +194,7 @@ final class Proving {
 
         private CompletableFuture<List<OpResult>> check(List<QueueSeat> batch) {
             return session.requests().all(checks(batch)).whenComplete((results, error) -> {
-                if (error instanceof Requests.Refused refused
+                if (error instanceof SingleRequests.Refused refused
                         && refused.code() == Code.NONODE
                         && refused.failed() >= 0
                         && refused.failed() < batch.size()) {

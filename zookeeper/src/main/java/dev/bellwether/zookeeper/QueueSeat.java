@@ -43,7 +43,7 @@ final class QueueSeat implements Seat {
     private final Claimant claimant;
     private final Loop loop;
     private final ZooKeeperArbiter arbiter;
-    private final Session session;
+    private final SeatSession session;
     private final Nodes nodes;
     private final NodeData data;
     private final Notices notices;
@@ -61,7 +61,7 @@ final class QueueSeat implements Seat {
     private @Nullable Proof proof;
     private Loop.@Nullable Timer timer;
 
-    QueueSeat(Standing standing, Claimant claimant, Loop loop, ZooKeeperArbiter arbiter, Session session) {
+    QueueSeat(Standing standing, Claimant claimant, Loop loop, ZooKeeperArbiter arbiter, SeatSession session) {
         this.standing = standing;
         this.claimant = claimant;
         this.loop = loop;
@@ -338,7 +338,7 @@ final class QueueSeat implements Seat {
      * not wait for rights to come back.
      */
     boolean refused(Throwable error) {
-        var refusal = Failures.refusal(error, session.where());
+        var refusal = ZooKeeperErrors.refusal(error, session.where());
         refusal.ifPresent(this::refused);
         return refusal.isPresent() && (over || gaveUp);
     }
@@ -361,7 +361,7 @@ final class QueueSeat implements Seat {
 
     /** A request failed: that may mean something for our node, or is worth another look. */
     void troubled(@Nullable Throwable error) {
-        if (error != null && Failures.code(error) == Code.NONODE) {
+        if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
             notices.checkOwn(); // the election's node, or an order, was deleted under us
             return;
         }

@@ -6,10 +6,10 @@ import java.time.Duration;
 interface Sessions extends AutoCloseable {
 
     /** Returns the one that observers and operators use. */
-    Session main();
+    SeatSession main();
 
     /** Returns one for candidacies with a lease of this length, opening it if need be; it stays until it is given back as often. */
-    Session take(Duration lease);
+    SeatSession take(Duration lease);
 
     /** The session for this lease is not needed any more by somebody who has taken it. */
     void giveBack(Duration lease);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe: runs on the client's event thread.
  */
 final class Sweep implements Runnable {
-    private final Session session;
+    private final SeatSession session;
     private final long generation;
     private final long owner;
     private final String election;
@@ -20,7 +20,7 @@ final class Sweep implements Runnable {
     private final @Nullable OwnNode node;
 
     /** Without a node, one may have been created for all that we know. */
-    Sweep(Session session, String election, NodeData data, @Nullable OwnNode node) {
+    Sweep(SeatSession session, String election, NodeData data, @Nullable OwnNode node) {
         this.session = session;
         this.election = election;
         this.data = data;
@@ -46,8 +46,8 @@ final class Sweep implements Runnable {
         var found = node == null
                 ? Orphans.find(session, owner, election, data)
                 : CompletableFuture.completedFuture(Optional.of(node.path()));
-        Requests.whenDone(found.thenCompose(this::delete), (done, error) -> {
-            if (error == null || Failures.code(error) == Code.NONODE) {
+        SingleRequests.whenDone(found.thenCompose(this::delete), (done, error) -> {
+            if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
                 session.offConnect(this);
             }
         });

@@ -11,7 +11,7 @@ final class Views {
     private Views() {}
 
     /** Returns an election with these nodes in its queue. */
-    static View of(String election, boolean ended, boolean ordered, List<Requests.Node> queue) {
+    static View of(String election, boolean ended, boolean ordered, List<SingleRequests.Node> queue) {
         var leader = queue.stream().findFirst();
         var token = leader.map(node -> node.stat().getCzxid()).orElse(0L);
         var candidates = queue.stream()
@@ -29,7 +29,7 @@ final class Views {
                 candidates);
     }
 
-    static View.Holder holder(Requests.Node node) {
+    static View.Holder holder(SingleRequests.Node node) {
         var data = NodeData.of(node.text());
         return new View.Holder(
                 data.candidate(),
@@ -39,7 +39,7 @@ final class Views {
     }
 
     /** Returns those that are there. */
-    static List<Requests.Node> present(List<Optional<Requests.Node>> nodes) {
+    static List<SingleRequests.Node> present(List<Optional<SingleRequests.Node>> nodes) {
         return nodes.stream().flatMap(Optional::stream).toList();
     }
 }

@@ -50,7 +50,7 @@ final class ZooKeeperArbiter implements Arbiter {
     private final Sessions sessions;
     private final ZooKeeperConfig config;
     private final Paths paths;
-    private final Session main;
+    private final SeatSession main;
     private final Set<Duration> warned = ConcurrentHashMap.newKeySet();
     private final Set<Observer> observers = ConcurrentHashMap.newKeySet();
     private volatile @Nullable Loop loop;
@@ -85,7 +85,7 @@ final class ZooKeeperArbiter implements Arbiter {
         }
     }
 
-    private void check(Session session, CandidacyConfig settings) {
+    private void check(SeatSession session, CandidacyConfig settings) {
         session.refusal(settings).or(() -> tooShort(session, settings)).ifPresent(error -> {
             throw error;
         });
@@ -99,12 +99,12 @@ final class ZooKeeperArbiter implements Arbiter {
         }
     }
 
-    private static Optional<ElectionException> tooShort(Session session, CandidacyConfig settings) {
+    private static Optional<ElectionException> tooShort(SeatSession session, CandidacyConfig settings) {
         learnHops(session);
         return session.tooShort(settings);
     }
 
-    private static void learnHops(Session session) {
+    private static void learnHops(SeatSession session) {
         if (!session.knowsHops()) {
             session.requests()
                     .ensemble()
@@ -137,7 +137,7 @@ final class ZooKeeperArbiter implements Arbiter {
     public List<Finding> findings(CandidacyConfig settings) {
         var session = sessions.take(settings.lease());
         try {
-            return Checkup.of(session, settings, paths.parent(), config.tickTime());
+            return ZooKeeperDoctor.of(session, settings, paths.parent(), config.tickTime());
         } finally {
             sessions.giveBack(settings.lease());
         }
@@ -159,7 +159,7 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     /** Returns the full path of the node of an election. */
-    String path(Session session, String election) {
+    String path(SeatSession session, String election) {
         return session.client().full(paths.election(election));
     }
 
@@ -170,12 +170,12 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     /** A candidate has taken its node back: clears away what was there for its sake. */
-    void departed(Session session, String election, String node, boolean ordered, boolean ended) {
+    void departed(SeatSession session, String election, String node, boolean ordered, boolean ended) {
         if (ordered) {
             Orders.obeyed(session, election, node);
         }
         if (ended) {
-            Requests.whenDone(Orders.tidy(session, election), (deleted, error) -> {});
+            SingleRequests.whenDone(Orders.tidy(session, election), (deleted, error) -> {});
         }
     }
 
@@ -186,11 +186,11 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     /** Makes the node of an election and those above it, as far as they are missing. */
-    CompletableFuture<Boolean> make(Session session, String path) {
+    CompletableFuture<Boolean> make(SeatSession session, String path) {
         return session.requests()
                 .all(List.of(session.client().creation(CreateMode.PERSISTENT, path, "")))
                 .thenApply(made -> true)
-                .exceptionallyCompose(error -> switch (Failures.code(error)) {
+                .exceptionallyCompose(error -> switch (ZooKeeperErrors.code(error)) {
                     case NODEEXISTS -> CompletableFuture.completedFuture(false);
                     case NONODE -> {
                         var slash = path.lastIndexOf('/');
@@ -211,7 +211,7 @@ final class ZooKeeperArbiter implements Arbiter {
                 .sync(path)
                 .thenCompose(synced -> main.requests().children(path, null))
                 .thenCompose(children -> read(election, path, children.names()))
-                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
                         ? CompletableFuture.completedFuture(View.unheld(election))
                         : CompletableFuture.failedFuture(error)));
     }
@@ -237,7 +237,7 @@ final class ZooKeeperArbiter implements Arbiter {
                         .isPresent());
     }
 
-    private CompletableFuture<List<Optional<Requests.Node>>> readAll(List<String> nodes) {
+    private CompletableFuture<List<Optional<SingleRequests.Node>>> readAll(List<String> nodes) {
         return new NodeReader(main.requests()).read(nodes, stat -> true);
     }
 
@@ -282,7 +282,7 @@ final class ZooKeeperArbiter implements Arbiter {
                                     .mapToObj(i -> Paths.decode(names.get(i)))
                                     .toList());
                 })
-                .exceptionallyCompose(error -> Failures.code(error) == Code.NONODE
+                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
                         ? CompletableFuture.completedFuture(List.of())
                         : CompletableFuture.failedFuture(error)));
     }
@@ -292,12 +292,12 @@ final class ZooKeeperArbiter implements Arbiter {
         var until = System.nanoTime() + PERSISTENCE.toNanos();
         return attempt(request, until)
                 .exceptionallyCompose(
-                        error -> CompletableFuture.failedFuture(Failures.translated(error, main.where())));
+                        error -> CompletableFuture.failedFuture(ZooKeeperErrors.translated(error, main.where())));
     }
 
     private static <T> CompletableFuture<T> attempt(Supplier<CompletableFuture<T>> request, long untilNanos) {
         return request.get().exceptionallyCompose(error -> {
-            var passing = switch (Failures.code(error)) {
+            var passing = switch (ZooKeeperErrors.code(error)) {
                 case CONNECTIONLOSS, SESSIONEXPIRED, SESSIONMOVED, OPERATIONTIMEOUT, REQUESTTIMEOUT ->
                     !(error instanceof ElectionException) && !(error.getCause() instanceof ElectionException);
                 default -> false;

@@ -73,6 +73,6 @@ public final class ZooKeeperElections {
 
     private static ZooKeeperArbiter arbiter(CuratorFramework client, ZooKeeperConfig config) {
         return new ZooKeeperArbiter(
-                new LentSession(Session.borrowed(client, config.tickTime(), where(client))), config);
+                new LentSession(SeatSession.borrowed(client, config.tickTime(), where(client))), config);
     }
 }

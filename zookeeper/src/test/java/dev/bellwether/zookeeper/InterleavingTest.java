@@ -44,7 +44,7 @@ class InterleavingTest {
 
     private final CuratorFramework client = client();
     private final SteppedLoop loop = new SteppedLoop();
-    private final Session session = session();
+    private final SeatSession session = session();
     private final ZooKeeperArbiter arbiter = new ZooKeeperArbiter(new LentSession(session), LentSessionTest.config());
     private final Said said = new Said();
     private final QueueSeat seat = (QueueSeat) arbiter.seat(
@@ -73,8 +73,8 @@ class InterleavingTest {
         return client;
     }
 
-    private Session session() {
-        return Session.borrowed(client, LentSessionTest.config().tickTime(), "the test's server");
+    private SeatSession session() {
+        return SeatSession.borrowed(client, LentSessionTest.config().tickTime(), "the test's server");
     }
 
     @AfterEach

@@ -32,7 +32,7 @@ class OrphansTest {
         hands.make(election, "twin");
         create("somebody else");
         var known = create("twin");
-        try (var session = Session.borrowed(client, LentSessionTest.config().tickTime(), "the test's server")) {
+        try (var session = SeatSession.borrowed(client, LentSessionTest.config().tickTime(), "the test's server")) {
             var owner = session.client().sessionId();
             OwnNode.take(owner, known);
             assertThat(found(session, owner)).isEmpty();
@@ -44,7 +44,7 @@ class OrphansTest {
         }
     }
 
-    private Optional<String> found(Session session, long owner) throws Exception {
+    private Optional<String> found(SeatSession session, long owner) throws Exception {
         return Orphans.find(session, owner, path, data).get(60, TimeUnit.SECONDS);
     }
 

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe. Answers come on the client's event thread, errors as {@link KeeperException}.
  */
-final class Requests {
+final class SingleRequests {
     /** A node with what is written there; whatever is no text comes out as some other. */
     record Node(String text, Stat stat) {
         private static Node of(byte @Nullable [] data, Stat stat) {
@@ -44,7 +44,7 @@ final class Requests {
 
     private final Handle handle;
 
-    Requests(Handle handle) {
+    SingleRequests(Handle handle) {
         this.handle = handle;
     }
 
@@ -124,7 +124,8 @@ final class Requests {
                 (rc, p, context, results) -> {
                     if (results != null
                             && results.size() == paths.size()) { // the code is that of the first that failed
-                        answer.complete(results.stream().map(Requests::node).toList());
+                        answer.complete(
+                                results.stream().map(SingleRequests::node).toList());
                     } else {
                         settle(answer, rc, paths.get(0), null);
                     }

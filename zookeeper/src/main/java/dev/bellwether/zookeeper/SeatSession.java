@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>What concerns seats is confined to the loop; the rest is thread-safe.
  */
-final class Session implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(Session.class);
+final class SeatSession implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(SeatSession.class);
 
     private static final Duration REVIVAL = Duration.ofSeconds(1);
     private static final Executor SOON =
@@ -43,8 +43,8 @@ final class Session implements AutoCloseable {
     private final Client client;
     private final boolean ours;
     private final @Nullable Moment opened;
-    private final Requests requests;
-    private final Watches watches;
+    private final SingleRequests requests;
+    private final PathWatches watches;
     private final ProofTiming timing;
     private final Proving proving;
     private final String where;
@@ -66,24 +66,25 @@ final class Session implements AutoCloseable {
     /** The longest that any mandate in this session can last without a proof. */
     private volatile Duration longest = Duration.ofSeconds(1);
 
-    private Session(CuratorFramework framework, boolean ours, @Nullable Moment opened, Duration tick, String where) {
+    private SeatSession(
+            CuratorFramework framework, boolean ours, @Nullable Moment opened, Duration tick, String where) {
         client = new Client(framework);
         this.ours = ours;
         this.opened = opened;
         this.where = where;
-        requests = new Requests(client::zooKeeper);
-        watches = new Watches(requests);
+        requests = new SingleRequests(client::zooKeeper);
+        watches = new PathWatches(requests);
         timing = new ProofTiming(tick);
         proving = new Proving(this, timing);
         client.framework().getCuratorListenable().addListener(listener);
     }
 
     /** Takes a client that somebody else has started and will close. */
-    static Session borrowed(CuratorFramework framework, Duration tick, String where) {
+    static SeatSession borrowed(CuratorFramework framework, Duration tick, String where) {
         if (framework.getState() != CuratorFrameworkState.STARTED) {
             throw new ElectionException("the CuratorFramework is " + framework.getState() + ": start it first");
         }
-        var session = new Session(framework, false, null, tick, where);
+        var session = new SeatSession(framework, false, null, tick, where);
         if (session.client.isConnected()) {
             session.known.compareAndSet(0, session.client.sessionId());
             session.longest = session.client.timeout();
@@ -93,8 +94,8 @@ final class Session implements AutoCloseable {
     }
 
     /** Starts a client of our own. */
-    static Session open(CuratorFramework framework, Duration tick, String where) {
-        var session = new Session(framework, true, Clock.system().now(), tick, where);
+    static SeatSession open(CuratorFramework framework, Duration tick, String where) {
+        var session = new SeatSession(framework, true, Clock.system().now(), tick, where);
         framework.start();
         return session;
     }
@@ -119,11 +120,11 @@ final class Session implements AutoCloseable {
         return client;
     }
 
-    Requests requests() {
+    SingleRequests requests() {
         return requests;
     }
 
-    Watches watches() {
+    PathWatches watches() {
         return watches;
     }
 
@@ -296,7 +297,7 @@ final class Session implements AutoCloseable {
                 // the client
                 // goes on without SASL, and so do we. Only a client that was refused has given up.
                 if (client.wasRefused()) {
-                    var error = Failures.authenticationFailed(where);
+                    var error = ZooKeeperErrors.authenticationFailed(where);
                     onLoop(() -> each(seats(), seat -> seat.refused(error)));
                     SOON.execute(this::revive);
                 }

@@ -14,11 +14,11 @@ import org.apache.zookeeper.Watcher;
  * <p>Thread-safe. A listener is told on the client's event thread that something about the path has changed, looks again with
  * {@link #watcher}, and is told of the next change.
  */
-final class Watches {
-    private final Requests requests;
+final class PathWatches {
+    private final SingleRequests requests;
     private final Map<String, Set<Runnable>> listeners = new ConcurrentHashMap<>();
 
-    Watches(Requests requests) {
+    PathWatches(SingleRequests requests) {
         this.requests = requests;
     }
 
@@ -59,7 +59,7 @@ final class Watches {
     }
 
     /** Equal to any other of the same path, so that the client keeps one. */
-    private record PathWatcher(Watches watches, String path) implements Watcher {
+    private record PathWatcher(PathWatches watches, String path) implements Watcher {
         @Override
         public void process(WatchedEvent event) {
             if (event.getType() != Event.EventType.None) { // connections come and go; the client renews its watches

@@ -9,8 +9,8 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 
 /** Says what an error means, and which of them no retry will mend. */
-final class Failures {
-    private Failures() {}
+final class ZooKeeperErrors {
+    private ZooKeeperErrors() {}
 
     /** Returns the code of an error; that of a lost connection if it has none, since then nothing is known. */
     static Code code(Throwable error) {
@@ -18,7 +18,7 @@ final class Failures {
         if (cause instanceof KeeperException keeper) {
             return keeper.code();
         }
-        return cause instanceof Requests.Refused refused ? refused.code() : Code.CONNECTIONLOSS;
+        return cause instanceof SingleRequests.Refused refused ? refused.code() : Code.CONNECTIONLOSS;
     }
 
     private static Throwable cause(Throwable error) {
@@ -81,7 +81,7 @@ final class Failures {
     private static String describe(Throwable error) {
         var cause = cause(error);
         return String.valueOf(
-                cause instanceof Requests.Refused refused
+                cause instanceof SingleRequests.Refused refused
                         ? KeeperException.create(refused.code(), refused.node().orElse(null))
                                 .getMessage()
                         : cause.getMessage());

@@ -18,16 +18,16 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 
 /** What is so with an ensemble and what follows for elections. Confined to one thread; waits for answers. */
-final class Checkup {
+final class ZooKeeperDoctor {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final String ENSEMBLE = "/zookeeper/config";
 
-    private final Session session;
+    private final SeatSession session;
     private final CandidacyConfig config;
     private final Duration tick;
     private final List<Finding> findings = new ArrayList<>();
 
-    private Checkup(Session session, CandidacyConfig config, Duration tick) {
+    private ZooKeeperDoctor(SeatSession session, CandidacyConfig config, Duration tick) {
         this.session = session;
         this.config = config;
         this.tick = tick;
@@ -40,8 +40,8 @@ final class Checkup {
      * @param root below which elections are
      * @param tick of the servers
      */
-    static List<Finding> of(Session session, CandidacyConfig config, String root, Duration tick) {
-        var checkup = new Checkup(session, config, tick);
+    static List<Finding> of(SeatSession session, CandidacyConfig config, String root, Duration tick) {
+        var checkup = new ZooKeeperDoctor(session, config, tick);
         if (!session.awaitConnected(PATIENCE)) {
             throw new UnavailableException("no answer from " + session.where() + " within " + Durations.show(PATIENCE));
         }
@@ -156,7 +156,7 @@ final class Checkup {
         } catch (ExecutionException e) {
             findings.add(Finding.warning(
                     "replication",
-                    "who is in the ensemble cannot be read: " + Failures.code(cause(e)),
+                    "who is in the ensemble cannot be read: " + ZooKeeperErrors.code(cause(e)),
                     "let us read " + ENSEMBLE + " of the servers, or see there yourself"));
         }
         findings.add(Finding.ok("durability", "what a majority has written to its logs is not lost"));
@@ -173,7 +173,7 @@ final class Checkup {
                             Op.check(child + "/impossible", 0))));
             throw new IllegalStateException("what is impossible was done");
         } catch (ExecutionException e) {
-            if (Failures.code(cause(e)) == Code.NOAUTH) {
+            if (ZooKeeperErrors.code(cause(e)) == Code.NOAUTH) {
                 findings.add(Finding.error(
                         "rights",
                         "we may not make nodes below " + above,
@@ -193,7 +193,7 @@ final class Checkup {
             }
             return at;
         } catch (ExecutionException e) {
-            throw Failures.translated(cause(e), session.where());
+            throw ZooKeeperErrors.translated(cause(e), session.where());
         }
     }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Each finding, on servers that are set so. */
 @Timeout(180)
-class CheckupTest {
+class ZooKeeperDoctorTest {
     @Test
     void oneServerWithASessionThatFitsIsFineButAlone() {
         var findings = find(SharedServer.uri(), Duration.ofSeconds(1));
