@@ -82,7 +82,7 @@ final class KafkaArbiter implements Arbiter, Book {
         journal = new Journal(
                 partition,
                 () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
-                error -> Failures.translated(error, settings, describe()),
+                error -> KafkaErrors.translated(error, settings, describe()),
                 Clock.system());
         var identity = new LogIdentity(first, topic::identity, journal::timesAnew, this::readAgain);
         sameLog = new SharedQuestion<>(identity::isSame);
@@ -136,7 +136,7 @@ final class KafkaArbiter implements Arbiter, Book {
 
     @Override
     public List<Finding> findings(CandidacyConfig config) {
-        var all = new ArrayList<>(Checkup.of(admin, settings, config));
+        var all = new ArrayList<>(KafkaDoctor.of(admin, settings, config));
         all.addAll(rosters.findings());
         return all;
     }
@@ -201,7 +201,7 @@ final class KafkaArbiter implements Arbiter, Book {
 
     @Override
     public Optional<ElectionException> refusal(Throwable error) {
-        return Failures.fatal(error, settings, describe());
+        return KafkaErrors.fatal(error, settings, describe());
     }
 
     // ---------------------------------------------------------------- for observers and operators
@@ -307,7 +307,7 @@ final class KafkaArbiter implements Arbiter, Book {
                     return CompletableFuture.<T>failedFuture(
                             cause instanceof ElectionException
                                     ? cause
-                                    : Failures.translated(cause, settings, describe()));
+                                    : KafkaErrors.translated(cause, settings, describe()));
                 })
                 .thenCompose(Function.identity());
     }

@@ -89,7 +89,7 @@ public final class KafkaElections {
             return producer;
         } catch (KafkaException e) {
             producer.close(Duration.ZERO);
-            throw Failures.translated(
+            throw KafkaErrors.translated(
                     e,
                     Settings.names(properties),
                     "the Kafka brokers, asked to fence the producers of earlier leaders");

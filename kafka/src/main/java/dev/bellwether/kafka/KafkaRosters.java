@@ -72,7 +72,7 @@ final class KafkaRosters implements RosterCarrier {
                     if (error == null) {
                         return CompletableFuture.completedFuture(state);
                     }
-                    return CompletableFuture.<Optional<RosterState>>failedFuture(Failures.translated(
+                    return CompletableFuture.<Optional<RosterState>>failedFuture(KafkaErrors.translated(
                             error instanceof CompletionException && error.getCause() != null ? error.getCause() : error,
                             settings,
                             "the Kafka cluster at " + settings.bootstrap()));
@@ -97,7 +97,7 @@ final class KafkaRosters implements RosterCarrier {
         } catch (ExecutionException e) {
             var cause = Objects.requireNonNullElse(e.getCause(), e);
             if (!(cause instanceof AuthorizationException)) { // what we may not see, others may
-                throw Failures.translated(cause, settings, "the Kafka cluster at " + settings.bootstrap());
+                throw KafkaErrors.translated(cause, settings, "the Kafka cluster at " + settings.bootstrap());
             }
         } catch (TimeoutException e) {
             throw new UnavailableException("no answer from the Kafka brokers within " + Durations.show(PATIENCE), e);
@@ -160,7 +160,7 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     ElectionException refusal(Throwable error, RosterStanding standing) {
-        return Failures.translated(error, settings, describe(standing));
+        return KafkaErrors.translated(error, settings, describe(standing));
     }
 
     KafkaConsumer<byte[], byte[]> reader(RosterStanding standing) {

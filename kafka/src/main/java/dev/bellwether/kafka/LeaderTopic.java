@@ -176,7 +176,7 @@ final class LeaderTopic {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {
                 return false;
             }
-            throw Failures.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 
@@ -202,7 +202,7 @@ final class LeaderTopic {
                                 + e.getCause().getMessage() + "): have it created by\n  " + command(),
                         e.getCause());
             }
-            throw Failures.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 

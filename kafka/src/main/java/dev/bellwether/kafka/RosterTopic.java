@@ -129,7 +129,7 @@ final class RosterTopic {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {
                 return Optional.empty();
             }
-            throw Failures.translated(
+            throw KafkaErrors.translated(
                     Objects.requireNonNull(e.getCause()), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }

@@ -60,7 +60,7 @@ final class Writer {
 
     private void failed(Producer<byte[], byte[]> writing, Exception error) {
         missed.accept(error);
-        if (!Failures.isOfOneRecord(error)) {
+        if (!KafkaErrors.isOfOneRecord(error)) {
             replace(writing, error);
         }
     }

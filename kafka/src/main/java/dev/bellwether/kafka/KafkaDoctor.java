@@ -26,7 +26,7 @@ import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** What is so with a cluster and what follows for elections. Confined to one thread; waits for answers. */
-final class Checkup {
+final class KafkaDoctor {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final String OFFSETS = "__consumer_offsets";
     private static final String REPLICATION = "replication";
@@ -37,7 +37,7 @@ final class Checkup {
     private final Duration lease;
     private final List<Finding> findings = new ArrayList<>();
 
-    private Checkup(Admin admin, Settings settings, Duration lease) {
+    private KafkaDoctor(Admin admin, Settings settings, Duration lease) {
         this.lease = lease;
         this.admin = admin;
         this.settings = settings;
@@ -45,7 +45,7 @@ final class Checkup {
 
     /** Looks. What the brokers and the topic refuse by themselves is told by whoever knows. */
     static List<Finding> of(Admin admin, Settings settings, CandidacyConfig candidacy) {
-        var checkup = new Checkup(admin, settings, candidacy.lease());
+        var checkup = new KafkaDoctor(admin, settings, candidacy.lease());
         checkup.vacancies(candidacy);
         var brokers = checkup.brokers();
         checkup.topic(settings.topic(), brokers, true);
@@ -66,7 +66,7 @@ final class Checkup {
         try {
             return await(admin.describeCluster().nodes()).size();
         } catch (ExecutionException e) {
-            throw Failures.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 
@@ -94,7 +94,7 @@ final class Checkup {
                         "allow DESCRIBE and DESCRIBE_CONFIGS on it, or look there yourself"));
                 return;
             }
-            throw Failures.translated(meaning, settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(meaning, settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Each finding, on topics that are set so. */
 @Timeout(240)
-class CheckupTest {
+class KafkaDoctorTest {
     @Test
     void oneBrokerIsFineButAlone() {
         var findings = find(SharedBroker.get().bootstrap(), "checkup");

@@ -24,8 +24,8 @@ import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 
 /** Says which errors of Kafka's clients no retry will mend, and what would. */
-final class Failures {
-    private Failures() {}
+final class KafkaErrors {
+    private KafkaErrors() {}
 
     /** Returns the error as our callers know it. */
     static ElectionException translated(Throwable error, Settings settings, String where) {
