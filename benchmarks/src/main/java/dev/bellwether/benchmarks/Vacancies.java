@@ -1,7 +1,7 @@
 package dev.bellwether.benchmarks;
 
 import dev.bellwether.testkit.faults.Contestant;
-import dev.bellwether.testkit.faults.Fault;
+import dev.bellwether.testkit.faults.BenchFault;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.Findings;
 import dev.bellwether.testkit.faults.Ground;
@@ -15,7 +15,7 @@ import java.util.List;
  * from the last instant at which the old leader was seen to lead to the first at which the new one was; where that is less than nothing, it is overlap.
  */
 public record Vacancies(int rounds, Duration lease) {
-    private static final List<Fault> FAULTS = List.of(Fault.LEAVE, Fault.KILL, Fault.FREEZE, Fault.CUT);
+    private static final List<BenchFault> FAULTS = List.of(BenchFault.LEAVE, BenchFault.KILL, BenchFault.FREEZE, BenchFault.CUT);
     /** For one that is back, to find that another leads. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -48,7 +48,7 @@ public record Vacancies(int rounds, Duration lease) {
         }
     }
 
-    private After after(Fault fault, FaultBench bench) {
+    private After after(BenchFault fault, FaultBench bench) {
         bench.awaitAll();
         var leader = bench.awaitLeader();
         var undo = bench.begin(fault, leader, lease);
@@ -60,10 +60,10 @@ public record Vacancies(int rounds, Duration lease) {
             return After.NOBODY_LED;
         }
         undo.run();
-        if (fault == Fault.LEAVE || fault == Fault.KILL || bench.leadsNoMore(leader, PATIENCE)) {
+        if (fault == BenchFault.LEAVE || fault == BenchFault.KILL || bench.leadsNoMore(leader, PATIENCE)) {
             return After.ANOTHER_LED;
         }
-        bench.begin(Fault.KILL, leader, lease).run(); // so that there can be a next round
+        bench.begin(BenchFault.KILL, leader, lease).run(); // so that there can be a next round
         return After.OLD_LED_ON;
     }
 

@@ -6,8 +6,8 @@ import dev.bellwether.Roster;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Never;
+import dev.bellwether.testkit.faults.BenchFault;
 import dev.bellwether.testkit.faults.Contestant;
-import dev.bellwether.testkit.faults.Fault;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import dev.bellwether.testkit.faults.Findings;
@@ -84,7 +84,7 @@ class RosterBenchTest {
         try (var bench = new FaultBench(ground(), setting(Zombie.class))) {
             bench.startAll();
             var leader = bench.awaitLeader();
-            var cut = bench.begin(Fault.CUT, leader, LEASE.multipliedBy(2));
+            var cut = bench.begin(BenchFault.CUT, leader, LEASE.multipliedBy(2));
             var other = bench.awaitLeaderOtherThan(leader);
             bench.awaitLeads(leader); // at an instant at which the other leads
             bench.awaitLeads(other);

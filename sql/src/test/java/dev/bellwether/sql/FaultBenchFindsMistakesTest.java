@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
+import dev.bellwether.testkit.faults.BenchFault;
 import dev.bellwether.testkit.faults.Contestant;
-import dev.bellwether.testkit.faults.Fault;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import dev.bellwether.testkit.faults.Findings;
@@ -48,7 +48,7 @@ class FaultBenchFindsMistakesTest {
     /** The leader is cut off, and waits for an answer that does not come. */
     private static void cutOff(FaultBench bench, Runnable meanwhile) {
         var leader = bench.awaitLeader();
-        var cut = bench.begin(Fault.CUT, leader, LEASE);
+        var cut = bench.begin(BenchFault.CUT, leader, LEASE);
         bench.awaitLeaderOtherThan(leader);
         meanwhile.run();
         cut.run();
@@ -57,9 +57,9 @@ class FaultBenchFindsMistakesTest {
     /** An answer that is most of a lease old is the last that the leader gets. */
     private static void lateAnswer(FaultBench bench) {
         var leader = bench.awaitLeader();
-        var late = bench.begin(Fault.CUT_ANSWERS, leader, LEASE);
+        var late = bench.begin(BenchFault.CUT_ANSWERS, leader, LEASE);
         Eventually.throughout("the answer waits", LEASE.multipliedBy(8).dividedBy(10), () -> true);
-        bench.begin(Fault.CUT_REQUESTS, leader, LEASE);
+        bench.begin(BenchFault.CUT_REQUESTS, leader, LEASE);
         bench.awaitLeaderOtherThan(leader);
         Eventually.throughout("nothing more is heard", LEASE.dividedBy(2), () -> true);
         late.run();
@@ -69,7 +69,7 @@ class FaultBenchFindsMistakesTest {
     private static void leave(FaultBench bench, Runnable meanwhile) {
         var leader = bench.awaitLeader();
         bench.block(leader, LEASE.multipliedBy(2));
-        var left = bench.begin(Fault.LEAVE, leader, LEASE);
+        var left = bench.begin(BenchFault.LEAVE, leader, LEASE);
         bench.awaitLeaderOtherThan(leader);
         meanwhile.run();
         left.run();

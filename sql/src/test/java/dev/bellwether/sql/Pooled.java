@@ -3,8 +3,8 @@ package dev.bellwether.sql;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import dev.bellwether.testkit.faults.Contestant;
-import dev.bellwether.testkit.faults.Ours;
 import java.util.concurrent.TimeUnit;
 
 /** Our candidates over a pool of the application's, of which we know nothing but that it lends connections. */
@@ -25,7 +25,7 @@ final class Pooled implements Contestant.Maker {
         var pool = new HikariDataSource(config);
         while (true) {
             try {
-                return Ours.stand(SqlElections.using(pool), orders);
+                return BellwetherContestant.stand(SqlElections.using(pool), orders);
             } catch (UnavailableException e) {
                 TimeUnit.MILLISECONDS.sleep(RETRY_MILLIS);
             }

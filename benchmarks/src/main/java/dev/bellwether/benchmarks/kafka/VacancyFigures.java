@@ -1,7 +1,7 @@
 package dev.bellwether.benchmarks.kafka;
 
 import dev.bellwether.benchmarks.Vacancies;
-import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.kafka.KafkaGround;
 import java.time.Duration;
@@ -27,7 +27,7 @@ final class VacancyFigures {
                     .get();
             vacancies.measure(
                     "Bellwether",
-                    Ours.class,
+                    BellwetherContestant.class,
                     new KafkaGround(brokers, PLACES, addresses -> "kafka://" + addresses, () -> brokers.broker(1)));
             vacancies.measure(
                     "goNELI-like",

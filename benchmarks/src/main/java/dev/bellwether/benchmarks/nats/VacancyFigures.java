@@ -4,7 +4,7 @@ import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.benchmarks.Vacancies;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.faults.Contestant;
-import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
 
@@ -18,7 +18,7 @@ final class VacancyFigures {
     public static void main(String[] arguments) {
         var vacancies = Vacancies.of(arguments, LEASE);
         try (var server = NatsServers.alone()) {
-            on(server, "?bucket=ours", vacancies, "Bellwether", Ours.class);
+            on(server, "?bucket=ours", vacancies, "Bellwether", BellwetherContestant.class);
             on(server, "", vacancies, "model of Choria's", ChoriaInAProcess.class);
         }
     }

@@ -3,7 +3,7 @@ package dev.bellwether.benchmarks.sql;
 import dev.bellwether.benchmarks.FaultRun;
 import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.testkit.faults.Contestant;
-import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import java.time.Duration;
 
 /** The fault bench on PostgreSQL: ours, and Spring Integration's JDBC leader, under the same seed. Arguments: seconds, seed, and, as a third, the seconds
@@ -16,7 +16,7 @@ final class Faults {
     public static void main(String[] arguments) throws Exception {
         var run = FaultRun.of(arguments, LEASE);
         try (var server = Server.start()) {
-            on(run, "Bellwether on PostgreSQL", Ours.class, server, "");
+            on(run, "Bellwether on PostgreSQL", BellwetherContestant.class, server, "");
             if (arguments.length > 2) {
                 var name = "Spring Integration on PostgreSQL with socketTimeout " + arguments[2] + " s";
                 on(run, name, SpringInAProcess.class, server, "&socketTimeout=" + arguments[2]);

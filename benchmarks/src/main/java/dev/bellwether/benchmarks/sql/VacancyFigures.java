@@ -2,7 +2,7 @@ package dev.bellwether.benchmarks.sql;
 
 import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.benchmarks.Vacancies;
-import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import java.io.IOException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -23,7 +23,7 @@ final class VacancyFigures {
         var few = arguments.length > 1 ? Integer.parseInt(arguments[1]) : Math.min(5, vacancies.rounds());
         try (var server = Server.start();
                 var ground = new LinkedServer("PostgreSQL", server.port(), PLACES, Server::plainUri)) {
-            vacancies.measure("Bellwether", Ours.class, ground);
+            vacancies.measure("Bellwether", BellwetherContestant.class, ground);
             vacancies.measure("Spring Integration", SpringInAProcess.class, ground);
             if (few > 0) {
                 new Vacancies(few, LEAST_KEPT_ALIVE).measure("ShedLock", ShedLockInAProcess.class, ground);

@@ -1,7 +1,7 @@
 package dev.bellwether.benchmarks.zookeeper;
 
 import dev.bellwether.benchmarks.FaultRun;
-import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import dev.bellwether.testkit.zookeeper.ZooKeeperGround;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
@@ -16,7 +16,7 @@ final class Faults {
     public static void main(String[] arguments) {
         var run = FaultRun.of(arguments, LEASE);
         try (var servers = ZooKeeperServers.start(3, PLACES)) {
-            run.run("Bellwether on ZooKeeper", Ours.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
+            run.run("Bellwether on ZooKeeper", BellwetherContestant.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
         }
         try (var servers = ZooKeeperServers.start(3, PLACES)) {
             run.run(

@@ -1,7 +1,7 @@
 package dev.bellwether.benchmarks.zookeeper;
 
 import dev.bellwether.benchmarks.Vacancies;
-import dev.bellwether.testkit.faults.Ours;
+import dev.bellwether.testkit.faults.BellwetherContestant;
 import dev.bellwether.testkit.zookeeper.ZooKeeperGround;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
@@ -16,7 +16,7 @@ final class VacancyFigures {
     public static void main(String[] arguments) {
         var vacancies = Vacancies.of(arguments, SESSION);
         try (var servers = ZooKeeperServers.start(3, PLACES)) {
-            vacancies.measure("Bellwether", Ours.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
+            vacancies.measure("Bellwether", BellwetherContestant.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
             vacancies.measure(
                     "LeaderLatch", LatchInAProcess.class, new ZooKeeperGround(servers, PLACES, addresses -> addresses));
             vacancies.measure(

@@ -1,6 +1,6 @@
 package dev.bellwether.cli.demo;
 
-import dev.bellwether.testkit.faults.Term;
+import dev.bellwether.testkit.faults.ObservedTerm;
 import dev.bellwether.testkit.faults.TermFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -110,7 +110,7 @@ final class DemoProcess {
     }
 
     /** Returns the terms that have not been {@link #heard} as over. */
-    List<Term> look() {
+    List<ObservedTerm> look() {
         var alive = process.isAlive(); // before: of a dead one, what is written is all
         return terms.since(heard, name, number).stream()
                 .map(term -> alive ? term : term.ended())
@@ -118,7 +118,7 @@ final class DemoProcess {
     }
 
     /** Takes note that this term has been told; if it is over, it need not be told again. */
-    void heard(Term term) {
+    void heard(ObservedTerm term) {
         if (term.over()) {
             heard++;
         }

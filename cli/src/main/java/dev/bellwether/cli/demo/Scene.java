@@ -5,7 +5,7 @@ import dev.bellwether.cli.page.Feed;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.faults.History;
-import dev.bellwether.testkit.faults.Term;
+import dev.bellwether.testkit.faults.ObservedTerm;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ final class Scene implements AutoCloseable {
     private final List<DemoProcess> processes = new ArrayList<>();
     private int started;
     private ServerState server = ServerState.SERVING;
-    private Optional<Term> leading = Optional.empty();
+    private Optional<ObservedTerm> leading = Optional.empty();
     private boolean over;
 
     /** What has happened, for people. */
@@ -98,7 +98,7 @@ final class Scene implements AutoCloseable {
     }
 
     private Optional<String> target() {
-        return history.newest().map(Term::candidate);
+        return history.newest().map(ObservedTerm::candidate);
     }
 
     private Contestant contestant(String name) {
@@ -231,9 +231,9 @@ final class Scene implements AutoCloseable {
             return;
         }
         // Who begins was elected after all others had ended; so what is told of those must have been read after that.
-        var begun = new HashSet<Term.Key>();
+        var begun = new HashSet<ObservedTerm.Key>();
         processes.forEach(process -> process.look().forEach(term -> begun.add(term.key())));
-        var terms = new ArrayList<Term>();
+        var terms = new ArrayList<ObservedTerm>();
         for (var process : processes) {
             for (var term : process.look()) {
                 if (!begun.contains(term.key())) {
@@ -244,7 +244,7 @@ final class Scene implements AutoCloseable {
             }
         }
         processes.removeIf(process -> !process.isAlive() && process.look().isEmpty());
-        terms.sort(Comparator.comparing(Term::firstNanos, (a, b) -> Long.signum(a - b)));
+        terms.sort(Comparator.comparing(ObservedTerm::firstNanos, (a, b) -> Long.signum(a - b)));
         terms.forEach(this::hear);
         for (var one : contestants) {
             mourn(one);
@@ -253,7 +253,7 @@ final class Scene implements AutoCloseable {
         page.figures(history, leading.isPresent());
     }
 
-    private void hear(Term term) {
+    private void hear(ObservedTerm term) {
         var vacancies = history.vacancies().size();
         if (!history.tell(term)) {
             return;
@@ -319,7 +319,7 @@ final class Scene implements AutoCloseable {
     }
 
     /** Returns the term of who leads now, as far as is known. */
-    synchronized Optional<Term> leading() {
+    synchronized Optional<ObservedTerm> leading() {
         return leading;
     }
 

@@ -3,7 +3,7 @@ package dev.bellwether.cli.demo;
 import dev.bellwether.cli.page.Feed;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.faults.History;
-import dev.bellwether.testkit.faults.Term;
+import dev.bellwether.testkit.faults.ObservedTerm;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -61,7 +61,7 @@ final class ScenePage {
         });
     }
 
-    void candidate(Scene.Contestant one, Optional<Term> leading) {
+    void candidate(Scene.Contestant one, Optional<ObservedTerm> leading) {
         feed.put("row", one.name, json -> {
             json.writeStringField("name", one.name);
             json.writeNumberField("place", one.place);
@@ -72,7 +72,7 @@ final class ScenePage {
                     "cut",
                     one.cut.map(way -> way.name().toLowerCase(Locale.ROOT)).orElse(""));
             json.writeBooleanField("slow", one.slow);
-            json.writeNumberField("token", leading.map(Term::token).orElse(0L));
+            json.writeNumberField("token", leading.map(ObservedTerm::token).orElse(0L));
         });
     }
 
@@ -86,7 +86,7 @@ final class ScenePage {
         return one.process().isStanding() ? "standing by" : "not standing";
     }
 
-    void term(Term term, long overlapNanos) {
+    void term(ObservedTerm term, long overlapNanos) {
         feed.put("term", term.process() + "." + term.token(), json -> {
             json.writeStringField("row", term.candidate());
             json.writeNumberField("token", term.token());

@@ -1,7 +1,7 @@
 package dev.bellwether.cli.demo;
 
 import dev.bellwether.testkit.faults.History;
-import dev.bellwether.testkit.faults.Term;
+import dev.bellwether.testkit.faults.ObservedTerm;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -171,7 +171,7 @@ final class Tour {
     }
 
     /** Waits until another candidate leads, with a higher token. */
-    private Outcome successor(Term before) throws InterruptedException, Off {
+    private Outcome successor(ObservedTerm before) throws InterruptedException, Off {
         // On a busy machine it may have lost and led again just before it was told.
         await(
                 before.candidate() + " has no successor but itself",
@@ -199,11 +199,11 @@ final class Tour {
         await("nobody leads", () -> scene.leading().isPresent());
     }
 
-    private Term leader() throws Off {
+    private ObservedTerm leader() throws Off {
         return scene.leading().orElseThrow(() -> new Off("nobody leads"));
     }
 
-    private static String leads(Term term) {
+    private static String leads(ObservedTerm term) {
         return term.candidate() + " leads, token " + term.token();
     }
 

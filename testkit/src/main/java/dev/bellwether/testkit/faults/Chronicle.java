@@ -23,7 +23,7 @@ final class Chronicle {
      *
      * @param candidate to whom it was done; empty if to all
      */
-    record Deed(long nanos, Fault fault, Optional<String> candidate) {}
+    record Deed(long nanos, BenchFault fault, Optional<String> candidate) {}
 
     private record Entry(long nanos, String text) {}
 
@@ -53,7 +53,7 @@ final class Chronicle {
     }
 
     /** Writes it all again, in order, with the terms among it. */
-    synchronized void merge(List<Term> terms) {
+    synchronized void merge(List<ObservedTerm> terms) {
         var all = new ArrayList<>(entries);
         for (var term : terms) {
             var what = "%s (process %d), token %d, ".formatted(term.candidate(), term.process(), term.token());

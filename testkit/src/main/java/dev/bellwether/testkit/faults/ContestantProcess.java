@@ -160,7 +160,7 @@ final class ContestantProcess {
     }
 
     /** Returns what it led so far. */
-    List<Term> terms() {
+    List<ObservedTerm> terms() {
         var alive = isAlive(); // before: of a dead one, what is written is all
         return terms.since(0, arguments.candidate(), arguments.number()).stream()
                 .map(term -> alive ? term : term.ended())

@@ -57,7 +57,7 @@ public final class FaultBench implements AutoCloseable {
 
         /** Bellwether's own, without steps of clocks, and with the history in a folder of the build. */
         public static Setting of(String name, Duration lease) {
-            return new Setting(Ours.class, lease, Path.of("target", "faults", name), Optional.empty());
+            return new Setting(BellwetherContestant.class, lease, Path.of("target", "faults", name), Optional.empty());
         }
 
         /** Returns the same with other contestants. */
@@ -209,7 +209,7 @@ public final class FaultBench implements AutoCloseable {
                 .orElse(OptionalInt.empty());
     }
 
-    private Optional<Term> last(int place) {
+    private Optional<ObservedTerm> last(int place) {
         var terms = at(place).terms();
         return terms.isEmpty() ? Optional.empty() : Optional.of(terms.get(terms.size() - 1));
     }
@@ -281,7 +281,7 @@ public final class FaultBench implements AutoCloseable {
      * @param number of the candidate's place, or of the server, if it is about one
      * @param time for how long it will last, as far as that must be known beforehand
      */
-    public Undo begin(Fault fault, int number, Duration time) {
+    public Undo begin(BenchFault fault, int number, Duration time) {
         var candidate = fault.hurtsOneCandidate();
         var whom = candidate ? at(number).toString() : serverName(fault, number);
         chronicle.note("begin: " + fault + ' ' + whom);
@@ -346,7 +346,7 @@ public final class FaultBench implements AutoCloseable {
         };
     }
 
-    private String serverName(Fault fault, int number) {
+    private String serverName(BenchFault fault, int number) {
         return switch (fault.victim()) {
             case SERVER, MORTAL_SERVER, SERVER_CLOCK ->
                 ground.servers().get(number).name();
@@ -354,7 +354,7 @@ public final class FaultBench implements AutoCloseable {
         };
     }
 
-    private Undo does(Fault fault, int number, Duration time) {
+    private Undo does(BenchFault fault, int number, Duration time) {
         return switch (fault) {
             case STUTTER -> Mischief.stutter(at(number));
             case KILL -> {
@@ -427,10 +427,10 @@ public final class FaultBench implements AutoCloseable {
     }
 
     /** Returns all terms so far, in the order in which they began. */
-    private List<Term> terms() {
+    private List<ObservedTerm> terms() {
         return processes.stream()
                 .flatMap(process -> process.terms().stream())
-                .sorted(Comparator.comparing(Term::firstNanos, (a, b) -> Long.signum(a - b)))
+                .sorted(Comparator.comparing(ObservedTerm::firstNanos, (a, b) -> Long.signum(a - b)))
                 .toList();
     }
 

@@ -13,7 +13,7 @@ public final class Findings {
     private static final long AT_ONCE_NANOS = 5_000_000;
 
     private final String where;
-    private final List<Term> terms;
+    private final List<ObservedTerm> terms;
     private final List<String> faults = new ArrayList<>();
     private final History history = new History();
     private final Map<String, List<Long>> vacanciesByCause = new TreeMap<>();
@@ -25,7 +25,7 @@ public final class Findings {
     /** The terms in the order in which they began. */
     Findings(
             String where,
-            List<Term> terms,
+            List<ObservedTerm> terms,
             List<String> faults,
             List<Chronicle.Deed> deeds,
             Register register,
@@ -52,7 +52,7 @@ public final class Findings {
         }
     }
 
-    static List<String> overlaps(List<Term> terms) {
+    static List<String> overlaps(List<ObservedTerm> terms) {
         var found = new ArrayList<String>();
         for (var i = 0; i < terms.size(); i++) {
             for (var j = i + 1; j < terms.size(); j++) {
@@ -66,7 +66,7 @@ public final class Findings {
         return found;
     }
 
-    static List<String> tokensThatDidNotRise(List<Term> terms) {
+    static List<String> tokensThatDidNotRise(List<ObservedTerm> terms) {
         var found = new ArrayList<String>();
         var highest = Long.MIN_VALUE;
         for (var term : terms) {
@@ -103,12 +103,12 @@ public final class Findings {
     }
 
     /** Returns how long nobody led, each time that this was done last before it, to who led or to all. */
-    public List<Long> vacancies(Fault fault) {
+    public List<Long> vacancies(BenchFault fault) {
         return List.copyOf(vacanciesByCause.getOrDefault(fault.toString(), List.of()));
     }
 
     /** Returns the terms, in the order in which they began. */
-    public List<Term> terms() {
+    public List<ObservedTerm> terms() {
         return terms;
     }
 

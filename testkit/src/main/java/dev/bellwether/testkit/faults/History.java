@@ -13,10 +13,10 @@ import java.util.Optional;
  * overlap is certain: two processes said yes at the same time.
  */
 public final class History {
-    private final Map<Term.Key, Term> terms = new LinkedHashMap<>();
+    private final Map<ObservedTerm.Key, ObservedTerm> terms = new LinkedHashMap<>();
     private final List<Vacancy> vacancies = new ArrayList<>();
     private long overlapNanos;
-    private Optional<Term> newest = Optional.empty();
+    private Optional<ObservedTerm> newest = Optional.empty();
     /** When somebody last led, as far as we know. */
     private Optional<Long> ledUntil = Optional.empty();
 
@@ -33,7 +33,7 @@ public final class History {
     }
 
     /** Takes what a candidate tells of one of its terms, the first time or again. Returns whether anything is new. */
-    public boolean tell(Term told) {
+    public boolean tell(ObservedTerm told) {
         var key = told.key();
         var known = terms.get(key);
         if (told.equals(known)) {
@@ -56,8 +56,8 @@ public final class History {
         } else if (newest.filter(one -> one.key().equals(key)).isPresent()) {
             newest = Optional.of(told);
         }
-        ledUntil = Optional.of(
-                ledUntil.map(until -> Term.later(until, told.lastNanos())).orElse(told.lastNanos()));
+        ledUntil = Optional.of(ledUntil.map(until -> ObservedTerm.later(until, told.lastNanos()))
+                .orElse(told.lastNanos()));
         return true;
     }
 
@@ -77,7 +77,7 @@ public final class History {
     }
 
     /** Returns the term that began last. */
-    public Optional<Term> newest() {
+    public Optional<ObservedTerm> newest() {
         return newest;
     }
 

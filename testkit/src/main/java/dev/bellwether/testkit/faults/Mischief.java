@@ -47,7 +47,7 @@ final class Mischief implements AutoCloseable {
     }
 
     /** Begins a fault that needs no candidate's process. */
-    Undo begin(Fault fault, int number, Duration time) {
+    Undo begin(BenchFault fault, int number, Duration time) {
         return switch (fault) {
             case CUT -> cut(number, Link.Way.BOTH);
             case CUT_REQUESTS -> cut(number, Link.Way.REQUESTS);

@@ -27,18 +27,18 @@ public final class Nemesis {
 
     private final FaultBench bench;
     private final Random random;
-    private final Deque<Fault> deck = new ArrayDeque<>();
+    private final Deque<BenchFault> deck = new ArrayDeque<>();
     private final List<Running> running = new ArrayList<>();
     private int begun;
 
     private static final class Running {
-        private final Fault fault;
+        private final BenchFault fault;
         private final int number;
         private final long untilNanos;
         private final FaultBench.Undo undo;
         private @Nullable CompletableFuture<Void> restart;
 
-        private Running(Fault fault, int number, long untilNanos, FaultBench.Undo undo) {
+        private Running(BenchFault fault, int number, long untilNanos, FaultBench.Undo undo) {
             this.fault = fault;
             this.number = number;
             this.untilNanos = untilNanos;
@@ -73,9 +73,9 @@ public final class Nemesis {
         }
 
         boolean isOfServers() {
-            return fault.victim() == Fault.Victim.SERVER
-                    || fault.victim() == Fault.Victim.MORTAL_SERVER
-                    || fault.victim() == Fault.Victim.LEADING_SERVER;
+            return fault.victim() == BenchFault.Victim.SERVER
+                    || fault.victim() == BenchFault.Victim.MORTAL_SERVER
+                    || fault.victim() == BenchFault.Victim.LEADING_SERVER;
         }
     }
 
@@ -114,7 +114,7 @@ public final class Nemesis {
         if (beginOneOfDeck()) {
             return true;
         }
-        if (deck.size() < DECKS * Fault.values().length) {
+        if (deck.size() < DECKS * BenchFault.values().length) {
             shuffle();
             return beginOneOfDeck();
         }
@@ -134,7 +134,7 @@ public final class Nemesis {
         return false;
     }
 
-    private void begin(Fault fault, int number) {
+    private void begin(BenchFault fault, int number) {
         var time = time(fault);
         running.add(new Running(fault, number, System.nanoTime() + time.toNanos(), bench.begin(fault, number, time)));
         begun++;
@@ -142,19 +142,21 @@ public final class Nemesis {
 
     /** Adds one of each kind that there can be here, in an order by chance. */
     private void shuffle() {
-        var all = Stream.of(Fault.values()).filter(this::isPossible).collect(Collectors.toCollection(ArrayList::new));
+        var all = Stream.of(BenchFault.values())
+                .filter(this::isPossible)
+                .collect(Collectors.toCollection(ArrayList::new));
         Collections.shuffle(all, random);
         deck.addAll(all);
     }
 
-    private boolean isPossible(Fault fault) {
+    private boolean isPossible(BenchFault fault) {
         var ground = bench.ground();
         return switch (fault.victim()) {
             case CANDIDATE ->
                 !fault.waitsForAnother()
-                        || (ground.places() > 1 && (fault == Fault.ORDERS_TO_DEAD || !ground.frozenMayBlockAll()));
+                        || (ground.places() > 1 && (fault == BenchFault.ORDERS_TO_DEAD || !ground.frozenMayBlockAll()));
             case ALL -> true;
-            case LINK -> !ground.links(0).isEmpty() && (fault != Fault.VANISH || !ground.vanishedMayBlockAll());
+            case LINK -> !ground.links(0).isEmpty() && (fault != BenchFault.VANISH || !ground.vanishedMayBlockAll());
             case ONE_LINK -> ground.links(0).size() > 1;
             case CLOCK -> bench.clocks().isPresent();
             case SERVER_CLOCK -> ground.servers().stream().anyMatch(Ground.Server::hasClock);
@@ -165,17 +167,17 @@ public final class Nemesis {
     }
 
     /** Returns whom to do it to; empty if there is nobody just now. */
-    private OptionalInt victim(Fault fault) {
+    private OptionalInt victim(BenchFault fault) {
         if (fault.hurtsOneCandidate()) {
             var hurt = running.stream()
                     .filter(one -> one.fault.hurtsOneCandidate())
                     .count();
             return hurt < Math.max(1, bench.ground().places() - 1) ? candidate(fault) : OptionalInt.empty();
         }
-        if (fault.victim() == Fault.Victim.ALL) {
+        if (fault.victim() == BenchFault.Victim.ALL) {
             return OptionalInt.of(0);
         }
-        if (fault.victim() == Fault.Victim.SERVER_CLOCK) {
+        if (fault.victim() == BenchFault.Victim.SERVER_CLOCK) {
             return OptionalInt.of(random.nextInt(bench.ground().servers().size()));
         }
         if (running.stream().anyMatch(Running::isOfServers)) {
@@ -184,10 +186,10 @@ public final class Nemesis {
         return OptionalInt.of(random.nextInt(bench.ground().servers().size()));
     }
 
-    private OptionalInt candidate(Fault fault) {
+    private OptionalInt candidate(BenchFault fault) {
         var chance = random.nextDouble();
         var free = IntStream.range(
-                        0, fault == Fault.STEP_CLOCK ? 1 : bench.ground().places())
+                        0, fault == BenchFault.STEP_CLOCK ? 1 : bench.ground().places())
                 .filter(bench::isStanding)
                 .filter(place ->
                         running.stream().noneMatch(one -> one.fault.hurtsOneCandidate() && one.number == place))
@@ -202,7 +204,7 @@ public final class Nemesis {
                 : OptionalInt.of(free.get((int) (chance * 1_000) % free.size()));
     }
 
-    private Duration time(Fault fault) {
+    private Duration time(BenchFault fault) {
         return switch (fault) {
             case FREEZE_BRIEFLY -> ofLeases(0.1, 0.5);
             case FREEZE, ORDERS_TO_DEAD, ORDERS_TO_FROZEN -> ofLeases(1.2, 2.2);

@@ -21,13 +21,13 @@ public final class RoleTerms {
     private static final Duration BETWEEN_LOOKS = Duration.ofMillis(1);
 
     private final String role;
-    private final List<Term> terms;
+    private final List<ObservedTerm> terms;
     private final History history = new History();
 
-    private RoleTerms(String role, List<Term> terms) {
+    private RoleTerms(String role, List<ObservedTerm> terms) {
         this.role = role;
         this.terms = terms.stream()
-                .sorted(Comparator.comparing(Term::firstNanos, (a, b) -> Long.signum(a - b)))
+                .sorted(Comparator.comparing(ObservedTerm::firstNanos, (a, b) -> Long.signum(a - b)))
                 .toList();
         for (var i = 0; i < terms.size(); i++) {
             history.tell(this.terms.get(i).under(i));
@@ -48,7 +48,7 @@ public final class RoleTerms {
 
     /** Returns what all processes wrote into a folder, by role. */
     public static Map<String, RoleTerms> read(Path folder) {
-        var terms = new TreeMap<String, List<Term>>();
+        var terms = new TreeMap<String, List<ObservedTerm>>();
         try (var files = Files.list(folder)) {
             for (var file : files.toList()) {
                 var name = FILE.matcher(String.valueOf(file.getFileName()));

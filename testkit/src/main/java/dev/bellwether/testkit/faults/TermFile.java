@@ -62,8 +62,8 @@ public final class TermFile {
      *
      * @throws IllegalStateException if there were so many since that the oldest have been written over
      */
-    public List<Term> since(long index, String candidate, int process) {
-        var terms = new ArrayList<Term>();
+    public List<ObservedTerm> since(long index, String candidate, int process) {
+        var terms = new ArrayList<ObservedTerm>();
         var all = get(0);
         if (all - index > SLOTS) {
             throw new IllegalStateException((all - index) + " terms, and there is room for " + SLOTS);
@@ -71,7 +71,7 @@ public final class TermFile {
         for (var i = index; i < all; i++) {
             var slot = slot(i);
             var over = get(slot + 3) == 1; // before the last: what is over does not change any more
-            terms.add(new Term(candidate, process, get(slot), get(slot + 1), get(slot + 2), over));
+            terms.add(new ObservedTerm(candidate, process, get(slot), get(slot + 1), get(slot + 2), over));
         }
         return terms;
     }

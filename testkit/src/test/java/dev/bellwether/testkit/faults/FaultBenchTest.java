@@ -115,7 +115,7 @@ class FaultBenchTest {
         var setting = Setting.of("leads-on", LEASE).with(LeadsOn.class);
         try (var bench = new FaultBench(new Room(new Ground.Least(0, 0)), setting)) {
             bench.startAll();
-            var leaving = bench.begin(Fault.LEAVE_INTERRUPTED, 0, LEASE);
+            var leaving = bench.begin(BenchFault.LEAVE_INTERRUPTED, 0, LEASE);
             leaving.run();
             bench.awaitAll();
             assertThat(bench.end().faults())

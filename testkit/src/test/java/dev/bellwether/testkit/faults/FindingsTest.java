@@ -20,11 +20,11 @@ class FindingsTest {
         register.close();
     }
 
-    private static Term term(int process, long token, long first, long last) {
-        return new Term("c" + process, process, token, first * MS, last * MS, true);
+    private static ObservedTerm term(int process, long token, long first, long last) {
+        return new ObservedTerm("c" + process, process, token, first * MS, last * MS, true);
     }
 
-    private Findings findings(List<Chronicle.Deed> deeds, Term... terms) {
+    private Findings findings(List<Chronicle.Deed> deeds, ObservedTerm... terms) {
         return new Findings("here", List.of(terms), List.of(), deeds, register, Path.of("history.txt"));
     }
 
@@ -38,8 +38,8 @@ class FindingsTest {
 
     @Test
     void aNanosecondOfOverlapIsFound() {
-        var one = new Term("ann", 1, 1, 0, 101, true);
-        var findings = findings(List.of(), one, new Term("bob", 2, 2, 100, 200, true));
+        var one = new ObservedTerm("ann", 1, 1, 0, 101, true);
+        var findings = findings(List.of(), one, new ObservedTerm("bob", 2, 2, 100, 200, true));
 
         assertThat(findings.overlapNanos()).isEqualTo(1);
         assertThatThrownBy(findings::requireSafe)
@@ -51,7 +51,7 @@ class FindingsTest {
     @Test
     void aRunThatDidTooLittleHasShownNothing() {
         var findings = findings(
-                List.of(new Chronicle.Deed(20 * MS, Fault.KILL, Optional.empty())),
+                List.of(new Chronicle.Deed(20 * MS, BenchFault.KILL, Optional.empty())),
                 term(1, 1, 0, 10),
                 term(2, 5, 11, 20));
 
@@ -82,13 +82,13 @@ class FindingsTest {
     @Test
     void whoLeadsAgainByItsOldTokenLedTwice() {
         var findings = findings(
-                List.of(new Chronicle.Deed(20 * MS, Fault.KILL, Optional.empty())),
+                List.of(new Chronicle.Deed(20 * MS, BenchFault.KILL, Optional.empty())),
                 term(1, 3, 0, 10),
                 term(2, 4, 5, 20),
                 term(1, 3, 30, 40));
 
         assertThat(findings.overlapNanos()).isEqualTo(5 * MS);
-        assertThat(findings.vacancies(Fault.KILL)).containsExactly(10 * MS);
+        assertThat(findings.vacancies(BenchFault.KILL)).containsExactly(10 * MS);
     }
 
     @Test
@@ -101,9 +101,9 @@ class FindingsTest {
     @Test
     void aVacancyIsPutDownToWhatWasDoneLastBeforeIt() {
         var deeds = List.of(
-                new Chronicle.Deed(1 * MS, Fault.SLOW, Optional.of("c1")),
-                new Chronicle.Deed(10 * MS, Fault.KILL, Optional.of("c1")),
-                new Chronicle.Deed(500 * MS, Fault.STARVE, Optional.empty()));
+                new Chronicle.Deed(1 * MS, BenchFault.SLOW, Optional.of("c1")),
+                new Chronicle.Deed(10 * MS, BenchFault.KILL, Optional.of("c1")),
+                new Chronicle.Deed(500 * MS, BenchFault.STARVE, Optional.empty()));
 
         assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 1_010, 2_000)))
                 .asString()
@@ -113,7 +113,7 @@ class FindingsTest {
 
     @Test
     void theMedianOfTwoIsTheLower() {
-        var deeds = List.of(new Chronicle.Deed(9 * MS, Fault.STARVE, Optional.empty()));
+        var deeds = List.of(new Chronicle.Deed(9 * MS, BenchFault.STARVE, Optional.empty()));
 
         assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 110, 120), term(3, 3, 1_120, 2_000)))
                 .asString()
@@ -123,8 +123,8 @@ class FindingsTest {
     @Test
     void aVacancyIsPutDownToWhatHurtItsLeaderNotToWhatHurtAnother() {
         var deeds = List.of(
-                new Chronicle.Deed(1 * MS, Fault.CUT, Optional.of("c1")),
-                new Chronicle.Deed(5 * MS, Fault.RESET, Optional.of("c2")));
+                new Chronicle.Deed(1 * MS, BenchFault.CUT, Optional.of("c1")),
+                new Chronicle.Deed(5 * MS, BenchFault.RESET, Optional.of("c2")));
 
         assertThat(findings(deeds, term(1, 1, 0, 10), term(2, 2, 1_010, 2_000)))
                 .asString()
@@ -133,7 +133,7 @@ class FindingsTest {
 
     @Test
     void aVacancyIsNotPutDownToTheEndOfAnEarlierProcess() {
-        var deeds = List.of(new Chronicle.Deed(1 * MS, Fault.KILL, Optional.of("c1")));
+        var deeds = List.of(new Chronicle.Deed(1 * MS, BenchFault.KILL, Optional.of("c1")));
 
         assertThat(findings(deeds, term(1, 1, 5, 10), term(2, 2, 1_010, 2_000)))
                 .asString()

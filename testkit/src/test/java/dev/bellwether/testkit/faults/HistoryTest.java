@@ -51,8 +51,8 @@ class HistoryTest {
 
     @Test
     void secondProcessOfTheSameCandidateIsAnother() {
-        history.tell(new Term("ann", 1, 1, 100, 500, true));
-        history.tell(new Term("ann", 2, 2, 400, 600, false));
+        history.tell(new ObservedTerm("ann", 1, 1, 100, 500, true));
+        history.tell(new ObservedTerm("ann", 2, 2, 400, 600, false));
 
         assertThat(history.overlapNanos()).isEqualTo(100);
     }
@@ -62,7 +62,7 @@ class HistoryTest {
         history.tell(term("bob", 2, 400, 450));
         history.tell(term("ann", 1, 100, 200));
 
-        assertThat(history.newest()).map(Term::candidate).contains("bob");
+        assertThat(history.newest()).map(ObservedTerm::candidate).contains("bob");
     }
 
     @Test
@@ -72,14 +72,16 @@ class HistoryTest {
         for (var i = 0; i < 10_000; i++) {
             writer.begin(i, 10L * i);
             writer.stillLeading(10L * i + 5);
-            assertThat(reader.since(i, "ann", 7)).containsExactly(new Term("ann", 7, i, 10L * i, 10L * i + 5, false));
+            assertThat(reader.since(i, "ann", 7))
+                    .containsExactly(new ObservedTerm("ann", 7, i, 10L * i, 10L * i + 5, false));
             writer.end();
-            assertThat(reader.since(i, "ann", 7)).containsExactly(new Term("ann", 7, i, 10L * i, 10L * i + 5, true));
+            assertThat(reader.since(i, "ann", 7))
+                    .containsExactly(new ObservedTerm("ann", 7, i, 10L * i, 10L * i + 5, true));
             assertThat(reader.since(i + 1, "ann", 7)).isEmpty();
         }
     }
 
-    private static Term term(String candidate, long token, long first, long last) {
-        return new Term(candidate, candidate.hashCode(), token, first, last, false);
+    private static ObservedTerm term(String candidate, long token, long first, long last) {
+        return new ObservedTerm(candidate, candidate.hashCode(), token, first, last, false);
     }
 }

@@ -8,7 +8,7 @@ package dev.bellwether.testkit.faults;
  * @param firstNanos on the monotonic clock that all processes of a machine share; so is the last
  * @param over whether it leads no more
  */
-public record Term(String candidate, int process, long token, long firstNanos, long lastNanos, boolean over) {
+public record ObservedTerm(String candidate, int process, long token, long firstNanos, long lastNanos, boolean over) {
     /** Tells terms apart. */
     public record Key(int process, long token) {}
 
@@ -18,17 +18,17 @@ public record Term(String candidate, int process, long token, long firstNanos, l
     }
 
     /** Returns the same, over. */
-    public Term ended() {
-        return over ? this : new Term(candidate, process, token, firstNanos, lastNanos, true);
+    public ObservedTerm ended() {
+        return over ? this : new ObservedTerm(candidate, process, token, firstNanos, lastNanos, true);
     }
 
     /** Returns the same under another token. */
-    Term under(long other) {
-        return new Term(candidate, process, other, firstNanos, lastNanos, over);
+    ObservedTerm under(long other) {
+        return new ObservedTerm(candidate, process, other, firstNanos, lastNanos, over);
     }
 
     /** Returns for how long both led, which must be never. */
-    public long overlapNanos(Term other) {
+    public long overlapNanos(ObservedTerm other) {
         if (process == other.process) {
             return 0;
         }

@@ -11,12 +11,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Bellwether's own candidates, by the address that is connected to; the backend is found on the class path. */
-public final class Ours implements Contestant.Maker {
+public final class BellwetherContestant implements Contestant.Maker {
     private static final long RETRY_MILLIS = 100;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     /** For the process that stands. */
-    public Ours() {}
+    public BellwetherContestant() {}
 
     @Override
     public Contestant stand(Contestant.Orders orders) throws InterruptedException {

@@ -3,7 +3,7 @@ package dev.bellwether.testkit.faults;
 import java.util.Locale;
 
 /** What a bench can do. */
-public enum Fault {
+public enum BenchFault {
     /** SIGKILL; it is started again when the time is over. */
     KILL(Victim.CANDIDATE),
     /** SIGSTOP, for less than a lease. */
@@ -72,7 +72,7 @@ public enum Fault {
 
     private final Victim victim;
 
-    Fault(Victim victim) {
+    BenchFault(Victim victim) {
         this.victim = victim;
     }
 
