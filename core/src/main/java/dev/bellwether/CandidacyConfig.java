@@ -256,7 +256,7 @@ public final class CandidacyConfig {
          * long an outage may last before leadership is lost. At least 10 ms. Default: 10 s.
          */
         public Builder lease(Duration lease) {
-            this.lease = Settings.positive("lease", lease);
+            this.lease = SettingChecks.positive("lease", lease);
             if (lease.compareTo(SHORTEST_LEASE) < 0) {
                 throw new ElectionException("lease is " + Durations.show(lease) + ": it must be at least "
                         + Durations.show(SHORTEST_LEASE));
@@ -266,13 +266,13 @@ public final class CandidacyConfig {
 
         /** Renews so often. Default: a third of the lease, or half of what the stand-down budget leaves of it, if that is less. */
         public Builder renewInterval(Duration renewInterval) {
-            this.renewInterval = Optional.of(Settings.positive("renewInterval", renewInterval));
+            this.renewInterval = Optional.of(SettingChecks.positive("renewInterval", renewInterval));
             return this;
         }
 
         /** Waits so long, give or take a fifth, after a failed attempt. Default: a quarter of the renew interval. */
         public Builder retryInterval(Duration retryInterval) {
-            this.retryInterval = Optional.of(Settings.positive("retryInterval", retryInterval));
+            this.retryInterval = Optional.of(SettingChecks.positive("retryInterval", retryInterval));
             return this;
         }
 
@@ -281,7 +281,7 @@ public final class CandidacyConfig {
          * orderly stand-down the successor waits at most as long. Default: a fifth of the lease.
          */
         public Builder standDownBudget(Duration standDownBudget) {
-            this.standDownBudget = Optional.of(Settings.positive("standDownBudget", standDownBudget));
+            this.standDownBudget = Optional.of(SettingChecks.positive("standDownBudget", standDownBudget));
             return this;
         }
 
@@ -303,7 +303,7 @@ public final class CandidacyConfig {
          * slower fail-over. Default: it asks when the lease that it saw has run out.
          */
         public Builder standbyBackoff(Duration longest) {
-            standbyBackoff = Optional.of(Settings.positive("standbyBackoff", longest));
+            standbyBackoff = Optional.of(SettingChecks.positive("standbyBackoff", longest));
             return this;
         }
 
@@ -340,7 +340,7 @@ public final class CandidacyConfig {
 
         /** Makes a leader stand down that is not pulsed for so long: see {@link Candidacy#pulse}. Default: never. */
         public Builder maxPulseInterval(Duration maxPulseInterval) {
-            this.maxPulseInterval = Optional.of(Settings.positive("maxPulseInterval", maxPulseInterval));
+            this.maxPulseInterval = Optional.of(SettingChecks.positive("maxPulseInterval", maxPulseInterval));
             return this;
         }
 
@@ -368,7 +368,7 @@ public final class CandidacyConfig {
 
         /** Begins bites of the task at least so far apart, so that an empty task does not spin. Default: 1 ms. */
         public Builder taskInterval(Duration taskInterval) {
-            this.taskInterval = Settings.positive("taskInterval", taskInterval);
+            this.taskInterval = SettingChecks.positive("taskInterval", taskInterval);
             return this;
         }
 
@@ -388,7 +388,7 @@ public final class CandidacyConfig {
          * Default: 5 minutes.
          */
         public Builder accessPatience(Duration accessPatience) {
-            this.accessPatience = Settings.positive("accessPatience", accessPatience);
+            this.accessPatience = SettingChecks.positive("accessPatience", accessPatience);
             return this;
         }
 

@@ -94,13 +94,13 @@ public final class ElectionsConfig {
 
         /** Bounds the wait of an observer's or operator's call. Default: 5 s. */
         public Builder requestTimeout(Duration requestTimeout) {
-            this.requestTimeout = Settings.positive("requestTimeout", requestTimeout);
+            this.requestTimeout = SettingChecks.positive("requestTimeout", requestTimeout);
             return this;
         }
 
         /** Counts, logs and blames as a stall whatever keeps the loop from running for longer. Default: 500 ms. */
         public Builder pauseBound(Duration pauseBound) {
-            this.pauseBound = Settings.positive("pauseBound", pauseBound);
+            this.pauseBound = SettingChecks.positive("pauseBound", pauseBound);
             return this;
         }
 

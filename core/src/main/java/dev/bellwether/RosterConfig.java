@@ -338,13 +338,13 @@ public final class RosterConfig {
 
         /** Counts a member as gone after so long a silence: the session. Default: 10 s. */
         public Builder lease(Duration lease) {
-            this.lease = Settings.positive("lease", lease);
+            this.lease = SettingChecks.positive("lease", lease);
             return this;
         }
 
         /** Keeps so much for ending the work. Default: a fifth of the lease, or of the threshold where that counts. */
         public Builder standDownBudget(Duration standDownBudget) {
-            this.standDownBudget = Optional.of(Settings.positive("standDownBudget", standDownBudget));
+            this.standDownBudget = Optional.of(SettingChecks.positive("standDownBudget", standDownBudget));
             return this;
         }
 
@@ -359,13 +359,13 @@ public final class RosterConfig {
          * with the clock error below it when timed. Default: twice the lease, or half of it.
          */
         public Builder threshold(Duration threshold) {
-            this.threshold = Optional.of(Settings.positive("threshold", threshold));
+            this.threshold = Optional.of(SettingChecks.positive("threshold", threshold));
             return this;
         }
 
         /** Assumes that our wall clock and the broker's never differ by more: e. Default: a twentieth of the lease. */
         public Builder clockError(Duration clockError) {
-            this.clockError = Optional.of(Settings.positive("clockError", clockError));
+            this.clockError = Optional.of(SettingChecks.positive("clockError", clockError));
             return this;
         }
 
@@ -383,7 +383,7 @@ public final class RosterConfig {
          * threshold.
          */
         public Builder broadcastInterval(Duration broadcastInterval) {
-            this.broadcastInterval = Optional.of(Settings.positive("broadcastInterval", broadcastInterval));
+            this.broadcastInterval = Optional.of(SettingChecks.positive("broadcastInterval", broadcastInterval));
             return this;
         }
 
@@ -401,7 +401,7 @@ public final class RosterConfig {
 
         /** Begins bites of one role's task at least so far apart. Default: 100 ms. */
         public Builder taskInterval(Duration taskInterval) {
-            this.taskInterval = Settings.positive("taskInterval", taskInterval);
+            this.taskInterval = SettingChecks.positive("taskInterval", taskInterval);
             return this;
         }
 
@@ -419,7 +419,7 @@ public final class RosterConfig {
 
         /** Goes on trying for so long when access is refused: see {@link CandidacyConfig.Builder#accessPatience}. Default: 5 minutes. */
         public Builder accessPatience(Duration accessPatience) {
-            this.accessPatience = Settings.positive("accessPatience", accessPatience);
+            this.accessPatience = SettingChecks.positive("accessPatience", accessPatience);
             return this;
         }
 

@@ -4,10 +4,10 @@ import dev.bellwether.spi.Durations;
 import java.time.Duration;
 
 /** Checks that settings share. */
-final class Settings {
+final class SettingChecks {
     private static final Duration LONGEST = Duration.ofDays(366);
 
-    private Settings() {}
+    private SettingChecks() {}
 
     static Duration positive(String name, Duration value) {
         if (value.isZero() || value.isNegative()) {
