@@ -1,7 +1,7 @@
 package dev.bellwether.benchmarks;
 
-import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.BenchFault;
+import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.Findings;
 import dev.bellwether.testkit.faults.Ground;
@@ -15,7 +15,8 @@ import java.util.List;
  * from the last instant at which the old leader was seen to lead to the first at which the new one was; where that is less than nothing, it is overlap.
  */
 public record Vacancies(int rounds, Duration lease) {
-    private static final List<BenchFault> FAULTS = List.of(BenchFault.LEAVE, BenchFault.KILL, BenchFault.FREEZE, BenchFault.CUT);
+    private static final List<BenchFault> FAULTS =
+            List.of(BenchFault.LEAVE, BenchFault.KILL, BenchFault.FREEZE, BenchFault.CUT);
     /** For one that is back, to find that another leads. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 

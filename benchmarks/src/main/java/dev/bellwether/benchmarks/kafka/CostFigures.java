@@ -38,11 +38,11 @@ final class CostFigures {
             var costs = new Costs(
                     "Kafka on 1 broker",
                     Integer.parseInt(brokers.bootstrap().replaceAll(".*:", "")),
-                    Requests::sent,
+                    RequestCount::sent,
                     "requests/s",
                     Costs.time(arguments));
             var properties =
-                    Map.of("bootstrap.servers", brokers.bootstrap(), "metric.reporters", Requests.class.getName());
+                    Map.of("bootstrap.servers", brokers.bootstrap(), "metric.reporters", RequestCount.class.getName());
             Costs.Make ours = lease -> new OurClient(KafkaElections.using(properties), lease);
             Costs.Make loops = lease -> new Loops(brokers.bootstrap(), lease, new ArrayList<>());
             costs.standBy("Bellwether", ours, SESSION);

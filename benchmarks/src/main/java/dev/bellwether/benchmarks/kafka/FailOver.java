@@ -20,7 +20,7 @@ import org.apache.kafka.clients.admin.NewTopic;
  */
 public final class FailOver {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final List<Contestant.Make> MAKES = List.of(new Bellwether(), new NeliLike());
+    private static final List<KafkaContestant.Make> MAKES = List.of(new BellwetherOnKafka(), new NeliLike());
 
     private FailOver() {}
 
@@ -51,7 +51,7 @@ public final class FailOver {
     }
 
     private static List<Long> measure(
-            String what, Contestant.Make make, KafkaBrokers brokers, Duration session, int rounds, boolean crash)
+            String what, KafkaContestant.Make make, KafkaBrokers brokers, Duration session, int rounds, boolean crash)
             throws InterruptedException {
         var took = new ArrayList<Long>();
         var disturbed = 0;
@@ -92,7 +92,7 @@ public final class FailOver {
         return took;
     }
 
-    private static void await(Contestant one) {
+    private static void await(KafkaContestant one) {
         var until = System.nanoTime() + PATIENCE.toNanos();
         while (!one.leads()) {
             if (System.nanoTime() - until > 0) {
@@ -103,7 +103,7 @@ public final class FailOver {
     }
 
     /** Waits until the newcomer has had time to join, and returns whether the first one led all the while. */
-    private static boolean settled(Contestant leader, Contestant standby, Duration session) {
+    private static boolean settled(KafkaContestant leader, KafkaContestant standby, Duration session) {
         var until = System.nanoTime() + Math.max(400_000_000, session.toNanos() / 2);
         while (System.nanoTime() - until < 0) {
             if (standby.leads()) {
@@ -114,7 +114,7 @@ public final class FailOver {
         return leader.leads();
     }
 
-    private static void report(String what, Contestant.Make make, Duration session, List<Long> took) {
+    private static void report(String what, KafkaContestant.Make make, Duration session, List<Long> took) {
         if (took.isEmpty()) {
             System.out.printf(
                     "session %5d ms  %-11s  %-9s  not once undisturbed%n", session.toMillis(), make.name(), what);

@@ -110,17 +110,17 @@ public final class Idle {
         return new Crowd() {
             @Override
             public boolean allLead() {
-                return loops.stream().allMatch(Contestant::leads);
+                return loops.stream().allMatch(KafkaContestant::leads);
             }
 
             @Override
             public int lost() {
-                return loops.stream().mapToInt(Contestant::lost).sum();
+                return loops.stream().mapToInt(KafkaContestant::lost).sum();
             }
 
             @Override
             public void close() {
-                loops.forEach(Contestant::close);
+                loops.forEach(KafkaContestant::close);
             }
         };
     }

@@ -18,7 +18,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * A loop in the manner of goNELI, written from its description: the owner of partition 0 leads; it polls at most every 100 ms, writes a
  * heartbeat at each poll, and gives up when it has read none for a third of the session.
  */
-final class NeliLike implements Contestant.Make {
+final class NeliLike implements KafkaContestant.Make {
     static final String TOPIC = "neli";
     private static final Duration MIN_POLL_INTERVAL = Duration.ofMillis(100);
 
@@ -28,12 +28,12 @@ final class NeliLike implements Contestant.Make {
     }
 
     @Override
-    public Contestant stand(String bootstrap, String election, Duration session) {
+    public KafkaContestant stand(String bootstrap, String election, Duration session) {
         return new Loop(bootstrap, election, session);
     }
 
     /** One candidate. */
-    static final class Loop implements Contestant, ConsumerRebalanceListener {
+    static final class Loop implements KafkaContestant, ConsumerRebalanceListener {
         private final KafkaConsumer<String, String> consumer;
         private final KafkaProducer<String, String> producer;
         private final String name;
@@ -67,7 +67,7 @@ final class NeliLike implements Contestant.Make {
                             "partition.assignment.strategy",
                             "org.apache.kafka.clients.consumer.RangeAssignor",
                             "metric.reporters",
-                            Requests.class.getName()),
+                            RequestCount.class.getName()),
                     new StringDeserializer(),
                     new StringDeserializer());
             producer = new KafkaProducer<>(
@@ -79,7 +79,7 @@ final class NeliLike implements Contestant.Make {
                             "max.block.ms",
                             1_000,
                             "metric.reporters",
-                            Requests.class.getName()),
+                            RequestCount.class.getName()),
                     new StringSerializer(),
                     new StringSerializer());
             consumer.subscribe(List.of(TOPIC), this);

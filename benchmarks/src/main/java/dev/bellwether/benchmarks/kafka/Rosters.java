@@ -50,7 +50,7 @@ public final class Rosters {
 
     private static Elections connect(String bootstrap) {
         return KafkaElections.using(
-                Map.of("bootstrap.servers", bootstrap, "metric.reporters", Requests.class.getName()));
+                Map.of("bootstrap.servers", bootstrap, "metric.reporters", RequestCount.class.getName()));
     }
 
     private static RosterConfig config(int roles, Duration lease) {
@@ -96,7 +96,7 @@ public final class Rosters {
     private static void look(KafkaBrokers brokers, String what, long led, int threadsBefore)
             throws InterruptedException {
         TimeUnit.SECONDS.sleep(3);
-        var requests = Requests.sent();
+        var requests = RequestCount.sent();
         var client = cpu(ProcessHandle.current().pid());
         var broker = cpu(brokers.broker(1).pid());
         var from = System.nanoTime();
@@ -110,7 +110,7 @@ public final class Rosters {
                 threads() - threadsBefore,
                 100.0 * (cpu(ProcessHandle.current().pid()) - client) / wall,
                 100.0 * (cpu(brokers.broker(1).pid()) - broker) / wall,
-                1e9 * (Requests.sent() - requests) / wall);
+                1e9 * (RequestCount.sent() - requests) / wall);
     }
 
     // ---------------------------------------------------------------- fail-over

@@ -3,8 +3,8 @@ package dev.bellwether.benchmarks.nats;
 import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.benchmarks.Vacancies;
 import dev.bellwether.fixtures.NatsServers;
-import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.BellwetherContestant;
+import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
 

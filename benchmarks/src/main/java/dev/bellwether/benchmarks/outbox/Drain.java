@@ -79,7 +79,7 @@ public final class Drain {
         }
     }
 
-    private static Run measure(Stand stand, Contestant contestant, int rows, int bytes, boolean headers)
+    private static Run measure(Stand stand, OutboxContestant contestant, int rows, int bytes, boolean headers)
             throws Exception {
         contestant.fill(stand, rows, bytes, headers);
         stand.execute("VACUUM ANALYZE");

@@ -5,7 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 
 /** Writes rows by a statement that takes a key and a value, as text. */
-final class InsertPen implements Contestant.Pen {
+final class InsertPen implements OutboxContestant.Pen {
     private final Connection connection;
     private final PreparedStatement insert;
 

@@ -49,7 +49,7 @@ public final class Latency {
         }
     }
 
-    private static void report(Contestant contestant, int rate, int seconds, String mode, long[] nanos) {
+    private static void report(OutboxContestant contestant, int rate, int seconds, String mode, long[] nanos) {
         var came = Arrays.stream(nanos).filter(n -> n != 0).sorted().toArray();
         if (came.length < nanos.length) {
             System.out.printf(
@@ -66,7 +66,7 @@ public final class Latency {
         return sorted[(int) Math.min(sorted.length - 1, sorted.length * share)] / 1e6;
     }
 
-    private static long[] measure(Stand stand, Contestant contestant, int rate, int seconds, String isolation)
+    private static long[] measure(Stand stand, OutboxContestant contestant, int rate, int seconds, String isolation)
             throws InterruptedException {
         var total = rate * seconds;
         var nanos = new long[total];
@@ -95,7 +95,7 @@ public final class Latency {
     }
 
     private static void write(
-            Stand stand, Contestant contestant, String run, int first, int total, long began, long interval) {
+            Stand stand, OutboxContestant contestant, String run, int first, int total, long began, long interval) {
         try (var pen = contestant.pen(stand)) {
             for (var i = first; i < total; i += WRITERS) {
                 var due = began + i * interval;

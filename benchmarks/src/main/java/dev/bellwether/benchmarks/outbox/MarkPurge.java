@@ -22,7 +22,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * sent by one of eight producers chosen by the key, one of each key and a thousand in all at a time, each deleted by a statement of its
  * own when it is acknowledged; a pause of 10 ms when there is nothing to mark. In Java: nobody should take it for a figure of the Go program.
  */
-final class MarkPurge implements Contestant {
+final class MarkPurge implements OutboxContestant {
     private static final int MARK = 100;
     private static final int SENDERS = 8;
     private static final int IN_FLIGHT = 1_000;

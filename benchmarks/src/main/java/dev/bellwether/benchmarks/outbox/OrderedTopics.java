@@ -25,7 +25,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * entry. It flushes again at once while there is something, and after 5 ms when there was nothing. Nobody should take it for a figure of
  * the library.
  */
-final class OrderedTopics implements Contestant {
+final class OrderedTopics implements OutboxContestant {
     private static final int THREADS = 16;
     private static final int FLUSH = 4_096;
     private static final Duration ATTEMPTS = Duration.ofSeconds(30);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** Bellwether's relay at its default settings, its election on the same broker. Confined to one thread. */
-final class Ours implements Contestant {
+final class Ours implements OutboxContestant {
     private static final OutboxTable TABLE = OutboxTable.named("outbox");
 
     private final int shards;

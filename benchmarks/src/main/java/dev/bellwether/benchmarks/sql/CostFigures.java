@@ -28,12 +28,12 @@ final class CostFigures {
         try (var server = Server.start()) {
             var costs = new Costs(
                     "PostgreSQL", server.port(), new Statements(server), "statements/s", Costs.time(arguments));
-            for (var make : List.of(new Bellwether(), new SpringIntegration(), new ShedLock())) {
+            for (var make : List.of(new BellwetherOnSql(), new SpringIntegration(), new ShedLock())) {
                 costs.standBy(make.name(), lease -> make.connect(server.port(), lease), LEASE);
                 costs.many(make.name(), lease -> make.connect(server.port(), lease), LEASE, 1_000);
                 costs.crowd(make.name(), lease -> make.connect(server.port(), lease), LEASE, CANDIDATES);
             }
-            for (var make : List.of(new Bellwether(), new ShedLock())) {
+            for (var make : List.of(new BellwetherOnSql(), new ShedLock())) {
                 costs.many(make.name(), lease -> make.connect(server.port(), lease), LEASE, 10_000);
             }
         }

@@ -2,8 +2,8 @@ package dev.bellwether.benchmarks.sql;
 
 import dev.bellwether.benchmarks.FaultRun;
 import dev.bellwether.benchmarks.LinkedServer;
-import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.BellwetherContestant;
+import dev.bellwether.testkit.faults.Contestant;
 import java.time.Duration;
 
 /** The fault bench on PostgreSQL: ours, and Spring Integration's JDBC leader, under the same seed. Arguments: seconds, seed, and, as a third, the seconds

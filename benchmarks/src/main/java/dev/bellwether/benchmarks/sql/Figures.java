@@ -24,7 +24,8 @@ import java.util.stream.IntStream;
  * then, so that it is the rest of the lease and what comes on top.
  */
 public final class Figures {
-    private static final List<Contestant> MAKES = List.of(new Bellwether(), new SpringIntegration(), new ShedLock());
+    private static final List<SqlContestant> MAKES =
+            List.of(new BellwetherOnSql(), new SpringIntegration(), new ShedLock());
     private static final Duration LEASE = Duration.ofSeconds(2);
     /** ShedLock keeps nothing shorter alive. */
     private static final Duration LONG_LEASE = Duration.ofSeconds(30);
@@ -75,7 +76,7 @@ public final class Figures {
 
     /** One thread each, since nearly all of a round is waiting. */
     private static void crashes(Server server, int rounds) {
-        var threads = new LinkedHashMap<Contestant, FutureTask<List<Long>>>();
+        var threads = new LinkedHashMap<SqlContestant, FutureTask<List<Long>>>();
         for (var make : MAKES) {
             var task = new FutureTask<>(() -> {
                 crash(server, make, 3); // warm-up
@@ -99,7 +100,7 @@ public final class Figures {
         System.err.println("# " + what);
     }
 
-    private static List<Long> handOver(Server server, Contestant make, int rounds) {
+    private static List<Long> handOver(Server server, SqlContestant make, int rounds) {
         var took = new ArrayList<Long>();
         try (var one = make.connect(server.port(), LEASE);
                 var other = make.connect(server.port(), LEASE)) {
@@ -120,7 +121,7 @@ public final class Figures {
         return took;
     }
 
-    private static List<Long> crash(Server server, Contestant make, int rounds) {
+    private static List<Long> crash(Server server, SqlContestant make, int rounds) {
         var took = new ArrayList<Long>();
         for (var round = 0; round < rounds; round++) {
             var election = UUID.randomUUID().toString();
@@ -144,7 +145,7 @@ public final class Figures {
         return took;
     }
 
-    private static void standBy(Server server, Contestant make, Duration time) throws SQLException {
+    private static void standBy(Server server, SqlContestant make, Duration time) throws SQLException {
         var processes = IntStream.range(0, PROCESSES)
                 .mapToObj(i -> make.connect(server.port(), LONG_LEASE))
                 .toList();
@@ -165,7 +166,7 @@ public final class Figures {
         processes.forEach(Costs.Client::close);
     }
 
-    private static void hold(Server server, Contestant make, Duration time, int elections) throws SQLException {
+    private static void hold(Server server, SqlContestant make, Duration time, int elections) throws SQLException {
         try (var process = make.connect(server.port(), LONG_LEASE)) {
             var seats = IntStream.range(0, elections)
                     .mapToObj(i -> process.stand(UUID.randomUUID().toString()))
@@ -204,7 +205,7 @@ public final class Figures {
         }
     }
 
-    private static void report(String what, Contestant make, Duration lease, List<Long> took) {
+    private static void report(String what, SqlContestant make, Duration lease, List<Long> took) {
         Collections.sort(took);
         System.out.printf(
                 "%-20s lease %2d s: %-9s ms p50 %8.1f  p99 %8.1f  max %8.1f  (%d rounds)%n",

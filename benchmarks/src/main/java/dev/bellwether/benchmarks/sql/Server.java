@@ -44,7 +44,7 @@ final class Server implements AutoCloseable {
 
     /** Returns how many statements there were since the last call, by this server's own count; BEGIN and COMMIT count too. */
     long statements() throws SQLException {
-        try (var connection = DriverManager.getConnection(Contestant.uri(port()));
+        try (var connection = DriverManager.getConnection(SqlContestant.uri(port()));
                 var statement = connection.createStatement();
                 var result = statement.executeQuery("SELECT coalesce(sum(calls), 0) FROM pg_stat_statements"
                         + " WHERE query NOT LIKE '%pg_stat_statements%'")) {
@@ -56,7 +56,7 @@ final class Server implements AutoCloseable {
     }
 
     private void execute(String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(Contestant.uri(port()));
+        try (var connection = DriverManager.getConnection(SqlContestant.uri(port()));
                 var statement = connection.createStatement()) {
             statement.execute(sql);
         }

@@ -19,7 +19,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
  * Spring Integration's defaults, since ShedLock has none of its own. Its keep-alive accepts no lease below 30 s; below that we
  * extend the lock by hand at the same half of the lease.
  */
-final class ShedLock implements Contestant {
+final class ShedLock implements SqlContestant {
     private static final int POOL = 10;
     private static final long TRY_MILLIS = 500;
     private static final Duration LEAST_KEPT_ALIVE = Duration.ofSeconds(30);
@@ -31,7 +31,7 @@ final class ShedLock implements Contestant {
 
     @Override
     public Costs.Client connect(int port, Duration lease) {
-        var pool = Contestant.pool(port, POOL);
+        var pool = SqlContestant.pool(port, POOL);
         var timer = Executors.newScheduledThreadPool(4);
         var provider = new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()
                 .withJdbcTemplate(new JdbcTemplate(pool))

@@ -12,7 +12,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /** Spring Integration's leader election over its JDBC lock registry, with its defaults but for the lease. */
-final class SpringIntegration implements Contestant {
+final class SpringIntegration implements SqlContestant {
     private static final int POOL = 10;
 
     @Override
@@ -22,7 +22,7 @@ final class SpringIntegration implements Contestant {
 
     @Override
     public Costs.Client connect(int port, Duration lease) {
-        var pool = Contestant.pool(port, POOL);
+        var pool = SqlContestant.pool(port, POOL);
         return new Costs.Client() {
             private final Queue<Costs.Seat> seats = new ConcurrentLinkedQueue<>();
 

@@ -28,7 +28,7 @@ final class CostFigures {
                     () -> server.figure("zk_packets_received"),
                     "requests/s",
                     Costs.time(arguments));
-            for (var kind : List.of(Contestant.BELLWETHER, Contestant.LATCH)) {
+            for (var kind : List.of(ZooKeeperContestant.BELLWETHER, ZooKeeperContestant.LATCH)) {
                 Costs.Make make = session -> client(kind.connect(servers.addresses(), session));
                 costs.standBy(kind.name(), make, SESSION);
                 costs.many(kind.name(), make, SESSION, 1_000);
@@ -38,7 +38,7 @@ final class CostFigures {
         }
     }
 
-    private static Costs.Client client(Contestant contestant) {
+    private static Costs.Client client(ZooKeeperContestant contestant) {
         return new Costs.Client() {
             @Override
             public Costs.Seat stand(String election) {

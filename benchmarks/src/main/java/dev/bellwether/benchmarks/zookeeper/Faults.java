@@ -16,7 +16,10 @@ final class Faults {
     public static void main(String[] arguments) {
         var run = FaultRun.of(arguments, LEASE);
         try (var servers = ZooKeeperServers.start(3, PLACES)) {
-            run.run("Bellwether on ZooKeeper", BellwetherContestant.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
+            run.run(
+                    "Bellwether on ZooKeeper",
+                    BellwetherContestant.class,
+                    new ZooKeeperGround(servers, PLACES, Faults::uri));
         }
         try (var servers = ZooKeeperServers.start(3, PLACES)) {
             run.run(

@@ -16,7 +16,8 @@ import java.util.function.BooleanSupplier;
  * LeaderLatch's in turn, on one server, in one run.
  */
 final class Figures {
-    private static final List<Contestant.Kind> KINDS = List.of(Contestant.BELLWETHER, Contestant.LATCH);
+    private static final List<ZooKeeperContestant.Kind> KINDS =
+            List.of(ZooKeeperContestant.BELLWETHER, ZooKeeperContestant.LATCH);
     private static final Duration SESSION = Duration.ofSeconds(2);
     private static final Duration LONG_SESSION = Duration.ofSeconds(40);
     private static final int CANDIDATES = 500;
@@ -56,12 +57,12 @@ final class Figures {
     }
 
     /** From the close of the leader to the next one's knowing that it leads. */
-    private long[] handOver(Contestant.Kind kind, int rounds) {
+    private long[] handOver(ZooKeeperContestant.Kind kind, int rounds) {
         var took = new long[rounds];
         try (var one = kind.connect(addresses, LONG_SESSION);
                 var other = kind.connect(addresses, LONG_SESSION)) {
             var election = "hand-over-" + ++serial;
-            var queue = new ArrayDeque<Contestant.Standing>();
+            var queue = new ArrayDeque<ZooKeeperContestant.Standing>();
             queue.add(one.stand(election));
             await(queue.peek()::leads);
             for (var i = 0; i < rounds; i++) {
@@ -79,7 +80,7 @@ final class Figures {
     }
 
     /** From the moment at which nothing of the leader arrives any more. */
-    private long[] failOver(Contestant.Kind kind, int rounds) {
+    private long[] failOver(ZooKeeperContestant.Kind kind, int rounds) {
         var took = new long[rounds];
         for (var i = 0; i < rounds; i++) {
             var election = "fail-over-" + ++serial;
@@ -100,18 +101,18 @@ final class Figures {
         return took;
     }
 
-    private void crowd(Contestant.Kind kind) {
+    private void crowd(ZooKeeperContestant.Kind kind) {
         try (var one = kind.connect(addresses, LONG_SESSION);
                 var other = kind.connect(addresses, LONG_SESSION)) {
             var election = "crowd-" + ++serial;
             var before = server.figure("zk_packets_received");
             var nodes = server.figure("zk_ephemerals_count");
             var began = System.nanoTime();
-            var queue = new ArrayList<Contestant.Standing>();
+            var queue = new ArrayList<ZooKeeperContestant.Standing>();
             for (var i = 0; i < CANDIDATES; i++) {
                 queue.add((i % 2 == 0 ? one : other).stand(election));
             }
-            await(() -> queue.stream().anyMatch(Contestant.Standing::leads));
+            await(() -> queue.stream().anyMatch(ZooKeeperContestant.Standing::leads));
             var elected = System.nanoTime() - began;
             await(() -> server.figure("zk_ephemerals_count") - nodes >= CANDIDATES);
             awaitRest(); // those who came last have yet to find their places
@@ -120,12 +121,12 @@ final class Figures {
             var handed = System.nanoTime();
             for (var i = 0; i < DEPARTURES; i++) {
                 var leader = queue.stream()
-                        .filter(Contestant.Standing::leads)
+                        .filter(ZooKeeperContestant.Standing::leads)
                         .findFirst()
                         .orElseThrow();
                 queue.remove(leader);
                 leader.close();
-                await(() -> queue.stream().anyMatch(Contestant.Standing::leads));
+                await(() -> queue.stream().anyMatch(ZooKeeperContestant.Standing::leads));
             }
             var perDeparture = (server.figure("zk_packets_received") - start) / (double) DEPARTURES;
             System.out.printf(
@@ -139,18 +140,18 @@ final class Figures {
         }
     }
 
-    private void manyElections(Contestant.Kind kind) {
+    private void manyElections(ZooKeeperContestant.Kind kind) {
         System.gc();
         var threads = ManagementFactory.getThreadMXBean().getThreadCount();
         var connections = server.figure("zk_num_alive_connections");
         try (var one = kind.connect(addresses, SESSION)) {
             var began = System.nanoTime();
-            var all = new ArrayList<Contestant.Standing>();
+            var all = new ArrayList<ZooKeeperContestant.Standing>();
             var run = ++serial;
             for (var i = 0; i < ELECTIONS; i++) {
                 all.add(one.stand("many-" + run + "-" + i));
             }
-            await(() -> all.stream().allMatch(Contestant.Standing::leads));
+            await(() -> all.stream().allMatch(ZooKeeperContestant.Standing::leads));
             var took = System.nanoTime() - began;
             settle();
             var requests = server.figure("zk_packets_received");
@@ -168,7 +169,7 @@ final class Figures {
         }
     }
 
-    private static void print(Contestant.Kind kind, String what, long[] nanos) {
+    private static void print(ZooKeeperContestant.Kind kind, String what, long[] nanos) {
         Arrays.sort(nanos);
         System.out.printf(
                 "%-12s %-28s %.1f / %.1f (%d rounds)%n",

@@ -16,7 +16,8 @@ final class VacancyFigures {
     public static void main(String[] arguments) {
         var vacancies = Vacancies.of(arguments, SESSION);
         try (var servers = ZooKeeperServers.start(3, PLACES)) {
-            vacancies.measure("Bellwether", BellwetherContestant.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
+            vacancies.measure(
+                    "Bellwether", BellwetherContestant.class, new ZooKeeperGround(servers, PLACES, Faults::uri));
             vacancies.measure(
                     "LeaderLatch", LatchInAProcess.class, new ZooKeeperGround(servers, PLACES, addresses -> addresses));
             vacancies.measure(

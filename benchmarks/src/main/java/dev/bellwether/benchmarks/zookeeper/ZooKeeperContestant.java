@@ -12,7 +12,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /** One process, as far as the server can tell, that stands for elections. */
-interface Contestant extends AutoCloseable {
+interface ZooKeeperContestant extends AutoCloseable {
 
     /** Stands for an election; returns before it is known who leads. */
     Standing stand(String election);
@@ -31,7 +31,7 @@ interface Contestant extends AutoCloseable {
     interface Kind {
         String name();
 
-        Contestant connect(String addresses, Duration session);
+        ZooKeeperContestant connect(String addresses, Duration session);
     }
 
     /** Ours. */
@@ -42,7 +42,7 @@ interface Contestant extends AutoCloseable {
         }
 
         @Override
-        public Contestant connect(String addresses, Duration session) {
+        public ZooKeeperContestant connect(String addresses, Duration session) {
             return new Bellwether(Elections.connect("zk://" + addresses + "/ours?tickTime=PT0.1S"), session);
         }
     };
@@ -55,7 +55,7 @@ interface Contestant extends AutoCloseable {
         }
 
         @Override
-        public Contestant connect(String addresses, Duration session) {
+        public ZooKeeperContestant connect(String addresses, Duration session) {
             var client = CuratorFrameworkFactory.newClient(
                     addresses,
                     (int) session.toMillis(),
@@ -67,7 +67,7 @@ interface Contestant extends AutoCloseable {
     };
 
     /** Of ours. */
-    record Bellwether(Elections elections, Duration session) implements Contestant {
+    record Bellwether(Elections elections, Duration session) implements ZooKeeperContestant {
         @Override
         public Standing stand(String election) {
             return new Stood(elections.stand(election, CandidacyConfig.ofLease(session)));
@@ -93,7 +93,7 @@ interface Contestant extends AutoCloseable {
     }
 
     /** Of Curator's. */
-    record Latch(CuratorFramework client) implements Contestant {
+    record Latch(CuratorFramework client) implements ZooKeeperContestant {
         @Override
         public Standing stand(String election) {
             var latch = new LeaderLatch(client, "/latch/" + election);

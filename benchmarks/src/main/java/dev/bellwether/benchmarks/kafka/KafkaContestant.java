@@ -3,7 +3,7 @@ package dev.bellwether.benchmarks.kafka;
 import java.time.Duration;
 
 /** One candidate, of whatever make. */
-interface Contestant extends AutoCloseable {
+interface KafkaContestant extends AutoCloseable {
 
     /** Returns whether it believes to lead. */
     boolean leads();
@@ -20,6 +20,6 @@ interface Contestant extends AutoCloseable {
         String name();
 
         /** Lets one stand, over the given brokers; the name of the election is new for each round. */
-        Contestant stand(String bootstrap, String election, Duration session);
+        KafkaContestant stand(String bootstrap, String election, Duration session);
     }
 }

@@ -6,7 +6,7 @@ import dev.bellwether.benchmarks.Costs;
 import java.time.Duration;
 
 /** Who elects leaders in a PostgreSQL. */
-interface Contestant {
+interface SqlContestant {
     String name();
 
     /** Connects to a PostgreSQL at this port: one process's worth of candidates. */

@@ -8,11 +8,11 @@ import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.metrics.MetricsReporter;
 
 /** Counts the requests of all Kafka clients of this process. Clients make it by its name. */
-public final class Requests implements MetricsReporter {
+public final class RequestCount implements MetricsReporter {
     private static final Set<KafkaMetric> COUNTERS = ConcurrentHashMap.newKeySet();
 
     /** For Kafka's clients. */
-    public Requests() {}
+    public RequestCount() {}
 
     /** Returns how many were sent by clients that are open. */
     static double sent() {

@@ -6,7 +6,7 @@ import dev.bellwether.benchmarks.OurClient;
 import java.time.Duration;
 
 /** Ours, as it comes. */
-final class Bellwether implements Contestant {
+final class BellwetherOnSql implements SqlContestant {
     @Override
     public String name() {
         return "Bellwether";
@@ -14,6 +14,6 @@ final class Bellwether implements Contestant {
 
     @Override
     public Costs.Client connect(int port, Duration lease) {
-        return new OurClient(Elections.connect(Contestant.uri(port)), lease);
+        return new OurClient(Elections.connect(SqlContestant.uri(port)), lease);
     }
 }

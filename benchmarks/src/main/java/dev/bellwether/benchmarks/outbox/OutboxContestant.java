@@ -3,7 +3,7 @@ package dev.bellwether.benchmarks.outbox;
 import java.sql.SQLException;
 
 /** Somebody who relays. */
-interface Contestant {
+interface OutboxContestant {
     /** Who takes part, by name. */
     String name();
 

@@ -7,14 +7,14 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Ours. */
-final class Bellwether implements Contestant.Make {
+final class BellwetherOnKafka implements KafkaContestant.Make {
     @Override
     public String name() {
         return "bellwether";
     }
 
     @Override
-    public Contestant stand(String bootstrap, String election, Duration session) {
+    public KafkaContestant stand(String bootstrap, String election, Duration session) {
         var elections = Elections.connect("kafka://" + bootstrap);
         var lost = new AtomicInteger();
         var config = CandidacyConfig.builder()
@@ -26,7 +26,7 @@ final class Bellwether implements Contestant.Make {
                 })
                 .build();
         var candidacy = elections.stand(election, config);
-        return new Contestant() {
+        return new KafkaContestant() {
             @Override
             public boolean leads() {
                 return candidacy.isLeader();
