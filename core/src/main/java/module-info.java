@@ -7,6 +7,7 @@ module dev.bellwether.core {
 
     exports dev.bellwether;
     exports dev.bellwether.spi;
+    exports dev.bellwether.spi.journal;
     exports dev.bellwether.memory;
 
     uses dev.bellwether.spi.ElectionsProvider;

@@ -184,6 +184,37 @@ class RosterLedgerTest {
         assertThat(barred("b", 0)).isZero();
     }
 
+    /** It began to read behind that claim, and so knows of no higher token: it leads, and all its beats count. */
+    @Test
+    void whoeverLeadsByALowerTokenThanWeHaveReadIsWaitedForSinceItsLastBeat() {
+        said(What.CLAIM, "a", PARTITIONS, 1_000, Map.of(0, 0L));
+        now += 2 * LEASE_NANOS;
+        said(What.CLAIM, "newcomer", PARTITIONS, 0, Map.of(0, 0L));
+        now += LEASE_NANOS / 2;
+        said(What.BEAT, "newcomer", PARTITIONS, 0, Map.of(0, 2L));
+        said(What.CLAIM, "b", PARTITIONS, 1_001, Map.of(0, 0L));
+        assertThat(ledger.tokenOf("b", 0)).isEqualTo(1_005);
+        assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
+    }
+
+    @Test
+    void aBeatOfAnotherUnderTheHoldersTokenExtendsNothing() {
+        claims("a", 0);
+        now += LEASE_NANOS / 2;
+        said(What.BEAT, "x", PARTITIONS, 0, Map.of(0, 1L));
+        claims("b", 0);
+        assertThat(barred("x", 0)).isEqualTo(LEASE_NANOS / 2);
+    }
+
+    @Test
+    void aConcessionAloneTellsOfAClaimThatIsNoLongerThere() {
+        said(What.CONCEDE, "a", PARTITIONS, 0, Map.of(0, 70L));
+        assertThat(ledger.highest()).isEqualTo(70);
+        claims("b", 0);
+        assertThat(ledger.tokenOf("b", 0)).isGreaterThan(70);
+        assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
+    }
+
     @Test
     void aBeatBehindAnothersClaimKeepsNobodyWaiting() {
         claims("a", 0);

@@ -138,7 +138,7 @@ final class Incumbency implements Group.Owner {
         var next = switch (phase) {
             case STANDING -> group.owns() ? waitUntilNanos : nudgeAtNanos();
             case CLAIMING -> claim.sent().nanos() + claimPatienceNanos();
-            case BARRED -> Math.max(waitUntilNanos, now() + page.barredNanosAt(now(), standing.instance()));
+            case BARRED -> Math.max(waitUntilNanos, now() + page.state().barredNanosAt(now(), standing.instance()));
             case HOLDING -> proveAtNanos;
             case ENDING -> endAtNanos;
         };
@@ -166,7 +166,7 @@ final class Incumbency implements Group.Owner {
                 }
             }
             case BARRED -> {
-                if (now() - waitUntilNanos >= 0 && page.barredNanosAt(now(), standing.instance()) <= 0) {
+                if (now() - waitUntilNanos >= 0 && page.state().barredNanosAt(now(), standing.instance()) <= 0) {
                     prove();
                     waitUntilNanos = now() + standing.config().retryInterval().toNanos();
                 }
@@ -247,23 +247,24 @@ final class Incumbency implements Group.Owner {
         if (phase != Phase.CLAIMING) {
             return;
         }
-        if (now.seat() == null || !isTakenByUs(now)) {
+        var author = now.author();
+        if (now.seat() == null || author == null || !isTakenByUs(now)) {
             book.write(claim.release()); // others may take it for valid, if they know of no higher token
             drop(Duration.ZERO); // void, since its token would not have risen: we know better now
             return;
         }
-        claim.stands(now.seat());
+        claim.stands(now.seat().token(), author.since());
         phase = Phase.BARRED;
         waitUntilNanos = now();
         var fresh = since(claim.sent()).compareTo(standing.config().renewInterval()) < 0;
-        if (fresh && now.barredNanosAt(now(), standing.instance()) <= 0) {
+        if (fresh && now.state().barredNanosAt(now(), standing.instance()) <= 0) {
             hold(claim.sent());
         }
     }
 
     private void beatRead(Moment sent) {
         if (phase == Phase.BARRED) {
-            if (page.barredNanosAt(now(), standing.instance()) <= 0) { // else somebody claimed before this beat
+            if (page.state().barredNanosAt(now(), standing.instance()) <= 0) { // else somebody claimed before this beat
                 hold(sent);
             }
         } else if (phase == Phase.HOLDING) {
@@ -370,16 +371,18 @@ final class Incumbency implements Group.Owner {
         writing.answered();
         if (entry.what() == Entry.What.CLAIM && nonce.equals(claim.nonce())) {
             claimRead(now);
-        } else if (entry.what() == Entry.What.CLAIM && now.seat() != null && now.isTakenUnder(nonce)) {
+        } else if (entry.what() == Entry.What.CLAIM
+                && now.seat() != null
+                && now.state().isTakenUnder(nonce)) {
             // we had given up on it, and it came through all the same
-            book.write(OwnClaim.release(standing, now.seat()));
+            book.write(OwnClaim.release(standing, nonce, now.seat().token()));
         } else if (entry.what() == Entry.What.BEAT && nonce.equals(claim.nonce()) && isTakenByUs(now)) {
             claim.read(entry.fields().number("beat")).ifPresent(this::beatRead);
         }
     }
 
     private boolean isTakenByUs(Page now) {
-        return now.isTakenUnder(claim.nonce());
+        return now.state().isTakenUnder(claim.nonce());
     }
 
     private void heedState() {

@@ -242,7 +242,7 @@ final class KafkaArbiter implements Arbiter, Book {
             var era = page.era() + (order == Order.END ? 0 : 1);
             return switch (order) {
                 case STAND_DOWN -> {
-                    var holder = page.holderAt(Clock.system().nanos());
+                    var holder = page.state().holderAt(Clock.system().nanos());
                     yield holder.isEmpty()
                             ? CompletableFuture.completedFuture(false)
                             : ordered(new Entry(

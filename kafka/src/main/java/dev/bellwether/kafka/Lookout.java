@@ -32,9 +32,8 @@ final class Lookout {
     }
 
     void follow(Page page, long nowNanos) {
-        var leader = page.holderAt(nowNanos)
-                .filter(taken -> !taken.instance().equals(standing.instance()))
-                .map(Page.Taken::candidate);
+        var ours = page.seat() != null && page.seat().instance().equals(standing.instance());
+        var leader = ours ? Optional.<String>empty() : page.holderAt(nowNanos).map(Page.Author::candidate);
         if (!told || !leader.equals(following)) {
             following = leader;
             told = true;

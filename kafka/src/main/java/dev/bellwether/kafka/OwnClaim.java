@@ -1,10 +1,10 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.kafka.Entry.What;
-import dev.bellwether.kafka.Page.Taken;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -50,9 +50,9 @@ final class OwnClaim {
     }
 
     /** It was read, and it is the last one. */
-    void stands(Taken seat) {
-        token = seat.token();
-        sinceMillis = seat.since().toEpochMilli();
+    void stands(long token, Instant since) {
+        this.token = token;
+        sinceMillis = since.toEpochMilli();
     }
 
     void proven(Moment since) {
@@ -93,8 +93,8 @@ final class OwnClaim {
     }
 
     /** The release of a claim of ours that came through after we had given up on it. */
-    static Entry release(Standing standing, Taken stray) {
-        return entry(What.RELEASE, standing, stray.lease(), stray.nonce()).apply(Fields.with("token", stray.token()));
+    static Entry release(Standing standing, String nonce, long token) {
+        return entry(What.RELEASE, standing, standing.config().lease(), nonce).apply(Fields.with("token", token));
     }
 
     private Entry entry(What what, Duration lease) {

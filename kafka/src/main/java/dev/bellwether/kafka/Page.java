@@ -2,6 +2,8 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.spi.View;
+import dev.bellwether.spi.journal.JournalSeat;
+import dev.bellwether.spi.journal.SeatClaim;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -10,22 +12,20 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the journal says of one election, up to some record of it. Immutable. Times are on the monotonic clock of the reader, and count
- * from when the reader read.
+ * What the journal says of one election, up to some record of it. Immutable. Times are on the monotonic clock of the
+ * reader, and count from when the reader read.
  *
- * @param highest the highest token that was ever granted; 0 if none was
+ * @param state who claimed
+ * @param author whose the last claim is; null if nobody claimed
  * @param base what was added to the offset of the last claim to make its token
- * @param seat who claimed last; null if nobody ever did
- * @param earlier who claimed before that and may not have stopped yet
  * @param standDownToken the mandate that was last ordered to stand down
  * @param readNanos when the last record was read
  */
 record Page(
         String election,
-        long highest,
+        JournalSeat.State state,
+        @Nullable Author author,
         long base,
-        @Nullable Taken seat,
-        List<Taken> earlier,
         long standDownToken,
         boolean ended,
         boolean listed,
@@ -33,73 +33,39 @@ record Page(
         List<Candidate> candidates,
         long readNanos) {
 
-    /**
-     * Somebody's claim.
-     *
-     * @param untilNanos until when its candidate may lead, or work, unless another record of it says more
-     */
-    record Taken(
-            long token,
-            String nonce,
-            String instance,
-            String candidate,
-            Instant since,
-            Duration lease,
-            Map<String, String> metadata,
-            boolean released,
-            long untilNanos) {
-        boolean standsAt(long nanos) {
-            return !released && nanos - untilNanos < 0;
-        }
-
-        Taken releasedNow() {
-            return new Taken(token, nonce, instance, candidate, since, lease, metadata, true, untilNanos);
-        }
-
-        /** Returns the same with an earlier end; the later of two concessions does not put it off. */
-        Taken sooner(long nanos) {
-            return nanos - untilNanos < 0 ? until(nanos) : this;
-        }
-
-        Taken until(long nanos) {
-            return new Taken(token, nonce, instance, candidate, since, lease, metadata, released, nanos);
-        }
-    }
+    /** Who made a claim. */
+    record Author(String nonce, String candidate, Instant since, Duration lease, Map<String, String> metadata) {}
 
     static Page blank(String election, long nanos) {
-        return new Page(election, 0, 0, null, List.of(), 0, false, false, 0, List.of(), nanos);
+        return new Page(election, JournalSeat.State.BLANK, null, 0, 0, false, false, 0, List.of(), nanos);
     }
 
-    /** Returns whether the last claim is this one. */
-    boolean isTakenUnder(String nonce) {
-        return seat != null && seat.nonce.equals(nonce);
+    /** Returns the highest token that was ever granted; 0 if none was. */
+    long highest() {
+        return state.highest();
     }
 
-    /** Returns who holds the seat. */
-    Optional<Taken> holderAt(long nanos) {
-        return seat != null && seat.standsAt(nanos) ? Optional.of(seat) : Optional.empty();
+    /** Returns who claimed last; null if nobody did. */
+    @Nullable
+    SeatClaim seat() {
+        return state.last();
     }
 
-    /** Returns for how long, in nanoseconds, somebody other than this instance may still lead on an earlier claim. */
-    long barredNanosAt(long nanos, String instance) {
-        var barred = 0L;
-        for (var taken : earlier) {
-            if (!taken.instance.equals(instance)) {
-                barred = Math.max(barred, taken.untilNanos - nanos);
-            }
-        }
-        return barred;
+    /** Returns the candidate that holds the seat. */
+    Optional<Author> holderAt(long nanos) {
+        return state.holderAt(nanos).isPresent() ? Optional.ofNullable(author) : Optional.empty();
     }
 
     View viewAt(long nanos) {
+        var seat = seat();
         var holder = holderAt(nanos);
-        var stale = seat == null || nanos - seat.untilNanos > 2 * seat.lease.toNanos();
+        var stale = seat == null || author == null || nanos - seat.untilNanos() > 2 * author.lease.toNanos();
         return new View(
                 election,
-                highest,
-                holder.map(taken -> new View.Holder(taken.candidate, taken.nonce, taken.since, taken.metadata)),
-                holder.map(taken -> Duration.ofNanos(taken.untilNanos - nanos)).orElse(Duration.ZERO),
-                holder.isPresent() && standDownToken == holder.get().token,
+                highest(),
+                holder.map(leader -> new View.Holder(leader.candidate, leader.nonce, leader.since, leader.metadata)),
+                holder.isPresent() && seat != null ? Duration.ofNanos(seat.untilNanos() - nanos) : Duration.ZERO,
+                holder.isPresent() && seat != null && standDownToken == seat.token(),
                 ended,
                 era,
                 candidates.stream().mapToInt(Candidate::priority).max().orElse(Integer.MIN_VALUE),

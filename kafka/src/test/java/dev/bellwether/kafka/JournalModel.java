@@ -25,13 +25,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules of the journal without a broker: {@link Ledger} and {@link Incumbency} as they are, on a log that forgets what is older than
- * a lease, among members that are frozen, cut off and replaced, whose producers write late, twice, or long after another has taken their
- * place.
+ * The rules of the journal without a broker: {@link Ledger} and {@link Incumbency} as they are, on a log that forgets
+ * what is older than a lease, among members that are frozen, cut off and replaced, whose producers write late, twice,
+ * or long after another has taken their place.
  *
- * <p>The group lies: it gives the seat to anybody at any time and accepts every commit, so that the journal alone must keep two from
- * leading. Only after the topic was deleted does it tell the truth, for two leases, and for as long as a member has not noticed: then there
- * is nothing that the journal could know.
+ * <p>The group lies: it gives the seat to anybody at any time and accepts every commit, so that the journal alone must
+ * keep two from leading. Only after the topic was deleted does it tell the truth, for a lease and a half, and for as
+ * long as a member has not noticed: then there is nothing that the journal could know.
  *
  * <p>Confined to one thread. A run depends on its seed alone.
  */
@@ -54,7 +54,10 @@ final class JournalModel {
         Optional<Entry> of(Entry entry, Page page, String ownNonce);
     }
 
-    /** What goes wrong. Each seed has some of it often, some as usual, and some never: rare things meet only where each is frequent. */
+    /**
+     * What goes wrong. Each seed has some of it often, some as usual, and some never: rare things meet only where each
+     * is frequent.
+     */
     private enum Trouble {
         FORGET(0.02),
         DELETE_TOPIC(0.001),
@@ -177,7 +180,7 @@ final class JournalModel {
         log = new Log();
         members.forEach(Member::loseTopic);
         recreated = true;
-        honestUntil = now + 2 * LEASE.toNanos();
+        honestUntil = now + 3 * LEASE.toNanos() / 2;
         note("the topic is another one");
     }
 
@@ -417,7 +420,7 @@ final class JournalModel {
             }
             var own = ledger.page().seat() != null
                             && ledger.page().seat().instance().equals(instance)
-                    ? ledger.page().seat().nonce()
+                    ? ledger.page().seat().id().toString()
                     : "";
             reading.of(record.entry, ledger.page(), own).ifPresent(entry -> {
                 ledger.read(entry, record.offset, Instant.EPOCH, nanos());

@@ -46,7 +46,7 @@ class LedgerTest {
     }
 
     private long barredNanos(String who) {
-        return page().barredNanosAt(at(millis), who);
+        return page().state().barredNanosAt(at(millis), who);
     }
 
     @Test
@@ -54,7 +54,7 @@ class LedgerTest {
         assertThat(claim("a")).isEqualTo(1);
         beat("a", 1);
         assertThat(claim("b")).isEqualTo(3);
-        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(page().state().isTakenUnder("b-1")).isTrue();
     }
 
     @Test
@@ -76,7 +76,7 @@ class LedgerTest {
         claim("b");
         millis = 500;
         beat("a", token);
-        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(page().state().isTakenUnder("b-1")).isTrue();
         assertThat(barredNanos("b"))
                 .as("the lease of the claim, not of the late beat")
                 .isEqualTo(at(500));
@@ -110,7 +110,7 @@ class LedgerTest {
         assertThat(barredNanos("b")).isPositive();
         read(What.RELEASE, by("a").and("token", token).build());
         assertThat(barredNanos("b")).isZero();
-        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(page().state().isTakenUnder("b-1")).isTrue();
     }
 
     @Test
@@ -150,9 +150,11 @@ class LedgerTest {
         offset = 0;
         ledger.beginAnew(at(millis));
         claim("b");
-        assertThat(page().isTakenUnder("b-1")).as("its token would not rise").isFalse();
+        assertThat(page().state().isTakenUnder("b-1"))
+                .as("its token would not rise")
+                .isFalse();
         read(What.CLAIM, by("b").and("base", token).build());
-        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(page().state().isTakenUnder("b-1")).isTrue();
         assertThat(page().highest()).isGreaterThan(token);
         assertThat(barredNanos("b")).isEqualTo(at(1_000));
     }
@@ -161,7 +163,7 @@ class LedgerTest {
     void whoComesLateLearnsTheHolderFromABeatWhoseClaimIsNoLongerThere() {
         beat("a", 7);
         assertThat(page().highest()).isEqualTo(7);
-        assertThat(page().holderAt(at(999))).map(Page.Taken::candidate).contains("a");
+        assertThat(page().holderAt(at(999))).map(Page.Author::candidate).contains("a");
         beat("b", 5);
         assertThat(page().highest()).as("an older one changes nothing").isEqualTo(7);
     }
@@ -186,7 +188,7 @@ class LedgerTest {
         ledger.beginAnew(at(millis)); // retention went past us
         assertThat(page().holderAt(at(millis))).isEmpty();
         beat("a", token);
-        assertThat(page().holderAt(at(millis))).map(Page.Taken::candidate).contains("a");
+        assertThat(page().holderAt(at(millis))).map(Page.Author::candidate).contains("a");
         claim("b");
         assertThat(barredNanos("b")).isEqualTo(at(1_000));
     }
@@ -196,8 +198,33 @@ class LedgerTest {
         var token = claim("a");
         read(What.RELEASE, by("a").and("token", token).build());
         ledger.beginAnew(at(millis));
+        millis = 1_000; // one of whom nothing was read leads no more
         beat("a", token);
         claim("b");
+        assertThat(barredNanos("b")).isZero();
+    }
+
+    /** Its holder may have been away when the later claim was written, and that claim may be in the gap. */
+    @Test
+    void aClaimThatALaterOneEndedBeforeAGapMayBeLedByBehindIt() {
+        var token = claim("a");
+        claim("b");
+        ledger.beginAnew(at(millis));
+        millis = 5_000;
+        beat("a", token);
+        claim("c");
+        assertThat(barredNanos("c")).isEqualTo(at(1_000));
+    }
+
+    @Test
+    void behindAGapSomebodyOfWhomNothingWasReadMayLeadForALease() {
+        claim("a");
+        millis = 5_000;
+        ledger.beginAnew(at(millis));
+        millis = 5_400;
+        claim("b");
+        assertThat(barredNanos("b")).isEqualTo(at(600));
+        millis = 6_000;
         assertThat(barredNanos("b")).isZero();
     }
 
@@ -212,7 +239,7 @@ class LedgerTest {
         millis = 5_900;
         beat("new", 1);
         read(What.CLAIM, by("b").and("base", 1_001).build());
-        assertThat(page().isTakenUnder("b-1")).isTrue();
+        assertThat(page().state().isTakenUnder("b-1")).isTrue();
         assertThat(barredNanos("b")).isEqualTo(at(1_000));
         millis = 6_000;
         beat("new", 1);
@@ -258,7 +285,7 @@ class LedgerTest {
                             .build());
         }
         read(What.CLAIM, by("b").and("nonce", "").build());
-        assertThat(page().isTakenUnder("a-1")).isTrue();
+        assertThat(page().state().isTakenUnder("a-1")).isTrue();
         assertThat(barredNanos("c")).isZero();
     }
 

@@ -85,17 +85,30 @@ class PlantedRosterFaultsTest {
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a claimant does not wait for the former leader",
-                        "internal/RosterLedger.java",
+                        "spi/journal/JournalSeat.java",
                         "return barred;",
                         "return 0;"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a beat counts behind a foreign claim",
                         "internal/RosterLedger.java",
-                        "return last != null && last.instance.equals(instance) ? last.token : 0;",
-                        "return last != null && last.instance.equals(instance) ? last.token"
-                                + " : seats[partition].earlier.stream().filter(t -> t.instance.equals(instance))"
-                                + ".mapToLong(Taken::token).findFirst().orElse(0);"),
+                        "return last != null && last.instance().equals(instance) ? last.token() : 0;",
+                        "return last != null && last.instance().equals(instance) ? last.token()"
+                                + " : seats[partition].state().earlier().stream()"
+                                + ".filter(claim -> claim.instance().equals(instance))"
+                                + ".mapToLong(SeatClaim::token).findFirst().orElse(0);"),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "who missed records does not wait for a leader of whom it has read nothing",
+                        "spi/journal/JournalSeat.java",
+                        "earlier.add(new SeatClaim(UNSEEN, \"\", 0, unseenUntilNanos, false));",
+                        ""),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "a claim without effect here bars nobody",
+                        "spi/journal/JournalSeat.java",
+                        "earlier.add(claim); // its author",
+                        "// its author"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a proof counted from when it was read",
