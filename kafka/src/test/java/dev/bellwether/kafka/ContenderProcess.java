@@ -1,10 +1,10 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.fixtures.ChildProcess;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 
 /** A {@link Contender} in a process of its own, to be killed, stopped and continued. */
 final class ContenderProcess implements AutoCloseable {
@@ -14,31 +14,31 @@ final class ContenderProcess implements AutoCloseable {
     record Reign(String who, long first, long last) {}
 
     private final String id;
-    private final Child child;
-    private final List<String> said = new CopyOnWriteArrayList<>();
+    private final ChildProcess child;
 
     ContenderProcess(String bootstrap, String election, String id, Duration lease, String topic) {
         this.id = id;
-        child = new Child(
-                Contender.class, List.of(bootstrap, election, id, Long.toString(lease.toMillis()), topic), said::add);
+        child = ChildProcess.start(Contender.class, bootstrap, election, id, Long.toString(lease.toMillis()), topic);
     }
 
     /** Returns what it has said so far. */
     List<String> said() {
-        return List.copyOf(said);
+        return child.said();
     }
 
     void await(String line) {
         Eventually.eventually(
-                id + " says «" + line + "», not only " + said,
+                id + " says «" + line + "», not only " + child,
                 PATIENCE,
-                () -> said.stream().anyMatch(line::equals));
+                () -> child.said().stream().anyMatch(line::equals));
     }
 
     /** Waits until it leads for the n-th time, and returns the token. */
     long awaitLeads(int times) {
-        return Eventually.eventually(id + " leads, having said " + said, PATIENCE, () -> {
-            var leads = said.stream().filter(line -> line.startsWith("leads ")).toList();
+        return Eventually.eventually(id + " leads, having said " + child, PATIENCE, () -> {
+            var leads = child.said().stream()
+                    .filter(line -> line.startsWith("leads "))
+                    .toList();
             return leads.size() < times
                     ? Optional.empty()
                     : Optional.of(Long.parseLong(leads.get(times - 1).split(" ", -1)[1]));
@@ -48,7 +48,7 @@ final class ContenderProcess implements AutoCloseable {
     /** Returns when it began to lead for the n-th time. */
     long ledSinceNanos(int times) {
         awaitLeads(times);
-        return Long.parseLong(said.stream()
+        return Long.parseLong(child.said().stream()
                 .filter(line -> line.startsWith("leads "))
                 .toList()
                 .get(times - 1)
@@ -56,7 +56,7 @@ final class ContenderProcess implements AutoCloseable {
     }
 
     List<Reign> reigns() {
-        return said.stream()
+        return child.said().stream()
                 .filter(line -> line.startsWith("led "))
                 .map(line -> line.split(" ", -1))
                 .map(words -> new Reign(id, Long.parseLong(words[1]), Long.parseLong(words[2])))
@@ -64,7 +64,7 @@ final class ContenderProcess implements AutoCloseable {
     }
 
     void command(String line) {
-        child.command(line);
+        child.tell(line);
     }
 
     void kill() {
@@ -72,15 +72,15 @@ final class ContenderProcess implements AutoCloseable {
     }
 
     void pause() {
-        child.pause();
+        child.freeze();
     }
 
     void resume() {
-        child.resume();
+        child.thaw();
     }
 
     @Override
     public void close() {
-        child.close();
+        child.kill();
     }
 }

@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.RosterMode;
+import dev.bellwether.fixtures.ChildProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +25,7 @@ final class RosterProcess implements AutoCloseable {
     record Stall(long from, long to) {}
 
     private final String id;
-    private final Child child;
+    private final ChildProcess child;
     private final List<Reign> reigns = new ArrayList<>();
     private final TreeMap<Integer, Reign> open = new TreeMap<>();
     private final List<Heard> heard = new ArrayList<>();
@@ -34,18 +35,17 @@ final class RosterProcess implements AutoCloseable {
 
     RosterProcess(Setting setting, String group, String id) {
         this.id = id;
-        child = new Child(
+        child = ChildProcess.start(
+                this::said,
                 RosterContender.class,
-                List.of(
-                        setting.bootstrap,
-                        setting.roster,
-                        id,
-                        Long.toString(setting.lease.toMillis()),
-                        setting.mode.name(),
-                        group,
-                        Integer.toString(setting.partitions),
-                        Integer.toString(setting.roles)),
-                this::said);
+                setting.bootstrap,
+                setting.roster,
+                id,
+                Long.toString(setting.lease.toMillis()),
+                setting.mode.name(),
+                group,
+                Integer.toString(setting.partitions),
+                Integer.toString(setting.roles));
     }
 
     private synchronized void said(String line) {
@@ -116,11 +116,11 @@ final class RosterProcess implements AutoCloseable {
     }
 
     void resize(int roles) {
-        child.command("resize " + roles);
+        child.tell("resize " + roles);
     }
 
     void leave() {
-        child.command("close");
+        child.tell("close");
     }
 
     boolean ends() {
@@ -130,9 +130,6 @@ final class RosterProcess implements AutoCloseable {
     /** Kills it. It leads nothing from now on. */
     void kill() {
         child.kill();
-        if (!child.ends()) {
-            throw new IllegalStateException(id + " was killed and does not end");
-        }
         synchronized (this) {
             reigns.addAll(reigns().subList(reigns.size(), reigns.size() + open.size()));
             open.clear();
@@ -140,15 +137,15 @@ final class RosterProcess implements AutoCloseable {
     }
 
     void pause() {
-        child.pause();
+        child.freeze();
     }
 
     void resume() {
-        child.resume();
+        child.thaw();
     }
 
     @Override
     public void close() {
-        child.close();
+        child.kill();
     }
 }

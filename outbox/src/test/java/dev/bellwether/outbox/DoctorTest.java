@@ -2,6 +2,8 @@ package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.outbox.OutboxAdmin.Finding;
 import dev.bellwether.outbox.OutboxAdmin.Severity;
 import java.sql.SQLException;

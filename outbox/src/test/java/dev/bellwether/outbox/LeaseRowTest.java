@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.sql.SqlElections;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -7,6 +7,9 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.testkit.Eventually;
@@ -40,7 +43,9 @@ class BorrowedConnectionsTest {
             "b" + UUID.randomUUID().toString().replace("-", "").substring(0, 12);
 
     static Stream<String> servers() {
-        return Stream.of(PostgresServer.shared().uri(), MariaDbServer.shared().uri());
+        return Stream.of(
+                PostgresServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri());
     }
 
     @ParameterizedTest

@@ -4,10 +4,12 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
+import dev.bellwether.fixtures.ChildProcess;
 import java.io.IOException;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A candidate in a process of its own, which says on its output what befalls it. Ends when its input does. */
@@ -15,6 +17,16 @@ final class ChildMain {
     private static final long TURN_MILLIS = 5;
 
     private ChildMain() {}
+
+    /** Has it stand in a process of its own. */
+    static ChildProcess stand(String uri, String election, Duration lease) {
+        return stand(uri, election, lease, Map.of());
+    }
+
+    /** The same, with this in the environment of the process. */
+    static ChildProcess stand(String uri, String election, Duration lease, Map<String, String> environment) {
+        return ChildProcess.start(environment, ChildMain.class, uri, election, lease.toString());
+    }
 
     public static void main(String[] args) throws Exception {
         var uri = args[0];

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
@@ -39,7 +42,7 @@ class ClosingTest {
     static Stream<String> databases() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MariaDbServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
                 "jdbc:h2:mem:closing;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("closing.db"));
     }

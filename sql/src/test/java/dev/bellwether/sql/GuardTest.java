@@ -7,6 +7,9 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
@@ -51,14 +54,16 @@ class GuardTest {
     static Stream<String> databases() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MariaDbServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
                 "jdbc:h2:mem:guard;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("guard.db"));
     }
 
     /** Those on which the leader's renewals go on under guard. */
     static Stream<String> servers() {
-        return Stream.of(PostgresServer.shared().uri(), MariaDbServer.shared().uri());
+        return Stream.of(
+                PostgresServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri());
     }
 
     private void open(String uri) {

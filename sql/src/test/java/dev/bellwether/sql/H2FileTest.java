@@ -20,7 +20,7 @@ class H2FileTest {
         var lease = Duration.ofSeconds(1);
         var last = 0L;
         for (var i = 0; i < 2; i++) {
-            var child = Child.stand(uri, "billing", lease);
+            var child = ChildMain.stand(uri, "billing", lease);
             var token = Long.parseLong(child.await("leads "));
             child.kill();
             child.close();

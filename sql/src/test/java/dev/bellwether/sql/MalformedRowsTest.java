@@ -2,6 +2,9 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
@@ -71,7 +74,7 @@ class MalformedRowsTest {
     static Stream<String> databases() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MariaDbServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
                 "jdbc:h2:mem:rows;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("rows.db"));
     }

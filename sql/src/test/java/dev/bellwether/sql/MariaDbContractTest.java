@@ -2,6 +2,8 @@ package dev.bellwether.sql;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
 import java.util.Map;
@@ -11,7 +13,7 @@ import java.util.TreeMap;
 class MariaDbContractTest extends ElectionsContract {
     @Override
     protected Infrastructure infrastructure() {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         return new SqlInfrastructure("MariaDB", server.uri()) {
             @Override
             String inAnotherTimeZone(String address) {
@@ -21,7 +23,7 @@ class MariaDbContractTest extends ElectionsContract {
             @Override
             public Linked connectLinked(ElectionsConfig config) {
                 var proxy = proxied(server.port());
-                return new Linked(Elections.connect(MariaDbServer.uri(proxy.port()), config), proxy);
+                return new Linked(Elections.connect(MysqlFamilyServer.uri(proxy.port()), config), proxy);
             }
 
             @Override

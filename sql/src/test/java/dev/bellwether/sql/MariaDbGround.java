@@ -1,5 +1,7 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.Ground;
 import dev.bellwether.testkit.faults.SteppedClock;
@@ -10,7 +12,7 @@ import java.util.stream.IntStream;
 
 /** A MariaDB of its own, with a link for each candidate. */
 final class MariaDbGround implements Ground, Ground.Server {
-    private final MariaDbServer server;
+    private final MysqlFamilyServer server;
     private final Path clock;
     private final List<FaultProxy> links;
     private Duration back = Duration.ZERO;
@@ -19,7 +21,7 @@ final class MariaDbGround implements Ground, Ground.Server {
     MariaDbGround(int places, Path folder, String libfaketime) {
         clock = folder.resolve("clock");
         SteppedClock.set(clock, Duration.ZERO);
-        server = MariaDbServer.start(SteppedClock.environmentOfServer(clock, libfaketime));
+        server = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, SteppedClock.environmentOfServer(clock, libfaketime));
         links = IntStream.range(0, places)
                 .mapToObj(place -> FaultProxy.to("127.0.0.1", server.port()))
                 .toList();
@@ -37,7 +39,7 @@ final class MariaDbGround implements Ground, Ground.Server {
 
     @Override
     public String uri(int place) {
-        return MariaDbServer.uri(links.get(place).port()) + "&connectTimeout=3000&sessionVariables=time_zone='"
+        return MysqlFamilyServer.uri(links.get(place).port()) + "&connectTimeout=3000&sessionVariables=time_zone='"
                 + TimeZones.offsetOf(TimeZones.ALL.get(place)) + "'";
     }
 

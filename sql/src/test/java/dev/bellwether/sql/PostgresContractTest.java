@@ -2,6 +2,7 @@ package dev.bellwether.sql;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
 import java.util.Map;

@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.sql.SQLException;
 import java.time.Duration;

@@ -10,6 +10,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.servers.Ports;

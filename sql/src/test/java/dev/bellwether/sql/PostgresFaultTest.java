@@ -9,6 +9,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;
@@ -175,7 +176,7 @@ class PostgresFaultTest {
 
     @Test
     void aLeaderFrozenForThreeLeasesHasLostAndItsGuardedTransactionFails() throws Exception {
-        try (var child = Child.stand(server.uri(), election, LEASE);
+        try (var child = ChildMain.stand(server.uri(), election, LEASE);
                 var elections = Elections.connect(server.uri())) {
             var before = Long.parseLong(child.await("leads "));
             try (var standby = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
@@ -195,7 +196,7 @@ class PostgresFaultTest {
 
     @Test
     void aLeaderWhoseClockIsAnHourAheadLeadsLikeAnyOther() throws Exception {
-        try (var child = Child.stand(server.uri(), election, LEASE, clockAheadBy(HOUR));
+        try (var child = ChildMain.stand(server.uri(), election, LEASE, clockAheadBy(HOUR));
                 var elections = Elections.connect(server.uri())) {
             assertThat(Long.parseLong(child.await("clock ")) - System.currentTimeMillis())
                     .isGreaterThan(HOUR.minusMinutes(5).toMillis());
@@ -213,7 +214,7 @@ class PostgresFaultTest {
         try (var elections = Elections.connect(server.uri());
                 var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
             var mandate = leader.await(PATIENCE).orElseThrow();
-            try (var child = Child.stand(server.uri(), election, LEASE, clockAheadBy(HOUR))) {
+            try (var child = ChildMain.stand(server.uri(), election, LEASE, clockAheadBy(HOUR))) {
                 child.await("stands");
                 Eventually.throughout("it waits", LEASE.plusSeconds(2), mandate::isValid);
                 assertThat(child.heard("leads ")).isEmpty();
@@ -225,7 +226,7 @@ class PostgresFaultTest {
 
     @Test
     void aClockOfTheDatabaseThatWasSetBackDelaysTheSuccessorByALeaseAtMost() throws Exception {
-        try (var child = Child.stand(server.uri(), election, LEASE);
+        try (var child = ChildMain.stand(server.uri(), election, LEASE);
                 var elections = Elections.connect(server.uri())) {
             var before = Long.parseLong(child.await("leads "));
             child.kill();

@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.Ground;
 import dev.bellwether.testkit.faults.SteppedClock;

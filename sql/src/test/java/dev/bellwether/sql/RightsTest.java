@@ -9,6 +9,9 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.Phase;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -62,7 +65,7 @@ class RightsTest {
 
     @Test
     void aRightOfMariaDbThatGoesAndComesBackEndsNoCandidacy() throws Exception {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         Elections.connect(server.uri() + "&bellwether.table=" + table).close();
         execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
         for (var one : new String[] {table, table + "_candidate"}) {
@@ -76,7 +79,7 @@ class RightsTest {
 
     @Test
     void aPasswordOfMariaDbThatIsChangedAndChangedBackEndsNoCandidacy() throws Exception {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         Elections.connect(server.uri() + "&bellwether.table=" + table).close();
         execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
         for (var one : new String[] {table, table + "_candidate"}) {
@@ -93,7 +96,7 @@ class RightsTest {
 
     @Test
     void whoMayOnlyReadInMariaDbLooksAndTheGrantThatIsSuggestedLetsItStand() throws Exception {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         Elections.connect(server.uri() + "&bellwether.table=" + table).close();
         execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
         for (var one : new String[] {table, table + "_candidate"}) {
@@ -120,7 +123,7 @@ class RightsTest {
 
     @Test
     void aWrongPasswordIsToldAtOnce() throws Exception {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
         assertThatThrownBy(() -> Elections.connect(as(server, "anders")))
                 .isInstanceOf(AccessRefusedException.class)
@@ -128,7 +131,7 @@ class RightsTest {
                 .hasMessageNotContaining("anders");
     }
 
-    private String as(MariaDbServer server, String password) {
+    private String as(MysqlFamilyServer server, String password) {
         return server.uri().replace("user=root", "user=" + user + "&password=" + password) + "&bellwether.table="
                 + table;
     }

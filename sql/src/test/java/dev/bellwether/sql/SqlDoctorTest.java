@@ -3,6 +3,9 @@ package dev.bellwether.sql;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
@@ -98,7 +101,7 @@ class SqlDoctorTest {
 
     @Test
     void mariadbThatDoesNotSyncVoidsTheTokens() throws SQLException {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         try (var connection = server.connect()) {
             var found = only(find(server.uri()), "durability");
             assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
@@ -114,7 +117,7 @@ class SqlDoctorTest {
 
     @Test
     void mariadbReplicationIsToldByWhetherCommitsWaitForIt() throws SQLException {
-        var server = MariaDbServer.shared();
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
         assertThat(only(find(server.uri()), "replication").says()).startsWith("none");
         try (var connection = server.connect()) {
             execute(connection, "SET GLOBAL rpl_semi_sync_master_enabled = 1");
@@ -134,7 +137,7 @@ class SqlDoctorTest {
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 10000");
             }
         }
-        try (var logging = MariaDbServer.start("--log-bin=log")) {
+        try (var logging = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, "--log-bin=log")) {
             assertThat(only(find(logging.uri()), "replication").level()).isEqualTo(Finding.Level.WARNING);
         }
     }

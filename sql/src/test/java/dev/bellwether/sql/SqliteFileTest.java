@@ -28,7 +28,7 @@ class SqliteFileTest {
 
     @Test
     void aKilledHolderLeavesNoLockAndItsSeatPassesOn() throws Exception {
-        try (var child = Child.stand(uri(), "billing", LEASE);
+        try (var child = ChildMain.stand(uri(), "billing", LEASE);
                 var elections = Elections.connect(uri())) {
             var token = Long.parseLong(child.await("leads "));
             try (var standby = elections.stand("billing", CandidacyConfig.ofLease(LEASE))) {
@@ -44,7 +44,7 @@ class SqliteFileTest {
         try (var elections = Elections.connect(uri());
                 var first = elections.stand("billing", CandidacyConfig.ofLease(Duration.ofSeconds(60)))) {
             var token = first.await(PATIENCE).orElseThrow().token();
-            try (var child = Child.stand(uri(), "billing", Duration.ofSeconds(60))) {
+            try (var child = ChildMain.stand(uri(), "billing", Duration.ofSeconds(60))) {
                 child.await("stands");
                 first.resign();
                 assertThat(Long.parseLong(child.await("leads "))).isGreaterThan(token);

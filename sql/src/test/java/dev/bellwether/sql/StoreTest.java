@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.Watch;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
@@ -60,7 +63,7 @@ class StoreTest {
     static Stream<String> databases() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MariaDbServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
                 "jdbc:h2:mem:store;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("store.db"));
     }

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.ChildProcess;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
@@ -39,7 +43,7 @@ class TimeZonesTest {
     static Stream<String> databases() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MariaDbServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
                 "jdbc:h2:mem:zones;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("zones.db"));
     }
@@ -79,7 +83,7 @@ class TimeZonesTest {
                 var elections = Elections.connect(server.uri() + ";TIME ZONE=UTC");
                 var leader = elections.stand(election, CandidacyConfig.ofLease(lease))) {
             assertThat(leader.await(Duration.ofSeconds(60))).isPresent();
-            try (var child = Child.stand(server.uri(), election, lease, Map.of("TZ", "Asia/Kolkata"))) {
+            try (var child = ChildMain.stand(server.uri(), election, lease, Map.of("TZ", "Asia/Kolkata"))) {
                 child.await("stands");
                 Eventually.throughout(
                         "it waits",
@@ -105,10 +109,7 @@ class TimeZonesTest {
     /** Returns by how many milliseconds the clocks of databases are ahead of the child's, which goes by UTC. */
     private static List<Long> clocksIn(String instant, String offset, List<String> uris) {
         var ahead = Duration.between(Instant.now(), Instant.parse(instant)).toSeconds();
-        var arguments = new ArrayList<>(uris);
-        arguments.add(0, ClockMain.class.getName());
-        try (var child = Child.run(
-                arguments,
+        try (var child = ChildProcess.start(
                 Map.of(
                         "TZ",
                         "Europe/Berlin",
@@ -119,7 +120,9 @@ class TimeZonesTest {
                         "DONT_FAKE_MONOTONIC",
                         "1",
                         "FAKETIME_FORCE_MONOTONIC_FIX",
-                        "0"))) {
+                        "0"),
+                ClockMain.class,
+                uris.toArray(String[]::new))) {
             assertThat(child.await("offset ")).isEqualTo(offset);
             return uris.stream()
                     .map(uri -> Long.parseLong(child.await(uri + " is ahead by ms: ")))

@@ -2,6 +2,9 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
@@ -29,12 +32,14 @@ class VanishedTest {
 
     @Test
     void itHoldsUpASeatOfMariaDbForSecondsOnly() throws Exception {
-        requireHeldUpForSecondsOnly(MariaDbServer.shared().uri(), new SeatTable(Dialect.MARIADB, SqlConfig.defaults()));
+        requireHeldUpForSecondsOnly(
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                new SeatTable(Dialect.MARIADB, SqlConfig.defaults()));
     }
 
     @Test
     void itHoldsUpASeatOfMariaDbForSecondsOnlyWhoeverOpenedTheConnection() throws Exception {
-        var uri = MariaDbServer.shared().uri();
+        var uri = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri();
         requireHeldUpForSecondsOnly(
                 uri, new SeatTable(Dialect.MARIADB, SqlConfig.defaults()), () -> DriverManager.getConnection(uri));
     }

@@ -6,6 +6,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
+import dev.bellwether.fixtures.ChildProcess;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.Never;
@@ -21,10 +22,14 @@ class ProcessTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
+    /** Instants of the monotonic clock between which the child led. */
+    private record Reign(long firstNanos, long lastNanos) {}
+
     private final String election = "process-" + UUID.randomUUID();
     private final LeadershipAuditor auditor = new LeadershipAuditor();
     private final Elections elections = Elections.connect(SharedServer.uri());
-    private final Child child = new Child(SharedServer.uri(), election, LEASE);
+    private final ChildProcess child =
+            ChildProcess.start(ChildMain.class, SharedServer.uri(), election, LEASE.toString());
 
     @AfterEach
     void close() {
@@ -45,6 +50,17 @@ class ProcessTest {
         return candidacy;
     }
 
+    /** Waits until the child leads for the n-th time, and returns the token. */
+    private long awaitLeads(int times) {
+        return Long.parseLong(child.await("leads ", times));
+    }
+
+    /** Waits until the child's n-th reign has ended, as far as it knows. */
+    private Reign awaitReign(int times) {
+        var nanos = child.await("led ", times).split(" ", -1);
+        return new Reign(Long.parseLong(nanos[0]), Long.parseLong(nanos[1]));
+    }
+
     private static Mandate awaitLeads(Candidacy candidacy) {
         return Eventually.eventually("the heir leads", PATIENCE, candidacy::mandate);
     }
@@ -52,7 +68,7 @@ class ProcessTest {
     /** The original's third test. */
     @Test
     void anotherLeadsWhenTheSessionOfOneWhoWasKilledHasRunOut() {
-        var token = child.awaitLeads(1);
+        var token = awaitLeads(1);
         var heir = follow();
         child.kill();
         var killed = System.nanoTime();
@@ -65,12 +81,12 @@ class ProcessTest {
 
     @Test
     void oneThatWasFrozenBeyondItsSessionNeverLeadsBesideItsSuccessor() {
-        var token = child.awaitLeads(1);
+        var token = awaitLeads(1);
         var heir = follow();
         child.freeze();
         var mandate = awaitLeads(heir);
         child.thaw();
-        var reign = child.awaitReign(1);
+        var reign = awaitReign(1);
         var since = auditor.firstSeenNanos(heir, mandate.token()).orElseThrow();
         assertThat(reign.lastNanos() - since)
                 .as(Never.mark("two led at once: from when the heir led to when the child last did"))
@@ -80,10 +96,10 @@ class ProcessTest {
 
         var closing = System.nanoTime();
         heir.close();
-        var again = child.awaitLeads(2);
+        var again = awaitLeads(2);
         assertThat(again).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
         assertThat(child.leave()).as("its exit code").isZero();
-        assertThat(child.awaitReign(2).firstNanos() - closing)
+        assertThat(awaitReign(2).firstNanos() - closing)
                 .as(Never.mark("two led at once: from when the heir began to leave to when the child led again"))
                 .isPositive();
     }
