@@ -22,11 +22,11 @@ class FaultBenchFindsMistakesTest {
     private static final Duration LEASE = Duration.ofSeconds(2);
 
     @SuppressWarnings("NullAway.Init")
-    private static PostgresGround ground;
+    private static DatabaseGround ground;
 
     @BeforeAll
     static void startServer() throws SQLException {
-        ground = new PostgresGround(2);
+        ground = DatabaseGround.postgres(2);
         try (var connection = DriverManager.getConnection(ground.operatorsUri());
                 var statement = connection.createStatement()) {
             statement.execute(UsualMistake.TABLE);

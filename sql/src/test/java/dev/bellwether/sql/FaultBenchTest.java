@@ -15,7 +15,7 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnPostgres(@TempDir Path folder) {
         var libfaketime = Scripts.where("libfaketime");
-        try (var ground = PostgresGround.withClock(3, folder, libfaketime)) {
+        try (var ground = DatabaseGround.postgres(3, folder, libfaketime)) {
             FaultBench.run(ground, Setting.of("postgres", LEASE).withSteps(libfaketime));
         }
     }
@@ -24,7 +24,7 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnMariaDb(@TempDir Path folder) {
         var libfaketime = Scripts.where("libfaketime");
-        try (var ground = new MariaDbGround(3, folder, libfaketime)) {
+        try (var ground = DatabaseGround.mariaDb(3, folder, libfaketime)) {
             FaultBench.run(
                     ground, Setting.of("mariadb", LEASE).with(Pooled.class).withSteps(libfaketime));
         }
@@ -32,7 +32,7 @@ class FaultBenchTest {
 
     @Test
     void noFaultMakesTwoLeadersOnH2(@TempDir Path folder) {
-        try (var ground = new H2Ground(3, folder)) {
+        try (var ground = DatabaseGround.h2(3, folder)) {
             FaultBench.run(ground, Setting.of("h2", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }

@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.fixtures.DatabaseServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.servers.Ports;
 import dev.bellwether.testkit.servers.Undertaker;
@@ -11,7 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 
 /** A server of H2 in a process of its own, with its databases in a folder. Confined to one thread at a time. */
-final class H2Server implements AutoCloseable {
+final class H2Server implements DatabaseServer {
     private final Path folder;
     private final int port = Ports.free();
     private Process server;
@@ -24,11 +25,13 @@ final class H2Server implements AutoCloseable {
         awaitAnswer();
     }
 
-    int port() {
+    @Override
+    public int port() {
         return port;
     }
 
-    String uri() {
+    @Override
+    public String uri() {
         return uri(port);
     }
 
@@ -37,15 +40,18 @@ final class H2Server implements AutoCloseable {
         return "jdbc:h2:tcp://127.0.0.1:" + port + "/elections;WRITE_DELAY=0";
     }
 
-    void pause() {
+    @Override
+    public void pause() {
         Undertaker.signal("STOP", server.pid());
     }
 
-    void resume() {
+    @Override
+    public void resume() {
         Undertaker.signal("CONT", server.pid());
     }
 
-    void kill() {
+    @Override
+    public void kill() {
         end("KILL");
     }
 
@@ -60,7 +66,8 @@ final class H2Server implements AutoCloseable {
         server.onExit().join();
     }
 
-    void startAgain() {
+    @Override
+    public void startAgain() {
         server = launch();
         undertaker = Undertaker.watch(server.pid());
         awaitAnswer();
