@@ -2,10 +2,9 @@ package dev.bellwether.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
-import dev.bellwether.testkit.servers.Ports;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,26 +27,15 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 public final class OutboxStage implements AutoCloseable {
     public static final Duration PATIENCE = Duration.ofSeconds(90);
 
-    private final EmbeddedPostgres postgres;
-    private final KafkaBrokers brokers;
-
-    public OutboxStage() throws IOException {
-        // as a server should be: the launcher would switch both off
-        postgres = EmbeddedPostgres.builder()
-                .setPort(Ports.free())
-                .setPGStartupWait(Duration.ofSeconds(60))
-                .setServerConfig("fsync", "on")
-                .setServerConfig("synchronous_commit", "on")
-                .start();
-        brokers = KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "false"));
-    }
+    private final PostgresServer postgres = PostgresServer.start("on"); // waits for the disk, as a server should
+    private final KafkaBrokers brokers = KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "false"));
 
     public String db() {
-        return "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres?user=postgres";
+        return postgres.uri();
     }
 
     public int port() {
-        return postgres.getPort();
+        return postgres.port();
     }
 
     public String bootstrap() {
@@ -129,7 +117,7 @@ public final class OutboxStage implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         brokers.close();
         postgres.close();
     }
