@@ -1,5 +1,6 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.spi.Fields;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

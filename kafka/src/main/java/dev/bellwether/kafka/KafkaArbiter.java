@@ -7,6 +7,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.kafka.Page.Author;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.journal.JournalSeat;
 import dev.bellwether.spi.journal.SeatClaim;
 import java.time.Duration;

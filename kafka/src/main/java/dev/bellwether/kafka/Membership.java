@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.Candidate;
+import dev.bellwether.spi.Fields;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

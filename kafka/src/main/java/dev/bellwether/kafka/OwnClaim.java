@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.kafka.Entry.What;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;

@@ -60,24 +60,28 @@ record Page(
         var seat = seat();
         var holder = holderAt(nanos);
         var stale = seat == null || author == null || nanos - seat.untilNanos() > 2 * author.lease.toNanos();
-        return new View(
-                election,
-                highest(),
-                holder.map(leader -> new View.Holder(leader.candidate, leader.nonce, leader.since, leader.metadata)),
-                holder.isPresent() && seat != null ? Duration.ofNanos(seat.untilNanos() - nanos) : Duration.ZERO,
-                holder.isPresent() && seat != null && standDownToken == seat.token(),
-                ended,
-                era,
-                candidates.stream().mapToInt(Candidate::priority).max().orElse(Integer.MIN_VALUE),
-                stale && holder.isEmpty()
-                        ? List.of()
-                        : candidates.stream()
-                                .map(one -> new Candidate(
-                                        one.id(),
-                                        one.priority(),
-                                        one.metadata(),
-                                        holder.isPresent()
-                                                && holder.get().candidate.equals(one.id())))
-                                .toList());
+        return View.of(election, highest())
+                .heldBy(
+                        holder.map(leader ->
+                                new View.Holder(leader.candidate, leader.nonce, leader.since, leader.metadata)),
+                        holder.isPresent() && seat != null
+                                ? Duration.ofNanos(seat.untilNanos() - nanos)
+                                : Duration.ZERO)
+                .orderedToStandDown(holder.isPresent() && seat != null && standDownToken == seat.token())
+                .inEra(era, ended)
+                .among(
+                        candidates.stream().mapToInt(Candidate::priority).max().orElse(Integer.MIN_VALUE),
+                        stale && holder.isEmpty()
+                                ? List.of()
+                                : candidates.stream()
+                                        .map(one -> new Candidate(
+                                                one.id(),
+                                                one.priority(),
+                                                one.metadata(),
+                                                holder.isPresent()
+                                                        && holder.get()
+                                                                .candidate
+                                                                .equals(one.id())))
+                                        .toList());
     }
 }

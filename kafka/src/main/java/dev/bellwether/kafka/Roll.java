@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.Candidate;
+import dev.bellwether.spi.Fields;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.RosterMode;
 import dev.bellwether.spi.Balance;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.RosterTerms;
 import java.nio.ByteBuffer;
 import java.time.Duration;

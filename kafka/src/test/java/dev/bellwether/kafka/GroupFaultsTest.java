@@ -6,6 +6,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.NotLeaderException;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.testkit.Actor;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;

@@ -10,6 +10,7 @@ import dev.bellwether.kafka.Entry.What;
 import dev.bellwether.kafka.Group.Commit;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;

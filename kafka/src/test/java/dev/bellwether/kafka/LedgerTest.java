@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.kafka.Entry.What;
+import dev.bellwether.spi.Fields;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

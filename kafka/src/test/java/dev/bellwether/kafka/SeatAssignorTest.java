@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.spi.Fields;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.spi.Fields;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;

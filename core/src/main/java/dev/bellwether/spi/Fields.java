@@ -1,4 +1,4 @@
-package dev.bellwether.kafka;
+package dev.bellwether.spi;
 
 import java.net.URLDecoder;
 import java.net.URLEncoder;
@@ -10,23 +10,31 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Named values on the wire: {@code name=value&name=value}, percent-encoded, so that a console consumer shows something readable.
- * Immutable. What cannot be read is as good as absent: others may write to the topic too.
+ * Named values as text: {@code name=value&name=value}, percent-encoded. A person can read it wherever a store shows it, and it is ASCII.
+ * Immutable. A value that cannot be read counts as absent, because others may write to the store too.
  */
-record Fields(Map<String, String> values) {
+public record Fields(Map<String, String> values) {
     private static final String METADATA = "m.";
 
-    Fields {
+    /** Copies the values. */
+    public Fields {
         values = Map.copyOf(values);
     }
 
-    static Builder with(String name, Object value) {
+    /** Begins with one value. */
+    public static Builder with(String name, Object value) {
         return new Builder().and(name, value);
     }
 
-    static Fields parse(byte[] bytes) {
+    /** Reads what {@link #bytes} wrote. */
+    public static Fields parse(byte[] bytes) {
+        return parse(new String(bytes, StandardCharsets.UTF_8));
+    }
+
+    /** Reads what {@link #text()} wrote. */
+    public static Fields parse(String text) {
         var values = new LinkedHashMap<String, String>();
-        for (var pair : new String(bytes, StandardCharsets.UTF_8).split("&", -1)) {
+        for (var pair : text.split("&", -1)) {
             var equals = pair.indexOf('=');
             if (equals > 0) {
                 decode(pair.substring(equals + 1)).ifPresent(value -> values.put(pair.substring(0, equals), value));
@@ -35,27 +43,36 @@ record Fields(Map<String, String> values) {
         return new Fields(values);
     }
 
-    static Fields parse(ByteBuffer buffer) {
+    /** Reads what {@link #bytes} wrote, and leaves the buffer where it is. */
+    public static Fields parse(ByteBuffer buffer) {
         var bytes = new byte[buffer.remaining()];
         buffer.duplicate().get(bytes);
         return parse(bytes);
     }
 
-    byte[] bytes() {
+    /** Returns the values as bytes of {@link #text()}. */
+    public byte[] bytes() {
+        return text().getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Returns the values as text, in the order of their names. */
+    public String text() {
         var text = new StringBuilder();
         new TreeMap<>(values)
                 .forEach((name, value) -> text.append(text.isEmpty() ? "" : "&")
                         .append(name)
                         .append('=')
                         .append(URLEncoder.encode(value, StandardCharsets.UTF_8)));
-        return text.toString().getBytes(StandardCharsets.UTF_8);
+        return text.toString();
     }
 
-    String text(String name) {
+    /** Returns a value; an empty text if it is absent. */
+    public String text(String name) {
         return values.getOrDefault(name, "");
     }
 
-    long number(String name) {
+    /** Returns a number; 0 if it is absent or is none. */
+    public long number(String name) {
         try {
             return Long.parseLong(text(name));
         } catch (NumberFormatException e) {
@@ -63,7 +80,8 @@ record Fields(Map<String, String> values) {
         }
     }
 
-    Map<String, String> metadata() {
+    /** Returns the metadata among the values. */
+    public Map<String, String> metadata() {
         var metadata = new TreeMap<String, String>();
         values.forEach((name, value) -> {
             if (name.startsWith(METADATA)) {
@@ -81,21 +99,33 @@ record Fields(Map<String, String> values) {
         }
     }
 
-    static final class Builder {
+    /** Collects values. Confined to one thread. */
+    public static final class Builder {
         private final Map<String, String> values = new LinkedHashMap<>();
 
-        Builder and(String name, Object value) {
+        /** Makes an empty one. */
+        public Builder() {}
+
+        /** Adds a value. */
+        public Builder and(String name, Object value) {
             values.put(name, value.toString());
             return this;
         }
 
-        Builder andMetadata(Map<String, String> metadata) {
+        /** Adds a number, unless it is 0. */
+        public Builder andUnlessZero(String name, long value) {
+            return value == 0 ? this : and(name, value);
+        }
+
+        /** Adds metadata. */
+        public Builder andMetadata(Map<String, String> metadata) {
             metadata.forEach(
                     (key, value) -> values.put(METADATA + URLEncoder.encode(key, StandardCharsets.UTF_8), value));
             return this;
         }
 
-        Fields build() {
+        /** Returns the values. */
+        public Fields build() {
             return new Fields(values);
         }
     }
