@@ -14,6 +14,7 @@ import dev.bellwether.spi.RosterCarrier;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,16 +45,12 @@ public final class MemoryLeaseStore implements LeaseStore {
 
     @Override
     public List<Finding> findings(CandidacyConfig config) {
-        var lease = new Finding.Term("lease", config.lease());
-        var retry = new Finding.Term("retry", config.retryInterval());
-        return List.of(
-                Finding.atMost("crash", lease, retry),
-                Finding.atMost("freeze", lease, retry),
-                Finding.atMost("hand-over", new Finding.Term("stand-down budget", config.standDownBudget())),
-                Finding.warning(
-                        "durability",
-                        "it lives and ends with one process, and tokens with it",
-                        "use it for tests; for anything else name another backend"));
+        var all = new ArrayList<>(Finding.vacancies(config));
+        all.add(Finding.warning(
+                "durability",
+                "it lives and ends with one process, and tokens with it",
+                "use it for tests; for anything else name another backend"));
+        return all;
     }
 
     @Override
@@ -229,26 +226,26 @@ public final class MemoryLeaseStore implements LeaseStore {
         private View view() {
             enrolled.values().removeIf(one -> clock.nanos() - one.untilNanos >= 0);
             var held = isHeld() ? holder : null;
-            return new View(
-                    election,
-                    token,
-                    Optional.ofNullable(held)
-                            .map(claim -> new View.Holder(claim.candidate(), claim.nonce(), since, claim.metadata())),
-                    held == null ? Duration.ZERO : Duration.ofNanos(endNanos - clock.nanos()),
-                    standDown && held != null,
-                    ended,
-                    era,
-                    enrolled.values().stream()
-                            .mapToInt(one -> one.claim.priority())
-                            .max()
-                            .orElse(Integer.MIN_VALUE),
-                    enrolled.values().stream()
-                            .map(one -> new Candidate(
-                                    one.claim.candidate(),
-                                    one.claim.priority(),
-                                    one.claim.metadata(),
-                                    held != null && held.candidate().equals(one.claim.candidate())))
-                            .toList());
+            return View.of(election, token)
+                    .heldBy(
+                            Optional.ofNullable(held)
+                                    .map(claim ->
+                                            new View.Holder(claim.candidate(), claim.nonce(), since, claim.metadata())),
+                            held == null ? Duration.ZERO : Duration.ofNanos(endNanos - clock.nanos()))
+                    .orderedToStandDown(standDown && held != null)
+                    .inEra(era, ended)
+                    .among(
+                            enrolled.values().stream()
+                                    .mapToInt(one -> one.claim.priority())
+                                    .max()
+                                    .orElse(Integer.MIN_VALUE),
+                            enrolled.values().stream()
+                                    .map(one -> new Candidate(
+                                            one.claim.candidate(),
+                                            one.claim.priority(),
+                                            one.claim.metadata(),
+                                            held != null && held.candidate().equals(one.claim.candidate())))
+                                    .toList());
         }
     }
 

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What elections run on. There are two kinds: a {@link LeaseStore} keeps one row per election and is asked; an
- * {@link Arbiter} decides by itself and tells us.
+ * What elections run on. There are two kinds: a {@link LeaseStore} keeps one lease per election and is asked; an {@link Arbiter} decides by itself
+ * and tells us. Leases can be made of any {@link RecordStore}.
  */
 public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbiter {
 

@@ -1,9 +1,11 @@
 package dev.bellwether.spi;
 
 import dev.bellwether.Watch;
+import dev.bellwether.internal.record.RecordLeases;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * A store with compare-and-set that keeps a seat per election: who holds it, under which token and nonce, and until when
@@ -56,4 +58,18 @@ public non-sealed interface LeaseStore extends Backend {
 
     /** Returns the names of all elections that were not deleted. */
     CompletionStage<List<String>> list();
+
+    /** Returns leases made of records; the record store is closed with them. A backend of such a store returns this. */
+    static LeaseStore over(RecordStore records) {
+        return new RecordLeases(records);
+    }
+
+    /**
+     * Returns leases made of records, under a clock and a source of chance of a simulation.
+     *
+     * @param stamps gives a text that nobody else is ever given
+     */
+    static LeaseStore over(RecordStore records, Clock clock, Supplier<String> stamps) {
+        return new RecordLeases(records, clock, stamps);
+    }
 }

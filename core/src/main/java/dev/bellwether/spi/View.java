@@ -33,7 +33,33 @@ public record View(
 
     /** Returns the view of a seat that was never held. */
     public static View unheld(String election) {
-        return new View(election, 0, Optional.empty(), Duration.ZERO, false, false, 0, Integer.MIN_VALUE, List.of());
+        return of(election, 0);
+    }
+
+    /** Returns the view of a vacant seat in its first era, of whose candidates nothing is known; the methods below add to it. */
+    public static View of(String election, long token) {
+        return new View(
+                election, token, Optional.empty(), Duration.ZERO, false, false, 0, Integer.MIN_VALUE, List.of());
+    }
+
+    /** Returns the same, with this holder. */
+    public View heldBy(Optional<Holder> holder, Duration remaining) {
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+    }
+
+    /** Returns the same, with the holder ordered to stand down or not. */
+    public View orderedToStandDown(boolean standDown) {
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+    }
+
+    /** Returns the same, of an election that has ended or not, in this era. */
+    public View inEra(long era, boolean ended) {
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+    }
+
+    /** Returns the same, with those who stand. */
+    public View among(int topPriority, List<Candidate> candidates) {
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
     }
 
     /** Returns whether the seat is held under this nonce. */

@@ -88,7 +88,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 if (System.nanoTime() - end > 0 || e.getErrorCode() < 500) {
                     throw refused(wire, e);
                 }
-            } catch (IOException e) {
+            } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
                 requireRights(wire, e);
                 if (System.nanoTime() - end > 0) {
                     throw new UnavailableException(
@@ -131,7 +131,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 return List.of(LEADERLESS);
             }
             throw refused(wire, e);
-        } catch (IOException e) {
+        } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
             requireRights(wire, e);
             throw new UnavailableException(
                     wire + " does not tell of its bucket; has that a leader? (it said: " + e.getMessage() + ")", e);
@@ -139,7 +139,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     }
 
     /** Nothing is answered that we may not ask. */
-    private static void requireRights(Wire wire, IOException e) {
+    private static void requireRights(Wire wire, Exception e) {
         wire.missingRight("STREAM.").ifPresent(missing -> {
             throw new ElectionException(wire + " " + missing, e);
         });

@@ -4,13 +4,13 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.Base64;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
- * The names of elections and candidates as keys of a bucket: one token for an election, three for a candidate of it.
+ * Names as keys of a bucket: one token for each.
  *
  * <p>What a key may not hold stands as {@code =} and two hexadecimal digits for each byte of UTF-8; the dot, too, since it
  * separates tokens.
@@ -20,27 +20,43 @@ final class Keys {
 
     private Keys() {}
 
-    /** Returns the key of an election. */
-    static String of(String election) {
-        var key = new StringBuilder();
-        for (var b : election.getBytes(StandardCharsets.UTF_8)) {
-            if (isPlain(b)) {
-                key.append((char) b);
-            } else {
-                key.append('=').append(HEX.charAt((b >> 4) & 15)).append(HEX.charAt(b & 15));
-            }
-        }
-        return key.toString();
+    /** Returns the key of these names: one token for each. */
+    static String of(List<String> names) {
+        return names.stream().map(Keys::token).collect(Collectors.joining("."));
     }
 
-    /** Returns the election of a key, or empty if it is no key of an election. */
-    static Optional<String> election(String key) {
+    /** Returns the names of a key; empty if it is no key of ours. */
+    static Optional<List<String>> parts(String key) {
+        var names = new ArrayList<String>();
+        for (var token : key.split("\\.", -1)) {
+            var name = name(token);
+            if (name.isEmpty()) {
+                return Optional.empty();
+            }
+            names.add(name.get());
+        }
+        return Optional.of(names);
+    }
+
+    private static String token(String name) {
+        var token = new StringBuilder();
+        for (var b : name.getBytes(StandardCharsets.UTF_8)) {
+            if (isPlain(b)) {
+                token.append((char) b);
+            } else {
+                token.append('=').append(HEX.charAt((b >> 4) & 15)).append(HEX.charAt(b & 15));
+            }
+        }
+        return token.toString();
+    }
+
+    private static Optional<String> name(String token) {
         var bytes = new ByteArrayOutputStream();
-        for (var i = 0; i < key.length(); i++) {
-            var c = key.charAt(i);
+        for (var i = 0; i < token.length(); i++) {
+            var c = token.charAt(i);
             if (c == '=') {
-                var high = i + 2 < key.length() ? HEX.indexOf(key.charAt(i + 1)) : -1;
-                var low = high < 0 ? -1 : HEX.indexOf(key.charAt(i + 2));
+                var high = i + 2 < token.length() ? HEX.indexOf(token.charAt(i + 1)) : -1;
+                var low = high < 0 ? -1 : HEX.indexOf(token.charAt(i + 2));
                 if (low < 0) {
                     return Optional.empty();
                 }
@@ -59,31 +75,6 @@ final class Keys {
                     .toString());
         } catch (CharacterCodingException e) {
             return Optional.empty();
-        }
-    }
-
-    /** Returns the key under which a candidate is listed. Its priority stands in it, so that a list of keys tells the highest. */
-    static String candidate(String election, String candidate, int priority) {
-        try {
-            var digest = MessageDigest.getInstance("SHA-256").digest(candidate.getBytes(StandardCharsets.UTF_8));
-            var name = Base64.getUrlEncoder()
-                    .withoutPadding()
-                    .encodeToString(digest)
-                    .substring(0, 22);
-            return of(election) + '.' + priority + '.' + name;
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e); // every JDK has it
-        }
-    }
-
-    /** Returns the priority that stands in the key of a candidate. */
-    static int priority(String key) {
-        var first = key.indexOf('.');
-        var second = key.indexOf('.', first + 1);
-        try {
-            return Integer.parseInt(key.substring(first + 1, second));
-        } catch (NumberFormatException | IndexOutOfBoundsException e) {
-            return Integer.MIN_VALUE; // not one of ours
         }
     }
 

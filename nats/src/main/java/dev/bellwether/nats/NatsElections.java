@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.spi.LeaseStore;
 import io.nats.client.Connection;
 
 /**
@@ -27,7 +28,7 @@ public final class NatsElections {
     public static Elections using(Connection connection, NatsConfig config, ElectionsConfig electionsConfig) {
         return Elections.over(
                 "bucket " + config.bucket() + " of the given connection to NATS",
-                () -> NatsLeaseStore.open(Wire.of(connection, config), config),
+                () -> LeaseStore.over(NatsRecordStore.open(Wire.of(connection, config), config)),
                 electionsConfig);
     }
 }

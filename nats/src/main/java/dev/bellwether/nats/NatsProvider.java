@@ -5,9 +5,9 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
-import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.ElectionsProvider;
 import dev.bellwether.spi.Endpoint;
+import dev.bellwether.spi.LeaseStore;
 import io.nats.client.AuthenticationException;
 import io.nats.client.Connection;
 import io.nats.client.ConnectionListener;
@@ -56,7 +56,7 @@ public final class NatsProvider implements ElectionsProvider {
         var rights = new Rights();
         var wire = Wire.owning(open(uri, rights), uri.toString(), config, rights);
         try {
-            return NatsLeaseStore.open(wire, config);
+            return LeaseStore.over(NatsRecordStore.open(wire, config));
         } catch (RuntimeException e) {
             wire.close();
             throw e;
@@ -66,12 +66,12 @@ public final class NatsProvider implements ElectionsProvider {
     static NatsConfig config(ConnectUri uri) {
         var builder = NatsConfig.builder();
         uri.parameter("bucket").ifPresent(builder::bucket);
-        uri.parameter("create").ifPresent(value -> builder.create(flag("create", value)));
-        uri.parameter("replicas").ifPresent(value -> builder.replicas(number("replicas", value)));
-        uri.parameter("ttl").ifPresent(value -> builder.ttl(duration("ttl", value)));
-        uri.parameter("presence").ifPresent(value -> builder.presence(duration("presence", value)));
-        uri.parameter("backoff").ifPresent(value -> builder.backoff(duration("backoff", value)));
-        uri.parameter("choria").ifPresent(value -> builder.choria(flag("choria", value)));
+        uri.flag("create").ifPresent(builder::create);
+        uri.number("replicas", 0, 99).ifPresent(builder::replicas);
+        uri.duration("ttl").ifPresent(builder::ttl);
+        uri.duration("presence").ifPresent(builder::presence);
+        uri.duration("backoff").ifPresent(builder::backoff);
+        uri.flag("choria").ifPresent(builder::choria);
         uri.parameter("domain").ifPresent(builder::domain);
         uri.parameter("prefix").ifPresent(builder::prefix);
         return builder.build();
@@ -143,8 +143,7 @@ public final class NatsProvider implements ElectionsProvider {
     }
 
     private static Options options(ConnectUri uri, Listener listener) {
-        var secure =
-                uri.scheme().equals("tls") || flag("tls", uri.parameter("tls").orElse("false"));
+        var secure = uri.scheme().equals("tls") || uri.flag("tls").orElse(false);
         var servers = Arrays.stream(uri.authority().split(",", -1))
                 .map(host -> (secure ? "tls://" : "nats://") + host.strip())
                 .toArray(String[]::new);
@@ -179,28 +178,6 @@ public final class NatsProvider implements ElectionsProvider {
             }
         }
         return builder.build();
-    }
-
-    private static boolean flag(String name, String value) {
-        return switch (value) {
-            case "true" -> true;
-            case "false" -> false;
-            default -> throw new ElectionException(name + " is \"" + value + "\": it must be true or false");
-        };
-    }
-
-    private static int number(String name, String value) {
-        try {
-            return Integer.parseInt(value);
-        } catch (NumberFormatException e) {
-            throw new ElectionException(name + " is \"" + value + "\": it must be a number");
-        }
-    }
-
-    private static Duration duration(String name, String value) {
-        return Durations.parse(value)
-                .orElseThrow(
-                        () -> new ElectionException(name + " is \"" + value + "\": it must be a duration such as 10s"));
     }
 
     /** Logs what the connection tells of itself. Thread-safe. */

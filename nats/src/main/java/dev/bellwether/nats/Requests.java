@@ -128,8 +128,8 @@ final class Requests {
     /** Returns what an error in an answer means. */
     RuntimeException failure(String what, JsonValue error) {
         var map = error.map == null ? Map.<String, JsonValue>of() : error.map;
-        var code = (int) Format.number(map.get("err_code"));
-        var said = description + " could not " + what + ": " + Format.text(map.get("description")) + " (" + code + ")";
+        var code = (int) Replies.number(map.get("err_code"));
+        var said = description + " could not " + what + ": " + Replies.text(map.get("description")) + " (" + code + ")";
         if (code == WRONG_LAST_SEQUENCE || code == WRONG_LAST_SEQUENCE_CONSTANT) {
             var revision = REVISION.matcher(said);
             return new Wire.Outdated(said, revision.find() ? Long.parseLong(revision.group(1)) : -1);

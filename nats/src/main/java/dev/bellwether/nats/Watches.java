@@ -45,7 +45,7 @@ final class Watches implements AutoCloseable {
 
     private final Wire wire;
     private final ScheduledExecutorService thread;
-    private final Consumer<Found> heard;
+    private final Consumer<StoredMessage> heard;
     private final ConnectionListener listener = this::connectionEvent;
     /** Confined to the thread. */
     private final Map<String, Watch> watches = new HashMap<>();
@@ -56,7 +56,7 @@ final class Watches implements AutoCloseable {
     private volatile boolean closed;
 
     /** Watches keys, those of all elections by this pattern. */
-    Watches(Wire wire, String pattern, ScheduledExecutorService thread, Consumer<Found> heard) {
+    Watches(Wire wire, String pattern, ScheduledExecutorService thread, Consumer<StoredMessage> heard) {
         this.wire = wire;
         all = new Watch(pattern);
         this.thread = thread;
@@ -182,7 +182,7 @@ final class Watches implements AutoCloseable {
 
         private void received(Message message) {
             var meta = message.metaData();
-            heard.accept(new Found(
+            heard.accept(new StoredMessage(
                     equals(all) ? wire.key(message.getSubject()) : key,
                     meta.streamSequence(),
                     meta.timestamp().toInstant(),

@@ -168,7 +168,7 @@ final class Wire implements AutoCloseable {
                     if (error != null) {
                         throw requests.failure("write " + key, error);
                     }
-                    var revision = Format.number(reply.get("seq"));
+                    var revision = Replies.number(reply.get("seq"));
                     if (revision <= 0) {
                         throw new UnavailableException(this + " acknowledged a write without saying which");
                     }
@@ -177,13 +177,13 @@ final class Wire implements AutoCloseable {
     }
 
     /** Reads the last message of a key, be it a marker. */
-    CompletableFuture<Optional<Found>> read(String key, Duration timeout) {
+    CompletableFuture<Optional<StoredMessage>> read(String key, Duration timeout) {
         var body = new JsonValue(Map.of("last_by_subj", new JsonValue(storedSubject(key)))).toJson();
         return requests.ask(Urgency.LOOK, rightToRead(), null, body.getBytes(StandardCharsets.UTF_8), timeout)
                 .thenApply(reply -> {
                     var error = reply.get("error");
                     if (error != null) {
-                        if (Format.number(error.map == null ? null : error.map.get("err_code")) == NO_MESSAGE) {
+                        if (Replies.number(error.map == null ? null : error.map.get("err_code")) == NO_MESSAGE) {
                             return Optional.empty();
                         }
                         throw requests.failure("read " + key, error);
@@ -193,7 +193,7 @@ final class Wire implements AutoCloseable {
                         throw new UnavailableException(
                                 this + " answered a reading of " + key + " with neither a" + " message nor an error");
                     }
-                    return Optional.of(Found.of(key, message.map));
+                    return Optional.of(StoredMessage.of(key, message.map));
                 });
     }
 
@@ -205,14 +205,14 @@ final class Wire implements AutoCloseable {
             var keys = new TreeMap<String, Long>();
             var subjects = stateMap.get("subjects");
             if (subjects != null && subjects.map != null) {
-                subjects.map.forEach((subject, count) -> keys.put(key(subject), Format.number(count)));
+                subjects.map.forEach((subject, count) -> keys.put(key(subject), Replies.number(count)));
             }
             return new Overview(
                     keys,
-                    Found.instant(Format.text(reply.get("ts"))),
-                    Found.instant(Format.text(stateMap.get("last_ts"))).orElse(Instant.EPOCH),
-                    Format.number(stateMap.get("last_seq")),
-                    Found.instant(Format.text(reply.get("created")))
+                    StoredMessage.instant(Replies.text(reply.get("ts"))),
+                    StoredMessage.instant(Replies.text(stateMap.get("last_ts"))).orElse(Instant.EPOCH),
+                    Replies.number(stateMap.get("last_seq")),
+                    StoredMessage.instant(Replies.text(reply.get("created")))
                             .map(Instant::toString)
                             .orElse(""));
         });

@@ -11,6 +11,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.Scripts;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -131,9 +132,9 @@ class ChoriasTestsTest {
                 var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
-                        NatsLeaseStore.open(
+                        LeaseStore.over(NatsRecordStore.open(
                                 Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
-                                config("seeds")),
+                                config("seeds"))),
                         dev.bellwether.ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri(BUCKET))) {
             var victim = cutOff.stand(election, CandidacyConfig.ofLease(lease));
@@ -155,9 +156,9 @@ class ChoriasTestsTest {
                 var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
-                        NatsLeaseStore.open(
+                        LeaseStore.over(NatsRecordStore.open(
                                 Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("purged")),
-                                config("purged")),
+                                config("purged"))),
                         dev.bellwether.ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri("bucket=purged"))) {
             var victim = cutOff.stand(election, CandidacyConfig.ofLease(lease));
@@ -178,9 +179,9 @@ class ChoriasTestsTest {
     void aWriteWhoseAnswerWasLostIsAdoptedAndNoGroundToStandDown() throws Exception {
         try (var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
                 var elections = Elections.over(
-                        NatsLeaseStore.open(
+                        LeaseStore.over(NatsRecordStore.open(
                                 Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
-                                config("seeds")),
+                                config("seeds"))),
                         dev.bellwether.ElectionsConfig.defaults())) {
             var log = new EventLog();
             var leader = elections.stand(

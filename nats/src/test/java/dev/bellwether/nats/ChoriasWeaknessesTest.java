@@ -11,6 +11,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -280,7 +281,7 @@ class ChoriasWeaknessesTest {
 
     private static Elections proxied(FaultProxy proxy, ElectionsConfig config) {
         var wire = Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", CONFIG);
-        return Elections.over(NatsLeaseStore.open(wire, CONFIG), config);
+        return Elections.over(LeaseStore.over(NatsRecordStore.open(wire, CONFIG)), config);
     }
 
     /** Returns how often something was written to the bucket. */

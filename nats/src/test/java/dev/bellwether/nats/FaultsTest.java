@@ -7,6 +7,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -98,8 +99,8 @@ class FaultsTest {
                         NatsConfig.builder().bucket("faults").build());
                 var auditor = new LeadershipAuditor();
                 var elections = Elections.over(
-                        NatsLeaseStore.open(
-                                wire, NatsConfig.builder().bucket("faults").build()),
+                        LeaseStore.over(NatsRecordStore.open(
+                                wire, NatsConfig.builder().bucket("faults").build())),
                         ElectionsConfig.defaults());
                 var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(30)))) {
             auditor.audit(leader);
@@ -125,12 +126,12 @@ class FaultsTest {
         try (var proxy = FaultProxy.to("127.0.0.1", server.port());
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
-                        NatsLeaseStore.open(
+                        LeaseStore.over(NatsRecordStore.open(
                                 Wire.owning(
                                         Admin.of(proxy.port()).connection(),
                                         "nats://proxied",
                                         NatsConfig.builder().bucket("faults").build()),
-                                NatsConfig.builder().bucket("faults").build()),
+                                NatsConfig.builder().bucket("faults").build())),
                         ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri("bucket=faults"))) {
             var victim = cutOff.stand(election, CandidacyConfig.ofLease(LEASE));

@@ -8,6 +8,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
@@ -99,12 +100,13 @@ class ManyElectionsTest {
         }
     }
 
-    private static NatsLeaseStore store(NatsServer server) {
+    private static LeaseStore store(NatsServer server) {
         var config = NatsConfig.builder()
                 .bucket(BUCKET)
                 .presence(Duration.ofSeconds(8))
                 .build();
-        return NatsLeaseStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config);
+        return LeaseStore.over(
+                NatsRecordStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
     }
 
     private static Claim claim(String election, String candidate, int priority) {

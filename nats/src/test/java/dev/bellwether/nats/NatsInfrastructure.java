@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Infrastructure;
 import dev.bellwether.testkit.nats.NatsServer;
@@ -45,7 +46,7 @@ class NatsInfrastructure implements Infrastructure {
         var proxy = FaultProxy.to("127.0.0.1", proxied.port());
         proxies.add(proxy);
         var wire = Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config());
-        return new Linked(Elections.over(NatsLeaseStore.open(wire, config()), config), proxy);
+        return new Linked(Elections.over(LeaseStore.over(NatsRecordStore.open(wire, config())), config), proxy);
     }
 
     private static NatsConfig config() {

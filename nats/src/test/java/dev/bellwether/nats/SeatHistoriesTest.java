@@ -10,6 +10,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -19,7 +20,7 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** What a store that forgets, drops or is written to by hand does to an election, on a real server. The same is drawn by {@link SeatSimulation}. */
+/** What a store that forgets, drops or is written to by hand does to an election, on a real server. The same is drawn by the simulation of seats, in core. */
 class SeatHistoriesTest {
     private static final Duration LEASE = Duration.ofSeconds(3);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -72,8 +73,8 @@ class SeatHistoriesTest {
                 var proxy = FaultProxy.to("127.0.0.1", server.port());
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
-                        NatsLeaseStore.open(
-                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config), config),
+                        LeaseStore.over(NatsRecordStore.open(
+                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config), config)),
                         ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri("bucket=dropping"))) {
             var victim = cutOff.stand(election, CandidacyConfig.ofLease(LEASE));
@@ -171,15 +172,19 @@ class SeatHistoriesTest {
                 var admin = Admin.of(server.port());
                 var store = store(server)) {
             var bucket = admin.ask(connection -> connection.keyValue("histories"));
-            bucket.put(Keys.of(election), "{\"bellwether\": 99, \"state\": \"vacant\"}");
-            bucket.put(Keys.of("garbage"), "[".repeat(100_000));
-            bucket.put(Keys.of("negative"), "{\"bellwether\": 2, \"state\": \"held\", \"lease_nanos\": -5}");
-            assertThatThrownBy(() -> store.read(election).toCompletableFuture().join())
-                    .cause()
-                    .isInstanceOf(ElectionException.class)
-                    .isNotInstanceOf(UnavailableException.class)
-                    .hasMessageContaining("format that this version of Bellwether does not know");
-            assertThat(store.list().toCompletableFuture().join()).contains(election, "garbage", "negative");
+            bucket.put(election, "bellwether=99&state=vacant");
+            bucket.put("early", "{\"bellwether\": 2, \"state\": \"vacant\"}");
+            bucket.put("garbage", "[".repeat(100_000));
+            bucket.put("negative", "bellwether=3&state=held&lease_nanos=-5");
+            for (var strange : List.of(election, "early")) {
+                assertThatThrownBy(
+                                () -> store.read(strange).toCompletableFuture().join())
+                        .cause()
+                        .isInstanceOf(ElectionException.class)
+                        .isNotInstanceOf(UnavailableException.class)
+                        .hasMessageContaining("format that this version of Bellwether does not know");
+            }
+            assertThat(store.list().toCompletableFuture().join()).contains(election, "early", "garbage", "negative");
         }
     }
 
@@ -187,8 +192,9 @@ class SeatHistoriesTest {
         return candidacies.stream().anyMatch(Candidacy::isLeader);
     }
 
-    private static NatsLeaseStore store(NatsServer server) {
+    private static LeaseStore store(NatsServer server) {
         var config = NatsConfig.builder().bucket("histories").build();
-        return NatsLeaseStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config);
+        return LeaseStore.over(
+                NatsRecordStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
     }
 }

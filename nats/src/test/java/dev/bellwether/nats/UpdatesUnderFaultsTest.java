@@ -107,12 +107,12 @@ class UpdatesUnderFaultsTest {
             return; // nobody knows
         }
         var message = found.get("message");
-        var from = message == null || message.map == null ? 0 : Format.number(message.map.get("seq"));
+        var from = message == null || message.map == null ? 0 : Replies.number(message.map.get("seq"));
         var began = System.nanoTime();
         var headers = new Headers().put("Nats-Expected-Last-Subject-Sequence", Long.toString(from));
         var written = ask(connection, KEY, headers, "x");
         if (written != null && written.get("error") == null) {
-            updates.add(new Update(from, Format.number(written.get("seq")), began, System.nanoTime()));
+            updates.add(new Update(from, Replies.number(written.get("seq")), began, System.nanoTime()));
         }
     }
 

@@ -107,16 +107,11 @@ record SeatRow(
 
     View view(List<Candidate> candidates) {
         var held = isHeld();
-        return new View(
-                election,
-                token,
-                held ? Optional.of(holder()) : Optional.empty(),
-                Duration.of(waitMicros(), ChronoUnit.MICROS),
-                held && standDown,
-                ended,
-                era,
-                topPriority,
-                candidates);
+        return View.of(election, token)
+                .heldBy(held ? Optional.of(holder()) : Optional.empty(), Duration.of(waitMicros(), ChronoUnit.MICROS))
+                .orderedToStandDown(held && standDown)
+                .inEra(era, ended)
+                .among(topPriority, candidates);
     }
 
     /** Returns who holds the seat. A row that somebody else has written may not say. */

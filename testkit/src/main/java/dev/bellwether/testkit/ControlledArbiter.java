@@ -200,22 +200,18 @@ final class ControlledArbiter implements Arbiter {
                             held.standing.instance(),
                             since,
                             held.standing.config().metadata()));
-            return new View(
-                    election,
-                    token,
-                    shown,
-                    Duration.ZERO,
-                    false,
-                    ended,
-                    era,
-                    Integer.MIN_VALUE,
-                    seats.stream()
-                            .map(seat -> new Candidate(
-                                    seat.standing.candidate(),
-                                    seat.standing.config().priority(),
-                                    seat.standing.config().metadata(),
-                                    seat == holder))
-                            .toList());
+            return View.of(election, token)
+                    .heldBy(shown, Duration.ZERO)
+                    .inEra(era, ended)
+                    .among(
+                            Integer.MIN_VALUE,
+                            seats.stream()
+                                    .map(seat -> new Candidate(
+                                            seat.standing.candidate(),
+                                            seat.standing.config().priority(),
+                                            seat.standing.config().metadata(),
+                                            seat == holder))
+                                    .toList());
         }
     }
 

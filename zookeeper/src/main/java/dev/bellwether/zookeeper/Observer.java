@@ -3,6 +3,7 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.View;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -114,17 +115,7 @@ final class Observer implements Watch {
         highest = leader.map(node -> node.stat().getCzxid())
                 .filter(token -> token > highest)
                 .orElse(highest);
-        var view = View.unheld(name);
-        watcher.accept(new View(
-                name,
-                highest,
-                leader.map(Views::holder),
-                view.remaining(),
-                false,
-                false,
-                0,
-                view.topPriority(),
-                view.candidates()));
+        watcher.accept(View.of(name, highest).heldBy(leader.map(Views::holder), Duration.ZERO));
     }
 
     private void watch(@Nullable String path) {

@@ -17,16 +17,11 @@ final class Views {
         var candidates = queue.stream()
                 .map(node -> NodeData.of(node.text()).shown(node.equals(queue.get(0))))
                 .toList();
-        return new View(
-                election,
-                token,
-                leader.map(Views::holder),
-                Duration.ZERO,
-                ordered,
-                ended,
-                0,
-                Integer.MIN_VALUE,
-                candidates);
+        return View.of(election, token)
+                .heldBy(leader.map(Views::holder), Duration.ZERO)
+                .orderedToStandDown(ordered)
+                .inEra(0, ended)
+                .among(Integer.MIN_VALUE, candidates);
     }
 
     static View.Holder holder(SingleRequests.Node node) {

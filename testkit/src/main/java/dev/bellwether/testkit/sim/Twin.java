@@ -53,21 +53,14 @@ final class Twin {
     }
 
     private View seen(View view) {
-        return new View(
-                view.election(),
-                view.token(),
+        return view.heldBy(
                 view.holder()
                         .map(holder -> new View.Holder(
                                 holder.candidate(),
                                 replaced(holder.nonce(), ours.get(instance(holder.nonce()))),
                                 holder.since(),
                                 holder.metadata())),
-                view.remaining(),
-                view.standDown(),
-                view.ended(),
-                view.era(),
-                view.topPriority(),
-                view.candidates());
+                view.remaining());
     }
 
     /** Decided once: the n-th that stands for an election here is the copy of the n-th of the original, if that has come so far. */

@@ -1,12 +1,11 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
-import dev.bellwether.Candidate;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -22,7 +21,7 @@ final class SeatMemory {
     private static final int CLAIMS = 32;
 
     private final String election;
-    private final SeatTraits traits;
+    private final RecordTraits traits;
     private final SeatRules rules;
     private final Map<String, Written> written = new LinkedHashMap<>(); // by nonce
     private @Nullable ObservedRecord observed;
@@ -39,7 +38,7 @@ final class SeatMemory {
         private long revision;
     }
 
-    SeatMemory(String election, SeatTraits traits, SeatRules rules) {
+    SeatMemory(String election, RecordTraits traits, SeatRules rules) {
         this.election = election;
         this.traits = traits;
         this.rules = rules;
@@ -69,7 +68,7 @@ final class SeatMemory {
         return rules;
     }
 
-    SeatTraits traits() {
+    RecordTraits traits() {
         return traits;
     }
 
@@ -233,19 +232,13 @@ final class SeatMemory {
         var held = known.isHeld(nowNanos);
         var record = known.record();
         var token = held ? known.token() : Math.max(highestToken, known.token());
-        return new View(
-                election,
-                token,
-                held
-                        ? Optional.of(new View.Holder(
-                                record.candidate(), shownNonce(known.stored()), known.since(), record.metadata()))
-                        : Optional.empty(),
-                Duration.ofNanos(Math.max(waitNanos, held ? known.untilNanos() - nowNanos : 0)),
-                held && record.orders().standDown() == token,
-                record.ended(),
-                record.era(),
-                Integer.MIN_VALUE,
-                List.<Candidate>of());
+        var holder = new View.Holder(record.candidate(), shownNonce(known.stored()), known.since(), record.metadata());
+        return View.of(election, token)
+                .heldBy(
+                        held ? Optional.of(holder) : Optional.empty(),
+                        Duration.ofNanos(Math.max(waitNanos, held ? known.untilNanos() - nowNanos : 0)))
+                .orderedToStandDown(held && record.orders().standDown() == token)
+                .inEra(record.era(), record.ended());
     }
 
     /** Nobody is to take a seat for theirs that is not to be led yet, or that a copy of theirs holds. */

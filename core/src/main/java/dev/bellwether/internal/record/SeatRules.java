@@ -1,7 +1,7 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
-import dev.bellwether.nats.SeatRecord.Kind;
-import dev.bellwether.nats.SeatRecord.Orders;
+import dev.bellwether.internal.record.SeatRecord.Kind;
+import dev.bellwether.internal.record.SeatRecord.Orders;
 import java.time.Duration;
 
 /**

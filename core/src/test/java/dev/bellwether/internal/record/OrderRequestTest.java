@@ -1,8 +1,9 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RecordTraits;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
@@ -32,6 +33,6 @@ class OrderRequestTest {
     }
 
     private static SeatRequest<Boolean> order(Order order) {
-        return new OrderRequest(new SeatMemory("billing", SeatTraits.PLAIN, new SeatRules()), () -> "stamp", order);
+        return new OrderRequest(new SeatMemory("billing", RecordTraits.PLAIN, new SeatRules()), () -> "stamp", order);
     }
 }

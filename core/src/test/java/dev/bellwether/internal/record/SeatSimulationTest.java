@@ -1,10 +1,11 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.bellwether.nats.SeatRecord.Kind;
-import dev.bellwether.nats.SeatRecord.Orders;
-import dev.bellwether.nats.SeatSimulation.Setting;
+import dev.bellwether.internal.record.SeatRecord.Kind;
+import dev.bellwether.internal.record.SeatRecord.Orders;
+import dev.bellwether.internal.record.SeatSimulation.Setting;
+import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -146,7 +147,7 @@ class SeatSimulationTest {
     void aTokenIsAboveAllThatWereSeen() {
         // what a store forgot excuses a token that nobody knows of; so this is a fact of the record, not of a simulated
         // run
-        var memory = new SeatMemory("e", SeatTraits.PLAIN, SeatRules.TRUE);
+        var memory = new SeatMemory("e", RecordTraits.PLAIN, SeatRules.TRUE);
         var before = SeatRecord.ABSENT.nobodys(900, 0, Duration.ZERO, "a");
         memory.note(new StoredRecord(950, java.time.Instant.EPOCH, before), 0);
         memory.noteFall(new StoredRecord(17, java.time.Instant.EPOCH, before), 17, 1);

@@ -1,4 +1,4 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;

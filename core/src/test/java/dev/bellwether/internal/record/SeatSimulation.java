@@ -1,10 +1,11 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.time.Instant;
@@ -334,8 +335,7 @@ final class SeatSimulation {
             this.rate = rate;
             this.offset = offset;
             lease = leases[place % leases.length];
-            memory = new SeatMemory(
-                    ELECTION, new SeatTraits(vanishes, false, Duration.ZERO, Duration.ZERO), setting.rules);
+            memory = new SeatMemory(ELECTION, RecordTraits.PLAIN.vanishing(vanishes), setting.rules);
         }
 
         private Member copy() {

@@ -1,7 +1,7 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import dev.bellwether.UnavailableException;
-import dev.bellwether.nats.SeatRecord.Kind;
+import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.spi.Order;
 import java.time.Duration;
 import java.util.function.Supplier;

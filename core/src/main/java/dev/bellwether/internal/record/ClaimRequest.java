@@ -1,6 +1,6 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
-import dev.bellwether.nats.SeatRecord.Kind;
+import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import java.util.function.Supplier;
@@ -42,12 +42,12 @@ final class ClaimRequest extends SeatRequest<Answer> {
             return refuse(known, nowNanos);
         }
         var before = known.lastReadable();
-        if (!memory.traits().choria() && memory.rules().mustBeMarked(known)) {
+        if (!memory.traits().hasGrace() && memory.rules().mustBeMarked(known)) {
             var lease = memory.riddle(claim.lease());
             return write(0, before.nobodys(memory.highestToken(), memory.base(before, 0), lease, stamp()));
         }
         var confirmed = memory.isOurPending(known.stored(), claim) || record.kind() == Kind.VACANT;
-        var kind = memory.traits().choria() && !confirmed ? Kind.PENDING : Kind.HELD;
+        var kind = memory.traits().hasGrace() && !confirmed ? Kind.PENDING : Kind.HELD;
         var over = isHidden(known) ? 0 : known.revision();
         return writeOwn(over, before.taken(claim, kind, stamp(), memory.base(before, over)));
     }

@@ -16,18 +16,18 @@ import org.jspecify.annotations.Nullable;
  * @param revision its place in the stream
  * @param time when it was written, by the server's clock
  */
-record Found(
+record StoredMessage(
         String key, long revision, Instant time, @Nullable Headers headers, String text) {
 
     /** Returns the message as it stands in an answer of the server's. */
-    static Found of(String key, Map<String, JsonValue> message) {
-        var headers = Format.text(message.get("hdrs"));
-        return new Found(
+    static StoredMessage of(String key, Map<String, JsonValue> message) {
+        var headers = Replies.text(message.get("hdrs"));
+        return new StoredMessage(
                 key,
-                Format.number(message.get("seq")),
-                instant(Format.text(message.get("time"))).orElse(Instant.EPOCH),
+                Replies.number(message.get("seq")),
+                instant(Replies.text(message.get("time"))).orElse(Instant.EPOCH),
                 headers.isEmpty() ? null : parse(Base64.getDecoder().decode(headers)),
-                new String(Base64.getDecoder().decode(Format.text(message.get("data"))), StandardCharsets.UTF_8));
+                new String(Base64.getDecoder().decode(Replies.text(message.get("data"))), StandardCharsets.UTF_8));
     }
 
     /** Returns the value of a header, or an empty text. */

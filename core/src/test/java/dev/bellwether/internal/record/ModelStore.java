@@ -1,4 +1,4 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import java.time.Instant;
 import java.util.ArrayList;

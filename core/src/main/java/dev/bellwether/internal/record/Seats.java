@@ -1,30 +1,35 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The seats of a bucket: has {@link SeatRequest}s carried out by the server, and tells those who watch. What the rules are stands there. Thread-safe; nothing
- * here waits, and nobody is called under a lock.
+ * The seats in a {@link RecordStore}: has the store carry out {@link SeatRequest}s, which have the rules, and tells those who watch. Thread-safe. Never blocks, and
+ * calls nobody under a lock.
  *
  * <p>What is known of a seat is kept while it is of interest here, that is, watched, held or asked for in the last while.
  */
@@ -34,12 +39,11 @@ final class Seats {
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
     private static final int MANY = 10_000;
 
-    private final Wire wire;
-    private final Format format;
-    private final boolean choria;
-    private final SeatTraits traits;
-    private final String created;
-    private final SecureRandom random = new SecureRandom();
+    private final RecordStore store;
+    private final RecordTraits traits;
+    private final SeatText format;
+    private final Clock clock;
+    private final Supplier<String> stamps;
     private final Map<String, Known> all = new HashMap<>(); // guarded by itself
     private int bound = MANY; // guarded by all
     /** The last claim of each candidacy that has no definite answer. */
@@ -55,34 +59,25 @@ final class Seats {
         }
     }
 
-    Seats(Wire wire, NatsConfig config, Bucket bucket, boolean writeOnly) {
-        this.wire = wire;
-        choria = config.choria();
-        traits = choria ? SeatTraits.ofChoria(bucket.ttl(), writeOnly) : SeatTraits.of(bucket.ttl());
-        created = bucket.created();
-        format = new Format(choria, bucket.ttl());
-    }
-
-    String key(String election) {
-        return choria ? election : Keys.of(election);
-    }
-
-    /** Returns whether we may write, but not read. */
-    boolean isWriteOnly() {
-        return traits.writeOnly();
-    }
-
-    /** Returns what a write-only one cannot do, and why. */
-    String cannotRead() {
-        return wire + " may not read who leads: grant the right to publish to " + wire.rightToRead();
+    /**
+     * Makes the seats of a store.
+     *
+     * @param stamps gives a text that nobody else is given, not even a copy of this process
+     */
+    Seats(RecordStore store, Clock clock, Supplier<String> stamps) {
+        this.store = store;
+        this.clock = clock;
+        this.stamps = stamps;
+        traits = store.traits();
+        format = new SeatText(traits);
     }
 
     // ---------------------------------------------------------------- asked for
 
     CompletableFuture<Answer> acquire(Claim claim, boolean lookFirst) {
         var candidacy = SeatMemory.candidacy(claim.nonce());
-        var answer = run(
-                claim.election(), patience(claim), memory -> new ClaimRequest(memory, this::stamp, claim, lookFirst));
+        var answer =
+                run(claim.election(), patience(claim), memory -> new ClaimRequest(memory, stamps, claim, lookFirst));
         doubtful.put(candidacy, answer);
         var unused = answer.thenRun(() -> doubtful.remove(candidacy, answer));
         return answer;
@@ -90,9 +85,7 @@ final class Seats {
 
     CompletableFuture<Answer> renew(Lease lease) {
         return run(
-                lease.claim().election(),
-                patience(lease.claim()),
-                memory -> new RenewRequest(memory, this::stamp, lease));
+                lease.claim().election(), patience(lease.claim()), memory -> new RenewRequest(memory, stamps, lease));
     }
 
     /** Vacates, once a claim of the same candidacy that is under way has been answered: else it would come after. */
@@ -103,24 +96,25 @@ final class Seats {
         return answered.thenCompose(done -> run(
                 claim.election(),
                 patience(claim),
-                memory -> new ReleaseRequest(memory, this::stamp, claim, underWay != null)));
+                memory -> new ReleaseRequest(memory, stamps, claim, underWay != null)));
     }
 
     CompletableFuture<Boolean> order(String election, Order order) {
-        if (isWriteOnly()) {
-            return CompletableFuture.failedFuture(new ElectionException(cannotRead()));
+        if (traits.writeOnly()) {
+            return CompletableFuture.failedFuture(new ElectionException(traits.unreadable()));
         }
-        if (choria && order != Order.STAND_DOWN) {
-            return CompletableFuture.failedFuture(new ElectionException(
-                    "Choria's elections neither end nor are they forgotten: \"" + election + "\" on " + wire));
+        if (!traits.endless().isEmpty() && order != Order.STAND_DOWN) {
+            return CompletableFuture.failedFuture(
+                    new ElectionException(traits.endless() + ": \"" + election + "\" on " + store.describe()));
         }
-        return run(election, PATIENCE, memory -> new OrderRequest(memory, this::stamp, order));
+        return run(election, PATIENCE, memory -> new OrderRequest(memory, stamps, order));
     }
 
     /** Reads the seat for somebody who only wants to know. */
     CompletableFuture<ObservedRecord> read(String election) {
-        return isWriteOnly() && observed(election).isEmpty()
-                ? CompletableFuture.failedFuture(new UnavailableException("\"" + election + "\": " + cannotRead()))
+        return traits.writeOnly() && observed(election).isEmpty()
+                ? CompletableFuture.failedFuture(
+                        new UnavailableException("\"" + election + "\": " + traits.unreadable()))
                 : run(election, PATIENCE, LookRequest::new);
     }
 
@@ -128,7 +122,7 @@ final class Seats {
     View view(String election, ObservedRecord observed) {
         var memory = known(election).memory;
         synchronized (memory) {
-            return memory.view(observed, System.nanoTime(), 0);
+            return memory.view(observed, clock.nanos(), 0);
         }
     }
 
@@ -156,10 +150,10 @@ final class Seats {
     }
 
     /** Takes note of what was heard. */
-    void heard(String election, Found found) {
+    void heard(String election, RecordStore.Found found) {
         var stored = format.stored(found);
         note(known(election), memory -> {
-            memory.hear(stored, System.nanoTime());
+            memory.hear(stored, clock.nanos());
             return true;
         });
     }
@@ -175,7 +169,7 @@ final class Seats {
             noted = noting.apply(known.memory);
             after = known.memory.observed();
             if (after.isPresent() && (before.isEmpty() || after.get().isNewsAfter(before.get()))) {
-                view = known.memory.view(after.get(), System.nanoTime(), 0);
+                view = known.memory.view(after.get(), clock.nanos(), 0);
             }
         }
         if (view != null) {
@@ -216,8 +210,8 @@ final class Seats {
         var request = making.apply(known.memory);
         var running = new Running<>(known, request, timeout);
         running.advance(() -> {
-            known.memory.over(wire.session());
-            return request.begin(System.nanoTime());
+            known.memory.over(store.session());
+            return request.begin(clock.nanos());
         });
         return running.answer;
     }
@@ -250,64 +244,48 @@ final class Seats {
                     case FAILED -> answer.completeExceptionally(step.error());
                 }
             } catch (Throwable e) { // whoever waits must be told
-                log.debug("{}: a request failed", wire, e);
+                log.debug("{}: a request failed", store.describe(), e);
                 answer.completeExceptionally(e);
             }
         }
 
         private void read(boolean confirming) {
-            var key = key(known.memory.election());
-            var given = confirming ? given(key) : CompletableFuture.completedFuture(0L);
-            var unused = given.thenCompose(floor -> wire.read(key, timeout).thenApply(found -> stored(found, floor)))
+            var key = RecordKey.seat(known.memory.election());
+            var unused = CompletableFuture.completedFuture(key)
+                    .thenCompose(seat -> confirming
+                            ? store.reached(seat, timeout)
+                            : CompletableFuture.completedStage(0L)) // a revision fell: how far are they now?
+                    .thenCompose(
+                            given -> store.read(key, timeout).thenApply(found -> new Read(format.stored(found), given)))
                     .whenComplete((found, error) -> advance(() -> found == null
-                            ? request.unanswered(Errors.cause(error), System.nanoTime())
-                            : request.read(found.stored, found.given, System.nanoTime())));
+                            ? request.unanswered(cause(error), clock.nanos())
+                            : request.read(found.stored, found.given, clock.nanos())));
         }
 
         private void write(SeatStep<T> step) {
-            var next = step.next();
-            var unused = wire.write(
-                            key(known.memory.election()),
-                            format.headers(next),
-                            format.body(next),
-                            step.expected(),
-                            timeout)
-                    .whenComplete((revision, error) -> advance(() -> {
-                        if (revision != null) {
-                            return request.written(revision, System.nanoTime());
+            var key = RecordKey.seat(known.memory.election());
+            var unused = CompletableFuture.completedFuture(key)
+                    .thenCompose(seat -> store.write(seat, step.expected(), SeatText.draft(step.next()), timeout))
+                    .whenComplete((written, error) -> advance(() -> {
+                        var now = clock.nanos();
+                        if (written == null) {
+                            return request.unanswered(cause(error), now);
                         }
-                        var cause = Errors.cause(error);
-                        return cause instanceof Wire.Outdated outdated
-                                ? request.outdated(outdated.revision(), System.nanoTime())
-                                : request.unanswered(cause, System.nanoTime());
+                        return written.done()
+                                ? request.written(written.revision(), now)
+                                : request.outdated(written.revision(), now);
                     }));
-        }
-
-        /** A revision fell. Returns how far revisions are now, unless the bucket is another. */
-        private CompletableFuture<Long> given(String key) {
-            return wire.overview(key, timeout).thenApply(overview -> {
-                if (!overview.created().equals(created)) {
-                    throw new ElectionException(wire
-                            + " is not the bucket that it was: it was deleted and made again, and"
-                            + " \"" + known.memory.election() + "\" is at an older revision there than was seen before."
-                            + " Tokens would fall. Close all candidacies, and use a bucket of another name");
-                }
-                return overview.lastSequence();
-            });
         }
     }
 
     private record Read(StoredRecord stored, long given) {}
 
-    private Read stored(Optional<Found> found, long given) {
-        return new Read(found.map(format::stored).orElse(new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT)), given);
-    }
-
     // ---------------------------------------------------------------- small things
 
-    /** Copies of this process have the same state of the generator, but not the same instant. */
-    private String stamp() {
-        return Long.toUnsignedString(random.nextLong(), 36) + '.' + Long.toUnsignedString(System.nanoTime(), 36);
+    /** Returns the error that a stage failed with; that there was no answer, if it is none that says more. */
+    static RuntimeException cause(@Nullable Throwable error) {
+        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        return cause instanceof RuntimeException plain ? plain : new UnavailableException("no answer: " + cause, cause);
     }
 
     private static Duration patience(Claim claim) {

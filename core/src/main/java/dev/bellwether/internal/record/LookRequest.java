@@ -1,4 +1,4 @@
-package dev.bellwether.nats;
+package dev.bellwether.internal.record;
 
 /** Finds out what is there. Confined to whoever holds the lock of the memory. */
 final class LookRequest extends SeatRequest<ObservedRecord> {

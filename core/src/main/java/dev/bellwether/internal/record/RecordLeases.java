@@ -1,0 +1,322 @@
+package dev.bellwether.internal.record;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Candidate;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.View;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The record engine: makes leases of a {@link RecordStore}. What may be claimed, extended and released, and when, is decided in {@link SeatRules} and the {@link
+ * SeatRequest}s; why that is safe is written there. Thread-safe; blocks only in {@link #close} and {@link #findings}.
+ */
+public final class RecordLeases implements LeaseStore {
+    private static final Logger log = LoggerFactory.getLogger(RecordLeases.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final long CLOSE_SECONDS = 2;
+    private static final int MANY = 100;
+
+    private final RecordStore store;
+    private final Clock clock;
+    private final Seats seats;
+    private final Standbys standbys;
+    /** Candidates that are being removed from the list: {@link #close} waits a while for them. */
+    private final Map<Long, CompletableFuture<?>> leaving = new ConcurrentHashMap<>();
+
+    private final AtomicLong serial = new AtomicLong();
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /** Makes leases of a store, which is closed with this. */
+    public RecordLeases(RecordStore store) {
+        this(store, Clock.system(), new Stamps());
+    }
+
+    /**
+     * Makes leases of a store by another clock and another source of chance.
+     *
+     * @param stamps gives a text that nobody else is given, not even a copy of this process
+     */
+    public RecordLeases(RecordStore store, Clock clock, Supplier<String> stamps) {
+        this.store = store;
+        this.clock = clock;
+        seats = new Seats(store, clock, stamps);
+        standbys = new Standbys(store, clock);
+    }
+
+    /** Copies of a process have the same state of the generator, but not the same instant. */
+    private static final class Stamps implements Supplier<String> {
+        private final SecureRandom random = new SecureRandom();
+
+        @Override
+        public String get() {
+            return Long.toUnsignedString(random.nextLong(), 36) + '.' + Long.toUnsignedString(System.nanoTime(), 36);
+        }
+    }
+
+    @Override
+    public String describe() {
+        return store.describe();
+    }
+
+    @Override
+    public CandidacyConfig completed(CandidacyConfig candidacy) {
+        return store.completed(candidacy);
+    }
+
+    @Override
+    public void check(String election, CandidacyConfig candidacy) {
+        store.check(election, candidacy);
+        store.objection(election, candidacy.lease())
+                .ifPresent(brief -> log.warn("{}: {}; {}", describe(), brief.says(), brief.remedy()));
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig candidacy) {
+        var all = new ArrayList<>(Finding.vacancies(candidacy));
+        all.add(Finding.ok("clock", "no server's clock decides: each candidate waits for the lease by its own"));
+        all.addAll(store.findings(candidacy));
+        if (store.traits().writeOnly()) {
+            all.add(Finding.warning(
+                    "rights", store.traits().unreadable(), "grant it, as the page of this backend says"));
+        } else {
+            leases().forEach((election, lease) ->
+                    store.objection(election, lease).ifPresent(all::add));
+        }
+        return all;
+    }
+
+    /** Returns the leases that are held, of the first of many elections. Blocks. */
+    private Map<String, Duration> leases() {
+        var leases = new TreeMap<String, Duration>();
+        try {
+            for (var election : elections().join().stream().limit(MANY).toList()) {
+                var record = seats.read(election).join().record();
+                if (record.isHeld()) {
+                    leases.put(election, record.lease());
+                }
+            }
+        } catch (CompletionException e) {
+            if (!(e.getCause() instanceof UnavailableException)) {
+                throw e;
+            }
+            log.debug("{} does not tell its leases: {}", describe(), e.getMessage());
+        }
+        return leases;
+    }
+
+    // ---------------------------------------------------------------- candidates
+
+    @Override
+    public CompletionStage<Answer> acquire(Claim claim) {
+        var isNew = standbys.enrol(claim);
+        return seats.acquire(claim, isNew).thenApply(this::withPriority);
+    }
+
+    @Override
+    public List<CompletionStage<Answer>> renew(List<Lease> leases) {
+        return leases.stream()
+                .<CompletionStage<Answer>>map(lease -> {
+                    var renewed = seats.renew(lease);
+                    standbys.enrol(lease.claim());
+                    return renewed.thenApply(this::withPriority);
+                })
+                .toList();
+    }
+
+    @Override
+    public CompletionStage<Answer> release(Claim claim) {
+        var released = seats.release(claim);
+        if (store.traits().listsStandbys()) {
+            var id = serial.incrementAndGet();
+            var left = released.<Boolean>handle((answer, error) -> true).thenCompose(done -> standbys.strike(claim));
+            leaving.put(id, left);
+            var unused = left.whenComplete((done, error) -> leaving.remove(id));
+        }
+        return released.thenApply(this::withPriority);
+    }
+
+    private Answer withPriority(Answer answer) {
+        return new Answer(
+                answer.granted(), standbys.complete(answer.view(), answer.view().candidates()));
+    }
+
+    // ---------------------------------------------------------------- observers and operators
+
+    @Override
+    public Watch watch(String election, Consumer<View> watcher) {
+        if (store.traits().writeOnly()) {
+            return Watch.NONE;
+        }
+        Consumer<View> told = view -> watcher.accept(standbys.complete(view, view.candidates()));
+        seats.watch(election, told);
+        Watch heard;
+        try {
+            heard = store.watch(RecordKey.seat(election), found -> heard(election, found));
+        } catch (RuntimeException e) {
+            seats.unwatch(election, told);
+            throw e;
+        }
+        if (heard.equals(Watch.NONE)) {
+            seats.unwatch(election, told);
+            return heard;
+        }
+        var ended = new AtomicBoolean();
+        return () -> {
+            if (ended.compareAndSet(false, true)) {
+                heard.close();
+                seats.unwatch(election, told);
+            }
+        };
+    }
+
+    /** What is heard is a hint: one that cannot be read, or that a watcher fails on, hurts no other. */
+    private void heard(String election, RecordStore.Found found) {
+        try {
+            seats.heard(election, found);
+        } catch (Throwable e) {
+            log.warn("{}: a change of \"{}\" was heard and not taken notice of", describe(), election, e);
+        }
+    }
+
+    @Override
+    public CompletionStage<Boolean> order(String election, Order order) {
+        return seats.order(election, order);
+    }
+
+    @Override
+    public CompletionStage<View> read(String election) {
+        return seats.read(election).thenCompose(observed -> {
+            // in a crowd, who reads is a candidate of ours whose claim went unanswered, and waits for this
+            var listed = !store.traits().listsStandbys() || store.isCrowded()
+                    ? CompletableFuture.completedFuture(Standbys.Listed.NOBODY)
+                    : standbys.list(
+                            election,
+                            observed.isHeld(clock.nanos()) ? observed.record().candidate() : "");
+            return listed.handle(
+                    (found, error) -> view(election, observed, found == null ? Standbys.Listed.NOBODY : found));
+        });
+    }
+
+    /** For display, a leader is gone if its lease should be over by the clock of the server that wrote it down. */
+    private View view(String election, ObservedRecord observed, Standbys.Listed listed) {
+        var plain = standbys.complete(seats.view(election, observed), listed.candidates());
+        if (plain.holder().isEmpty()) {
+            return plain;
+        }
+        var seat = observed.record();
+        var written = observed.stored().written();
+        var gone = listed.now()
+                .filter(time -> !written.equals(Instant.EPOCH))
+                .filter(time -> written.plus(seat.lease()).isBefore(time))
+                .isPresent();
+        var all = new ArrayList<Candidate>();
+        listed.candidates()
+                .forEach(one -> all.add(new Candidate(one.id(), one.priority(), one.metadata(), one.leads() && !gone)));
+        if (!gone && all.stream().noneMatch(Candidate::leads)) {
+            all.add(new Candidate(seat.candidate(), seat.priority(), seat.metadata(), true));
+        }
+        var shown = gone ? plain.heldBy(Optional.empty(), Duration.ZERO).orderedToStandDown(false) : plain;
+        return shown.among(plain.topPriority(), List.copyOf(all));
+    }
+
+    @Override
+    public CompletionStage<List<String>> list() {
+        return elections().thenCompose(elections -> {
+            if (store.traits().writeOnly()) {
+                return CompletableFuture.completedFuture(elections);
+            }
+            var listed = elections.stream()
+                    .map(election -> seats.read(election)
+                            .handle((observed, error) ->
+                                    isListed(observed, error) ? Optional.of(election) : Optional.<String>empty()))
+                    .toList();
+            return CompletableFuture.allOf(listed.toArray(CompletableFuture[]::new))
+                    .thenApply(done -> listed.stream()
+                            .map(CompletableFuture::join)
+                            .flatMap(Optional::stream)
+                            .toList());
+        });
+    }
+
+    /** One record that cannot be read hides none of its neighbours. */
+    private static boolean isListed(@Nullable ObservedRecord observed, @Nullable Throwable error) {
+        if (observed == null && Seats.cause(error) instanceof UnavailableException unavailable) {
+            throw unavailable;
+        }
+        return observed == null || observed.record().orders().listed();
+    }
+
+    private CompletableFuture<List<String>> elections() {
+        return store.list(List.of(), RecordKey.OF_SEAT, PATIENCE)
+                .thenApply(listing -> listing.keys().stream()
+                        .map(RecordKey::election)
+                        .sorted()
+                        .toList())
+                .toCompletableFuture();
+    }
+
+    // ---------------------------------------------------------------- the end
+
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        var interrupted = Thread.interrupted(); // what is bounded is done all the same
+        try {
+            if (awaitLeaving()) {
+                interrupted = true;
+                awaitLeaving();
+            }
+        } finally {
+            store.close();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Waits a while until all that was released is off the list; returns whether that was interrupted. */
+    private boolean awaitLeaving() {
+        try {
+            CompletableFuture.allOf(leaving.values().toArray(CompletableFuture[]::new))
+                    .get(CLOSE_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            log.debug("{}: not all have left: {}", describe(), e.getMessage()); // what they left behind runs out
+        } catch (InterruptedException e) {
+            return true;
+        }
+        return false;
+    }
+}

@@ -1,0 +1,265 @@
+package dev.bellwether.internal.record;
+
+import dev.bellwether.Candidate;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Fields;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordStore.Found;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who stands: a record for each candidate, written when it comes, again from time to time, and removed when it leaves. For display, and so that
+ * low priorities know of higher ones; nothing else depends on it. Thread-safe. Never blocks.
+ */
+final class Standbys {
+    private static final Logger log = LoggerFactory.getLogger(Standbys.class);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    private static final Duration LONGEST_BETWEEN_QUESTIONS = Duration.ofSeconds(30);
+    /** So many elections are asked for one by one. */
+    private static final int FEW = 8;
+
+    private final RecordStore store;
+    private final Clock clock;
+    private final Duration presence;
+    private final Map<RecordKey, Sign> signs = new ConcurrentHashMap<>();
+    private final Map<String, Priorities> priorities =
+            new ConcurrentHashMap<>(); // by election that somebody stands for here
+    private final Set<RecordKey> unlisted = ConcurrentHashMap.newKeySet(); // those whose last sign could not be written
+    private final Set<String> wanted =
+            new LinkedHashSet<>(); // elections whose priorities are to be asked for; guarded by itself
+    private boolean asking; // guarded by wanted
+
+    /** The last sign of a candidate of ours. */
+    private record Sign(long writtenNanos, CompletableFuture<?> written) {}
+
+    /** What is known of an election's priorities. */
+    private record Priorities(int standing, long askedNanos, int top) {
+        private Priorities one(int more) {
+            return new Priorities(standing + more, askedNanos, top);
+        }
+    }
+
+    Standbys(RecordStore store, Clock clock) {
+        this.store = store;
+        this.clock = clock;
+        presence = store.traits().presence();
+    }
+
+    private boolean isOff() {
+        return presence.isZero();
+    }
+
+    /** Sees to it that a candidate is listed. Returns whether it is the first that is heard of it. */
+    boolean enrol(Claim claim) {
+        if (isOff()) {
+            return false;
+        }
+        var key = key(claim);
+        var now = clock.nanos();
+        var isNew = new boolean[1];
+        signs.compute(key, (same, last) -> {
+            isNew[0] = last == null;
+            return last == null || unlisted.remove(key) || now - last.writtenNanos > presence.toNanos() / 3
+                    ? sign(key, claim, now)
+                    : last;
+        });
+        if (isNew[0]) {
+            priorities.merge(
+                    claim.election(), new Priorities(1, now, Integer.MIN_VALUE), (known, first) -> known.one(1));
+        }
+        if (isNew[0] || isTimeToAsk(claim.election(), now)) {
+            askPriorities(claim.election());
+        }
+        return isNew[0];
+    }
+
+    private boolean isTimeToAsk(String election, long now) {
+        var known = priorities.get(election);
+        var period = Math.min(LONGEST_BETWEEN_QUESTIONS.toNanos(), presence.toNanos() / 4);
+        return known != null
+                && now - known.askedNanos > period
+                && priorities.replace(election, known, new Priorities(known.standing, now, known.top));
+    }
+
+    /** Removes a candidate from the list, once its last sign has been answered. */
+    CompletableFuture<Boolean> strike(Claim claim) {
+        var key = key(claim);
+        var last = isOff() ? null : signs.remove(key);
+        if (last == null) {
+            return CompletableFuture.completedFuture(true);
+        }
+        priorities.computeIfPresent(claim.election(), (same, known) -> known.standing > 1 ? known.one(-1) : null);
+        return last.written
+                .<Boolean>handle((done, error) -> unlisted.remove(key))
+                .thenCompose(done -> store.remove(key, TIMEOUT))
+                .handle((done, error) -> {
+                    if (error != null) {
+                        log.debug("{} stays listed for a while: {}", key, error.getMessage());
+                    }
+                    return error == null;
+                });
+    }
+
+    /** Returns the view with what is known here beyond the seat. */
+    View complete(View view, List<Candidate> candidates) {
+        var known = priorities.get(view.election());
+        return view.among(known == null ? Integer.MIN_VALUE : known.top, candidates);
+    }
+
+    // ---------------------------------------------------------------- priorities
+
+    private void askPriorities(String election) {
+        synchronized (wanted) {
+            wanted.add(election);
+        }
+        askNext();
+    }
+
+    /*
+     * One question at a time: a server looks through all of its keys for each, and where many elections begin together, or are asked for from time to time,
+     * one question for all of their candidates is as good.
+     */
+    private void askNext() {
+        List<String> elections;
+        synchronized (wanted) {
+            if (asking || wanted.isEmpty()) {
+                return;
+            }
+            asking = true;
+            elections = List.copyOf(wanted);
+            wanted.clear();
+        }
+        var all = elections.size() <= FEW
+                ? elections.stream()
+                        .map(election -> ask(List.of(election), List.of(election)))
+                        .toList()
+                : List.of(ask(List.of(), elections));
+        var unused = CompletableFuture.allOf(all.toArray(CompletableFuture[]::new))
+                .whenComplete((done, error) -> {
+                    synchronized (wanted) {
+                        asking = false;
+                    }
+                    askNext();
+                });
+    }
+
+    private CompletableFuture<?> ask(List<String> beginning, List<String> elections) {
+        return keys(beginning).handle((listing, error) -> {
+            if (listing == null) {
+                log.debug("the priorities in {} elections are unknown: {}", elections.size(), message(error));
+                return true;
+            }
+            var found = listing.keys().stream().collect(Collectors.groupingBy(RecordKey::election));
+            for (var election : elections) {
+                var listed = found.getOrDefault(election, List.of());
+                if (!listed.isEmpty() || listing.isWhole()) {
+                    var top = highest(listed.stream());
+                    priorities.computeIfPresent(
+                            election, (same, known) -> new Priorities(known.standing, known.askedNanos, top));
+                }
+            }
+            return true;
+        });
+    }
+
+    private static int highest(Stream<RecordKey> keys) {
+        return keys.mapToInt(RecordKey::priority).max().orElse(Integer.MIN_VALUE);
+    }
+
+    private CompletableFuture<RecordStore.Listing> keys(List<String> beginning) {
+        return CompletableFuture.completedFuture(beginning)
+                .thenCompose(begin -> store.list(begin, RecordKey.OF_STANDBY, TIMEOUT));
+    }
+
+    // ---------------------------------------------------------------- the list
+
+    /**
+     * Who stands.
+     *
+     * @param now the store's clock; empty if it does not tell
+     */
+    record Listed(List<Candidate> candidates, Optional<Instant> now) {
+        static final Listed NOBODY = new Listed(List.of(), Optional.empty());
+    }
+
+    /** Returns who stands, as far as the store tells; nobody leads among them but this one, if it is named. */
+    CompletableFuture<Listed> list(String election, String leader) {
+        return keys(List.of(election)).thenCompose(listing -> {
+            var reads = listing.keys().stream()
+                    .map(key -> store.read(key, TIMEOUT).toCompletableFuture())
+                    .toList();
+            return CompletableFuture.allOf(reads.toArray(CompletableFuture[]::new))
+                    .thenApply(done -> {
+                        var listed = new ArrayList<Candidate>();
+                        for (var read : reads) {
+                            candidate(read.join(), leader, listing.now()).ifPresent(listed::add);
+                        }
+                        return new Listed(List.copyOf(listed), listing.now());
+                    });
+        });
+    }
+
+    private static Optional<Candidate> candidate(Found found, String leader, Optional<Instant> now) {
+        var fields = Fields.parse(found.text());
+        var id = fields.text("candidate");
+        var until = found.written().plusNanos(fields.number("presence_nanos"));
+        if (found.what() != RecordStore.What.TEXT
+                || id.isEmpty()
+                || now.filter(until::isBefore).isPresent()) {
+            return Optional.empty(); // a marker, not ours, or over
+        }
+        var leads = id.equals(leader);
+        return Optional.of(new Candidate(
+                id,
+                (int) fields.number("priority"),
+                fields.metadata(),
+                leads,
+                leads ? Optional.empty() : Optional.of(found.written())));
+    }
+
+    /** A candidate may come again no sooner than its patience allows. */
+    private Sign sign(RecordKey key, Claim claim, long now) {
+        var kept = presence.compareTo(claim.patience()) > 0 ? presence : claim.patience();
+        var text = Fields.with("candidate", claim.candidate())
+                .and("priority", claim.priority())
+                .and("presence_nanos", kept.toNanos())
+                .andMetadata(claim.metadata())
+                .build()
+                .text();
+        var written = CompletableFuture.completedFuture(text)
+                .thenCompose(said -> store.put(key, said, kept, TIMEOUT))
+                .<Object>handle((done, error) -> {
+                    if (error != null) {
+                        log.debug("{} is not listed for now: {}", key, error.getMessage());
+                        unlisted.add(key);
+                    }
+                    return true;
+                });
+        return new Sign(now, written);
+    }
+
+    private static String message(@Nullable Throwable error) {
+        return error == null ? "" : String.valueOf(error.getMessage());
+    }
+
+    private static RecordKey key(Claim claim) {
+        return RecordKey.standby(claim.election(), claim.priority(), claim.candidate());
+    }
+}

@@ -1,0 +1,54 @@
+package dev.bellwether.spi;
+
+import java.time.Duration;
+
+/**
+ * What a {@link RecordStore} is like, as far as elections depend on it. Immutable.
+ *
+ * @param mayVanish whether the store drops records by itself, so that "no record" does not mean "never held"
+ * @param unreadable why we may write records but not read them, so that we learn of others only when a write is refused; empty if we may
+ *     read
+ * @param endless why an election can neither end nor be deleted here; empty if it can
+ * @param grace how long a winner waits before it leads, because others hold elections in the same store by rules that demand it; zero
+ *     where nobody does
+ * @param pause how long a claimant that may not read leaves alone what somebody else wrote
+ * @param foreign how long a record that others wrote keeps claimants away from when they see it
+ * @param presence how long a standby is listed after its last sign; zero if the store keeps no standbys
+ */
+public record RecordTraits(
+        boolean mayVanish,
+        String unreadable,
+        String endless,
+        Duration grace,
+        Duration pause,
+        Duration foreign,
+        Duration presence) {
+    /** A store that keeps what is written and lists no standbys. */
+    public static final RecordTraits PLAIN =
+            new RecordTraits(false, "", "", Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO);
+
+    /** Returns the same, for a store that drops records by itself or does not. */
+    public RecordTraits vanishing(boolean mayVanish) {
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence);
+    }
+
+    /** Returns the same, for a store that lists a standby for so long after its last sign. */
+    public RecordTraits listing(Duration presence) {
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence);
+    }
+
+    /** Returns whether we may write records and not read them. */
+    public boolean writeOnly() {
+        return !unreadable.isEmpty();
+    }
+
+    /** Returns whether a winner waits before it leads. */
+    public boolean hasGrace() {
+        return !grace.isZero();
+    }
+
+    /** Returns whether standbys are listed. */
+    public boolean listsStandbys() {
+        return !presence.isZero();
+    }
+}

@@ -1,0 +1,298 @@
+package dev.bellwether.nats;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordTraits;
+import io.nats.client.impl.Headers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Records in a bucket. Thread-safe; what blocks does so on a thread of its own. */
+final class NatsRecordStore implements RecordStore {
+    private static final Logger log = LoggerFactory.getLogger(NatsRecordStore.class);
+    private static final AtomicLong SERIAL = new AtomicLong();
+    private static final Duration PROBE = Duration.ofSeconds(2);
+    private static final long CLOSE_SECONDS = 2;
+    /** A server tells no more keys at once. */
+    private static final int LARGEST_PAGE = 100_000;
+
+    private final Wire wire;
+    private final NatsConfig config;
+    private final Bucket bucket;
+    private final Layout layout;
+    private final RecordTraits traits;
+    private final boolean dropsMessages;
+    private final Watches watches;
+    private final ScheduledThreadPoolExecutor thread;
+    private final Map<String, List<Consumer<Found>>> watchers = new ConcurrentHashMap<>(); // by key
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private NatsRecordStore(Wire wire, NatsConfig config, Bucket bucket, Layout layout) {
+        this.wire = wire;
+        this.config = config;
+        this.bucket = bucket;
+        this.layout = layout;
+        traits = layout.traits(bucket, layout.mustRead() || mayRead(wire) ? "" : cannotRead(wire));
+        dropsMessages = bucket.messageTtl() && wire.serverIsAtLeast("2.11.0");
+        var name = "bellwether-nats-" + SERIAL.incrementAndGet();
+        thread = new ScheduledThreadPoolExecutor(1, task -> {
+            var made = new Thread(task, name);
+            made.setDaemon(true);
+            return made;
+        });
+        thread.setRemoveOnCancelPolicy(true);
+        watches = new Watches(wire, layout.allSeats(), thread, this::heard);
+        wire.signs().onSilence(this::whenSilent);
+    }
+
+    /**
+     * Finds or makes the bucket.
+     *
+     * @throws ElectionException if something is wrong that a person must mend
+     * @throws UnavailableException if JetStream does not answer
+     */
+    static NatsRecordStore open(Wire wire, NatsConfig config) {
+        return new NatsRecordStore(wire, config, Bucket.open(wire, config), Layout.of(config));
+    }
+
+    /** Choria's brokers may not let us. On a connection of the user's we are not told that, and take silence for it. */
+    private static boolean mayRead(Wire wire) {
+        try {
+            var unused = wire.read("bellwether", PROBE).join();
+            return true;
+        } catch (CompletionException e) {
+            var denied = e.getCause() instanceof AccessRefusedException;
+            if (denied || !wire.isOwned()) {
+                log.info(
+                        "{} may not publish to {}, or is not answered there: standing without reading, as Choria's candidates do",
+                        wire,
+                        wire.rightToRead());
+                return false;
+            }
+            return true;
+        }
+    }
+
+    private static String cannotRead(Wire wire) {
+        return wire + " may not read who leads: grant the right to publish to " + wire.rightToRead();
+    }
+
+    // ---------------------------------------------------------------- what it is like
+
+    @Override
+    public String describe() {
+        return wire.toString();
+    }
+
+    @Override
+    public RecordTraits traits() {
+        return traits;
+    }
+
+    @Override
+    public String session() {
+        return wire.session();
+    }
+
+    @Override
+    public boolean isCrowded() {
+        return wire.isCrowded();
+    }
+
+    @Override
+    public CandidacyConfig completed(CandidacyConfig candidacy) {
+        return config.backoff().isPresent() && candidacy.standbyBackoff().isEmpty()
+                ? candidacy.toBuilder().standbyBackoff(config.backoff().get()).build()
+                : candidacy;
+    }
+
+    @Override
+    public void check(String election, CandidacyConfig candidacy) {
+        layout.check(wire.toString(), bucket, election, candidacy);
+        var ttl = bucket.ttl();
+        if (ttl.isZero()) {
+            return;
+        }
+        if (candidacy.lease().compareTo(ttl) >= 0) {
+            throw new ElectionException("lease " + Durations.show(candidacy.lease()) + " is not shorter than the TTL "
+                    + Durations.show(ttl) + " of " + wire
+                    + ": the server would drop the key under a leader; shorten the lease, or use a bucket with a longer TTL,"
+                    + " or with none");
+        }
+        // a standby that is away for longer would miss when a key is dropped, and a winner by Choria's rules when to
+        // confirm
+        var longest = ttl.multipliedBy(3).dividedBy(5);
+        candidacy
+                .standbyBackoff()
+                .filter(backoff -> backoff.compareTo(longest) > 0)
+                .ifPresent(backoff -> {
+                    throw new ElectionException("standbyBackoff " + Durations.show(backoff)
+                            + " is longer than three fifths of the TTL " + Durations.show(ttl) + " of " + wire
+                            + ": with its jitter, a standby would come back after the server has dropped the key; make it "
+                            + Durations.show(longest) + " or shorter");
+                });
+    }
+
+    @Override
+    public Optional<Finding> objection(String election, Duration lease) {
+        return bucket.replicas() > 1 && lease.compareTo(Bucket.FAIL_OVER) <= 0
+                ? Optional.of(Bucket.tooShort(election, lease))
+                : Optional.empty();
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig candidacy) {
+        return Bucket.findings(wire, config, candidacy);
+    }
+
+    // ---------------------------------------------------------------- records
+
+    @Override
+    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+        return wire.read(layout.key(key), timeout)
+                .thenApply(message -> message.map(layout::found).orElse(Found.NOTHING));
+    }
+
+    @Override
+    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        return wire.write(layout.key(key), layout.headers(draft), layout.body(draft), expected, timeout)
+                .handle((revision, error) -> {
+                    if (error == null) {
+                        return Written.at(revision);
+                    }
+                    var cause = error instanceof CompletionException wrapped ? wrapped.getCause() : error;
+                    if (cause instanceof Wire.Outdated outdated) {
+                        return Written.outdated(outdated.revision());
+                    }
+                    throw error instanceof CompletionException wrapped ? wrapped : new CompletionException(error);
+                });
+    }
+
+    @Override
+    public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
+        var headers = new Headers();
+        if (dropsMessages) {
+            headers.put("Nats-TTL", Long.toString(Math.max(1, kept.toSeconds())));
+        }
+        return wire.put(layout.key(key), headers, text.getBytes(StandardCharsets.UTF_8), timeout);
+    }
+
+    @Override
+    public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+        return wire.purge(layout.key(key), timeout);
+    }
+
+    @Override
+    public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+        var wanted = parts == RecordKey.OF_SEAT
+                ? layout.allSeats()
+                : Stream.concat(beginning.stream().map(part -> Keys.of(List.of(part))), Stream.generate(() -> "*"))
+                        .limit(parts)
+                        .collect(Collectors.joining("."));
+        return wire.overview(wanted, timeout)
+                .thenApply(overview -> new Listing(
+                        overview.keys().keySet().stream()
+                                .map(layout::recordKey)
+                                .flatMap(Optional::stream)
+                                .filter(key -> key.parts().size() == parts)
+                                .toList(),
+                        overview.now().or(() -> Optional.of(overview.lastWritten())),
+                        overview.keys().size() < LARGEST_PAGE));
+    }
+
+    @Override
+    public CompletionStage<Long> reached(RecordKey key, Duration timeout) {
+        return wire.overview(layout.key(key), timeout).thenApply(overview -> {
+            if (!overview.created().equals(bucket.created())) {
+                throw new ElectionException(wire
+                        + " is not the bucket that it was: it was deleted and made again, and"
+                        + " \"" + key.election() + "\" is at an older revision there than was seen before."
+                        + " Tokens would fall. Close all candidacies, and use a bucket of another name");
+            }
+            return overview.lastSequence();
+        });
+    }
+
+    // ---------------------------------------------------------------- changes
+
+    @Override
+    public Watch watch(RecordKey key, Consumer<Found> heard) {
+        var name = layout.key(key);
+        watchers.compute(name, (same, all) -> {
+            var those = all == null ? new CopyOnWriteArrayList<Consumer<Found>>() : all;
+            those.add(heard);
+            return those;
+        });
+        watches.add(name);
+        return () -> {
+            watchers.computeIfPresent(name, (same, all) -> all.remove(heard) && all.isEmpty() ? null : all);
+            watches.remove(name);
+        };
+    }
+
+    private void heard(StoredMessage message) {
+        var found = layout.found(message);
+        watchers.getOrDefault(message.key(), List.of()).forEach(watcher -> watcher.accept(found));
+    }
+
+    private void whenSilent() {
+        if (wire.signs().seemsDead() && !closed.get()) {
+            try {
+                thread.execute(() -> {
+                    if (wire.signs().seemsDead() && !closed.get()) {
+                        wire.signs().reconnectIfDead();
+                    }
+                });
+            } catch (RejectedExecutionException e) {
+                log.debug("{} is being closed", wire);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        var interrupted = Thread.interrupted(); // what is bounded is done all the same
+        try {
+            thread.execute(watches::close);
+            thread.shutdown();
+            if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+                thread.shutdownNow();
+            }
+        } catch (InterruptedException e) {
+            interrupted = true;
+            thread.shutdownNow();
+        } finally {
+            wire.close();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}
