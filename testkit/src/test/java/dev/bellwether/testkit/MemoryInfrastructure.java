@@ -23,6 +23,11 @@ class MemoryInfrastructure implements Infrastructure {
         this.store = store;
     }
 
+    /** Returns the store as one more client has it. */
+    LeaseStore client() {
+        return store;
+    }
+
     // tag::infrastructure
     @Override
     public String describe() {
@@ -41,7 +46,7 @@ class MemoryInfrastructure implements Infrastructure {
 
     @Override
     public Linked connectLinked(ElectionsConfig config) {
-        var link = LinkedLeaseStore.toShared(store);
+        var link = LinkedLeaseStore.toShared(client());
         links.add(link);
         return new Linked(Elections.over(link, config), link);
     }

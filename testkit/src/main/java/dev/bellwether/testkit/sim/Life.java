@@ -178,7 +178,9 @@ final class Life {
                 .mapToLong(seat -> seat.bounds().patience())
                 .max()
                 .orElse(0);
-        pass(patience + world.weather().longestDelayNanos() + world.server().setBackNanos());
+        pass(world.weather().longestDelayNanos());
+        seats.keySet().forEach(election -> world.server().look(election)); // records run out from when they are seen
+        pass(patience + world.server().setBackNanos());
         for (var election : seats.keySet()) {
             var view = world.server().look(election);
             if (view.holder().isPresent() || !view.candidates().isEmpty()) {

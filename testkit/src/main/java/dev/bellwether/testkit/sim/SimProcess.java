@@ -25,6 +25,7 @@ public final class SimProcess {
     private final SimLoop loop;
     private final Workers workers;
     private final SimStore store;
+    private final @Nullable SimRecordStore records;
     private final Elections real;
     private final SimElections elections;
     private final List<Standpoint> candidacies = new ArrayList<>();
@@ -49,13 +50,17 @@ public final class SimProcess {
         workers = new Workers(world, this, atOnce);
         loop = new SimLoop(world, this, original == null ? null : original.loop);
         store = new SimStore(world, this, original);
+        records = world.records()
+                .map(those -> new SimRecordStore(world, this, those))
+                .orElse(null);
+        var leases = records == null ? store : new SimRecordLeases(world, this, records);
         var config = ElectionsConfig.builder()
                 .loop(loop)
                 .executor(workers)
                 .metrics(new Failures())
                 .build();
-        real = Elections.over(store, config);
-        elections = new SimElections(world, this, real, store);
+        real = Elections.over(leases, config);
+        elections = new SimElections(world, this, real, leases);
     }
 
     // ---------------------------------------------------------------- for the code that runs in it
@@ -341,6 +346,15 @@ public final class SimProcess {
 
     Workers workers() {
         return workers;
+    }
+
+    /** Tells this process of something that is not so, or not any more. */
+    void forgeNotice(RandomGenerator random) {
+        if (records == null) {
+            store.forge(random);
+        } else {
+            records.repeat(random);
+        }
     }
 
     SimStore store() {

@@ -1,6 +1,5 @@
 package dev.bellwether.testkit.sim;
 
-import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -27,12 +26,14 @@ final class SimStore implements LeaseStore {
     private final World world;
     private final SimProcess process;
     private final Twin twin;
-    private final List<RemoteWatch> open = new ArrayList<>();
+    private final SimCalls calls;
+    private final List<Watched> open = new ArrayList<>();
 
     SimStore(World world, SimProcess process, @Nullable SimProcess original) {
         this.world = world;
         this.process = process;
         twin = new Twin(original == null ? null : original.store().twin());
+        calls = new SimCalls(world, process);
     }
 
     @Override
@@ -86,11 +87,15 @@ final class SimStore implements LeaseStore {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher) {
-        process.mayThrow("watch");
-        var remote = new RemoteWatch(election, watcher);
-        open.add(remote);
-        world.network().request(process, "watch", remote::open);
-        return remote;
+        var remote = new RemoteWatch<View>(
+                world, process, told -> theirs().watch(election, told), view -> watcher.accept(twin.seen(view)));
+        remote.send();
+        var watched = new Watched(election, remote);
+        open.add(watched);
+        return () -> {
+            open.remove(watched);
+            remote.close();
+        };
     }
 
     @Override
@@ -124,58 +129,31 @@ final class SimStore implements LeaseStore {
                 .orElse(new View.Holder(
                         "stranger", "no nonce of ours at all, but long enough", Instant.EPOCH, Map.of())));
         var kind = random.nextInt(6);
-        var forged = new View(
-                truth.election(),
-                kind == 1 ? truth.token() + 1 + random.nextInt(3) : truth.token(),
-                kind == 2 ? Optional.empty() : kind == 3 ? held : truth.holder(),
-                kind == 3 ? Duration.ofDays(3_650) : truth.remaining(),
-                kind == 4,
-                kind == 0,
-                kind == 5 ? truth.era() + 1 : truth.era(),
-                truth.topPriority(),
-                truth.candidates());
+        var token = kind == 1 ? truth.token() + 1 + random.nextInt(3) : truth.token();
+        var forged = View.of(truth.election(), token)
+                .heldBy(
+                        kind == 2 ? Optional.empty() : kind == 3 ? held : truth.holder(),
+                        kind == 3 ? Duration.ofDays(3_650) : truth.remaining())
+                .orderedToStandDown(kind == 4)
+                .inEra(kind == 5 ? truth.era() + 1 : truth.era(), kind == 0)
+                .among(truth.topPriority(), truth.candidates());
         if (world.trace().isOn()) {
             world.trace()
                     .line(
                             "storm",
                             process.name() + " is told what is not so: " + shown(forged) + ", era " + forged.era());
         }
-        world.network().answer(process, "a forged notification", () -> {
-            if (!whom.closed) {
-                whom.watcher.accept(twin.seen(forged));
-            }
-        });
+        world.network().answer(process, "a forged notification", () -> whom.watch.tell(forged));
     }
+
+    private record Watched(String election, RemoteWatch<View> watch) {}
 
     private LeaseStore theirs() {
         return world.server().store();
     }
 
     private <T> CompletableFuture<T> call(String what, Supplier<T> request) {
-        process.mayThrow(what);
-        var answer = new CompletableFuture<T>();
-        world.trace().line(process.name(), "sends " + what);
-        world.network().request(process, what, () -> {
-            var given = request.get();
-            if (world.trace().isOn()) {
-                world.trace().line("store", process.name() + "'s " + what + ": " + shown(given));
-            }
-            world.network()
-                    .answer(
-                            process,
-                            "the answer to " + process.name() + "'s " + what,
-                            () -> answer.complete(twin.seen(given)));
-        });
-        var timeout = world.weather().clientTimeoutNanos();
-        if (timeout > 0) {
-            world.agenda().in(timeout, () -> {
-                if (!answer.isDone()) {
-                    process.whenRunning(
-                            () -> answer.completeExceptionally(new UnavailableException("no answer to " + what)));
-                }
-            });
-        }
-        return answer;
+        return calls.call(what, request, SimStore::shown).thenApply(twin::seen);
     }
 
     /** Shows which attempt of the candidate it is, not the rest of its nonce, which is another in each run. */
@@ -207,39 +185,5 @@ final class SimStore implements LeaseStore {
                         + (view.ended() ? ", ended" : "")
                         + (view.standDown() ? ", ordered to stand down" : "")
                 : String.valueOf(given);
-    }
-
-    /** A watch that the store learns of, and forgets, through the network. */
-    private final class RemoteWatch implements Watch {
-        private final String election;
-        private final Consumer<View> watcher;
-        private Watch there = Watch.NONE;
-        private boolean closed;
-
-        private RemoteWatch(String election, Consumer<View> watcher) {
-            this.election = election;
-            this.watcher = watcher;
-        }
-
-        private void open() {
-            if (closed || process.isDead() || there != Watch.NONE) {
-                return;
-            }
-            there = theirs().watch(
-                            election,
-                            view -> world.network().answer(process, "a notification to " + process.name(), () -> {
-                                if (!closed) {
-                                    watcher.accept(twin.seen(view));
-                                }
-                            }));
-            world.server().watched(process, there);
-        }
-
-        @Override
-        public void close() {
-            closed = true;
-            open.remove(this);
-            world.server().unwatched(process, there);
-        }
     }
 }

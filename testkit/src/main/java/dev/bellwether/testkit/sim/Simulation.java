@@ -49,6 +49,7 @@ public final class Simulation {
     private double longestWork = 2;
     private boolean atOnce;
     private boolean steady;
+    private boolean overRecords;
 
     private Simulation(Supplier<? extends Application> applications) {
         this.applications = applications;
@@ -115,6 +116,15 @@ public final class Simulation {
     public Simulation over(Function<Clock, LeaseStore> stores) {
         this.stores = stores;
         return this;
+    }
+
+    /**
+     * Runs over a store that has records and no leases: each process has a record engine of its own, which reaches the records through the network. There are no copies
+     * of processes then.
+     */
+    public Simulation overRecords() {
+        overRecords = true;
+        return without(Fault.CLONE);
     }
 
     /** Runs code of processes without threads: it must not sleep, only say how long it is busy. */
@@ -221,6 +231,10 @@ public final class Simulation {
 
     boolean runsAtOnce() {
         return atOnce;
+    }
+
+    boolean isOverRecords() {
+        return overRecords;
     }
 
     boolean isSteady() {

@@ -94,7 +94,7 @@ final class Storm {
                 world.startProcessLater(nanos);
             }
             case LEAVE -> process.shutDown();
-            case FORGED_NOTICE -> process.store().forge(random);
+            case FORGED_NOTICE -> process.forgeNotice(random);
             case THROW -> process.fails(nanos, random.nextDouble(0.02, 1));
             case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, STORE_CLOCK, JOIN, STAND_DOWN, END, CLONE ->
                 throw new IllegalStateException(fault + " befalls no process");

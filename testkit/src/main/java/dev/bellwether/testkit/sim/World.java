@@ -1,7 +1,10 @@
 package dev.bellwether.testkit.sim;
 
+import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.LeaseStore;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -24,11 +27,13 @@ final class World {
     private final double driftBound;
     private final Weather weather;
     private final Network network;
+    private final Optional<MemoryRecordStore> records;
     private final StoreServer server;
     private final Invariants invariants;
     private final Crew crew;
     private final List<SimProcess> processes = new ArrayList<>();
     private int serial;
+    private long stamps;
     private boolean closing;
     private @Nullable SimProcess turned;
     private @Nullable Found found;
@@ -45,7 +50,12 @@ final class World {
         weather = new Weather(settings.faults(), settings.lease(random), seed % CLOCK_SET_IN_ONE_OF == 0, random);
         network = new Network(this);
         var storeClock = newClock();
-        server = new StoreServer(this, settings.store(storeClock), storeClock);
+        records = settings.isOverRecords() ? Optional.of(new MemoryRecordStore(storeClock)) : Optional.empty();
+        server = new StoreServer(
+                this,
+                records.<LeaseStore>map(those -> LeaseStore.over(those, storeClock, this::stamp))
+                        .orElseGet(() -> settings.store(storeClock)),
+                storeClock);
         invariants = new Invariants(this);
         crew = new Crew(this);
         application = settings.application();
@@ -220,6 +230,16 @@ final class World {
 
     Network network() {
         return network;
+    }
+
+    /** Returns what the store's records lie in, if it has no leases of its own. */
+    Optional<MemoryRecordStore> records() {
+        return records;
+    }
+
+    /** Returns a text that nobody else is given. */
+    String stamp() {
+        return "stamp" + ++stamps;
     }
 
     StoreServer server() {

@@ -20,6 +20,13 @@ class SimulationTest {
     }
 
     @Test
+    void coreKeepsItsPromisesOverRecordsWhateverHappens() {
+        var report = Chaos.simulation().overRecords().seeds(10_000).run();
+        System.out.println("chaos over records: " + report);
+        assertThat(report.mandates()).isGreaterThan(report.worlds());
+    }
+
+    @Test
     void theSameSeedIsTheSameWorld() {
         for (var seed = 1; seed <= 20; seed++) {
             assertThat(traceOf(seed)).isEqualTo(traceOf(seed)).hasSizeGreaterThan(10);

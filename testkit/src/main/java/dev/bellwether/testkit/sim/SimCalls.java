@@ -1,0 +1,42 @@
+package dev.bellwether.testkit.sim;
+
+import dev.bellwether.UnavailableException;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** Requests of one process to the store, through the network. One without an answer stays open, or fails later. Confined to the world. */
+final class SimCalls {
+    private final World world;
+    private final SimProcess process;
+
+    SimCalls(World world, SimProcess process) {
+        this.world = world;
+        this.process = process;
+    }
+
+    /** Has the store carry this out, once or more often, and returns the answer that comes first. */
+    <T> CompletableFuture<T> call(String what, Supplier<T> request, Function<? super T, String> shown) {
+        process.mayThrow(what);
+        var answer = new CompletableFuture<T>();
+        world.trace().line(process.name(), "sends " + what);
+        world.network().request(process, what, () -> {
+            var given = request.get();
+            if (world.trace().isOn()) {
+                world.trace().line("store", process.name() + "'s " + what + ": " + shown.apply(given));
+            }
+            world.network()
+                    .answer(process, "the answer to " + process.name() + "'s " + what, () -> answer.complete(given));
+        });
+        var timeout = world.weather().clientTimeoutNanos();
+        if (timeout > 0) {
+            world.agenda().in(timeout, () -> {
+                if (!answer.isDone()) {
+                    process.whenRunning(
+                            () -> answer.completeExceptionally(new UnavailableException("no answer to " + what)));
+                }
+            });
+        }
+        return answer;
+    }
+}

@@ -1,0 +1,101 @@
+package dev.bellwether.testkit.sim;
+
+import dev.bellwether.Watch;
+import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordTraits;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/** A store of records as one process reaches it: through the network. Confined to the world. */
+final class SimRecordStore implements RecordStore {
+    private final World world;
+    private final SimProcess process;
+    private final MemoryRecordStore records;
+    private final SimCalls calls;
+    private final List<Watched> open = new ArrayList<>();
+    private final Map<RecordKey, List<Found>> seen = new HashMap<>(); // what may be told once more
+
+    SimRecordStore(World world, SimProcess process, MemoryRecordStore records) {
+        this.world = world;
+        this.process = process;
+        this.records = records;
+        calls = new SimCalls(world, process);
+    }
+
+    @Override
+    public String describe() {
+        return "simulated records";
+    }
+
+    @Override
+    public RecordTraits traits() {
+        return records.traits();
+    }
+
+    @Override
+    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+        return call("read " + key.parts(), () -> records.read(key, timeout)).thenApply(found -> {
+            seen.computeIfAbsent(key, absent -> new ArrayList<>()).add(found);
+            return found;
+        });
+    }
+
+    @Override
+    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        return call(
+                "write of " + key.parts() + " over " + expected + ": " + draft.text(),
+                () -> records.write(key, expected, draft, timeout));
+    }
+
+    @Override
+    public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+        return call("list", () -> records.list(beginning, parts, timeout));
+    }
+
+    @Override
+    public CompletionStage<Long> reached(RecordKey key, Duration timeout) {
+        return call("highest revision", () -> records.reached(key, timeout));
+    }
+
+    @Override
+    public Watch watch(RecordKey key, Consumer<Found> heard) {
+        var remote = new RemoteWatch<Found>(world, process, told -> records.watch(key, told), heard);
+        remote.send();
+        var watched = new Watched(key, remote);
+        open.add(watched);
+        return () -> {
+            open.remove(watched);
+            remote.close();
+        };
+    }
+
+    /** Tells this process once more of something that was so. */
+    void repeat(RandomGenerator random) {
+        if (!open.isEmpty()) {
+            var whom = open.get(random.nextInt(open.size()));
+            var those = seen.getOrDefault(whom.key, List.of(Found.NOTHING));
+            var what = those.get(random.nextInt(those.size()));
+            world.network().answer(process, "an old notification", () -> whom.watch.tell(what));
+        }
+    }
+
+    private record Watched(RecordKey key, RemoteWatch<Found> watch) {}
+
+    @Override
+    public void close() {
+        world.server().disconnected(process);
+    }
+
+    private <T> CompletionStage<T> call(String what, Supplier<CompletionStage<T>> request) {
+        return calls.call(what, () -> request.get().toCompletableFuture().join(), String::valueOf);
+    }
+}
