@@ -2,12 +2,12 @@ package dev.bellwether.internal;
 
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
-import dev.bellwether.internal.RosterHold.Phase;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.journal.SeatHold.Phase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -19,14 +19,15 @@ import org.jspecify.annotations.Nullable;
 /** Exclusive roles: joins what the group says with what the journal says, for all partitions of a member at once. */
 final class RosterClaims implements RosterDriver, RosterHold.Desk {
     /*
-     * The proof is one for all: a commit that the group accepts, then one beat that lists what we hold and is read back. For each partition it
-     * counts from before the commit was sent, and only if no foreign claim for that partition lies before the beat. While the group
-     * rebalances and we have joined, there are no commits, and the beat alone counts, as in a single election: what is safe by the
-     * journal alone must not be lost because another member died.
+     * The proof is one for all: a commit that the group accepts, then one beat that lists what we hold and is read
+     * back. For each partition it counts from before the commit was sent, and only if no foreign claim for that
+     * partition lies before the beat. While the group rebalances and we have joined, there are no commits, and the beat
+     * alone counts, as in a single election: what is safe by the journal alone must not be lost because another member
+     * died.
      *
-     * Why no two lead at once: whoever claims has read all beats before his claim, and waits a lease from when he read the last beat of
-     * each earlier claimant. The one who wrote it sent it before, and counts from before that; and his later beats, which the claimer did
-     * not wait for, count for nobody, since their writer reads the claim first.
+     * Why no two lead at once: whoever claims has read all beats before his claim, and waits a lease from when he read
+     * the last beat of each earlier claimant. The one who wrote it sent it before, and counts from before that; and his
+     * later beats, which the claimer did not wait for, count for nobody, since their writer reads the claim first.
      */
     /** A commit under way, and what is to be written if it is accepted. */
     private record Round(long number, Moment sent, List<RosterHold> claims, boolean beat) {}
@@ -103,10 +104,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
         }
         var now = nanos();
         for (var hold : holds) {
-            hold.endOverrunAt(now);
-            if (hold.unreadAt(now)) {
-                hold.unread();
-            }
+            hold.act(now);
         }
         if (mutedAt(now)) {
             standAside();
@@ -123,8 +121,8 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
     }
 
     /**
-     * Whether nothing that we wrote comes through: for half a lease since the first claim or beat after the last that did. Whoever still leads
-     * rides it through.
+     * Whether nothing that we wrote comes through: for half a lease since the first claim or beat after the last that
+     * did. Whoever still leads rides it through.
      */
     private boolean mutedAt(long now) {
         return unheardNanos != null
@@ -134,8 +132,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
 
     private boolean beatDueAt(long now) {
         for (var hold : holds) {
-            if ((hold.phase() == Phase.HOLDING && now - beatAtNanos >= 0)
-                    || (hold.phase() == Phase.BARRED && now - hold.barredUntil(now) >= 0)) {
+            if (hold.beatDueAt(now, beatAtNanos)) {
                 return true;
             }
         }
@@ -406,7 +403,7 @@ final class RosterClaims implements RosterDriver, RosterHold.Desk {
 
     @Override
     public void holding(Moment since) {
-        if (all(hold -> hold.phase() == Phase.HOLDING).isEmpty()) {
+        if (all(hold -> hold.phase() == Phase.HOLDING).size() == 1) { // the first
             beatAtNanos = since.nanos() + renewNanos;
         }
     }

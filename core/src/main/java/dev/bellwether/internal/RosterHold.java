@@ -5,32 +5,16 @@ import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.journal.SeatHold;
+import dev.bellwether.spi.journal.SeatHold.Phase;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** One partition of an exclusive roster: how far our claim for it has come. Confined to the loop. */
-final class RosterHold implements Seat {
-    /*
-     *              ours, commit accepted              claim read back, nobody earlier may lead
-     *   STANDING ------------------------> CLAIMING ------------------------------------------> HOLDING
-     *      ^                                  | read back, but an earlier leader may not have stopped |
-     *      |                                  v                                                       |
-     *      |                               BARRED ---- he has released it, or his lease is over ------+
-     *      |                                                                                          |
-     *      +---- release ---- ENDING <---- concede; partition lost; a claim after ours ---------------+
-     */
-    enum Phase {
-        /** Without a claim. */
-        STANDING,
-        /** The claim was written, and not yet read. */
-        CLAIMING,
-        /** The claim stands; an earlier leader may not have stopped yet, or the claim is too old to be a proof. */
-        BARRED,
-        /** Granted. */
-        HOLDING,
-        /** The mandate is over, the work may not be. */
-        ENDING
-    }
+/**
+ * One partition of an exclusive roster: joins what its tenure asks, what the group says and what the journal says.
+ * Confined to the loop.
+ */
+final class RosterHold implements Seat, SeatHold.Effects {
 
     /** What the holds of one member share. */
     interface Desk {
@@ -53,31 +37,21 @@ final class RosterHold implements Seat {
 
     private final int partition;
     private final Desk desk;
-    private final long leaseNanos;
-    private final long renewNanos;
+    private final SeatHold hold;
     private final long retryNanos;
-    private Phase phase = Phase.STANDING;
     private boolean owned;
     private boolean wanted;
     private boolean revoking;
     private boolean hasLeft;
     private long claim;
     private long knownAtClaim;
-    private long token;
-    private Moment sent;
-    private long provenNanos;
-    private long waitUntilNanos;
-    private long endAtNanos;
 
     RosterHold(int partition, Desk desk) {
         this.partition = partition;
         this.desk = desk;
         var tenure = desk.standing().config().tenure();
-        leaseNanos = tenure.lease().toNanos();
-        renewNanos = tenure.renewInterval().toNanos();
+        hold = new SeatHold(tenure, desk.now(), this);
         retryNanos = tenure.retryInterval().toNanos();
-        sent = desk.now();
-        waitUntilNanos = sent.nanos();
     }
 
     // ---------------------------------------------------------------- what is due
@@ -87,74 +61,69 @@ final class RosterHold implements Seat {
     }
 
     Phase phase() {
-        return phase;
+        return hold.phase();
     }
 
     long token() {
-        return token;
+        return hold.token();
     }
 
     boolean claimable() {
-        return phase == Phase.STANDING && owned && wanted;
+        return hold.phase() == Phase.STANDING && owned && wanted;
     }
 
     boolean claimableAt(long nanos) {
-        return claimable() && nanos - waitUntilNanos >= 0;
-    }
-
-    /** Returns whether a claim that was written should have been read long ago. */
-    boolean unreadAt(long nanos) {
-        return phase == Phase.CLAIMING && nanos - sent.nanos() > leaseNanos / 2;
+        return claimable() && nanos - hold.waitUntilNanos() >= 0;
     }
 
     /** Returns when it may need something, if nothing else happens; the given time if it does not. */
     long dueNanos(long nowNanos, long otherwise, long beatAtNanos) {
-        return switch (phase) {
-            case STANDING -> claimable() ? waitUntilNanos : otherwise;
-            case CLAIMING -> sent.nanos() + leaseNanos / 2 + 1;
-            case BARRED -> barredUntil(nowNanos);
+        return switch (hold.phase()) {
+            case STANDING -> claimable() ? hold.waitUntilNanos() : otherwise;
+            case CLAIMING -> hold.unreadAtNanos();
+            case BARRED -> hold.barredUntilNanos(nowNanos);
             case HOLDING -> beatAtNanos;
-            case ENDING -> endAtNanos;
+            case ENDING -> hold.endAtNanos();
         };
     }
 
-    long barredUntil(long nowNanos) {
-        var instance = desk.standing().instance();
-        var barred = nowNanos + Math.max(0, desk.ledger().barredNanosAt(nowNanos, instance, partition));
-        return barred - waitUntilNanos > 0 ? barred : waitUntilNanos;
+    boolean beatDueAt(long nanos, long beatAtNanos) {
+        return (hold.phase() == Phase.HOLDING && nanos - beatAtNanos >= 0)
+                || (hold.phase() == Phase.BARRED && nanos - hold.barredUntilNanos(nanos) >= 0);
+    }
+
+    /** Time has passed: whoever comes next need not wait for work that overran; a claim should have been read. */
+    void act(long nowNanos) {
+        if (hold.endOverrun(nowNanos)) {
+            giveBack();
+        }
+        if (hold.phase() == Phase.CLAIMING && nowNanos - hold.unreadAtNanos() >= 0) {
+            unread(nowNanos);
+        }
     }
 
     /** The claim did not come through, or it is too late for it: another is due a little later. */
-    void unread() {
-        drop();
-        waitUntilNanos = desk.now().nanos() + retryNanos;
+    private void unread(long nowNanos) {
+        hold.drop(nowNanos);
+        hold.waitUntil(nowNanos + retryNanos);
     }
 
     /** A record that was written later has been read: a claim that was not is lost. */
     void wroteLater(long number) {
-        if (phase == Phase.CLAIMING && claim < number) {
-            unread();
+        if (hold.phase() == Phase.CLAIMING && claim < number) {
+            unread(nanos());
         }
     }
 
     void waitUntil(long nanos) {
-        waitUntilNanos = nanos;
-    }
-
-    /** The work overran: whoever comes next need not wait for it any more. */
-    void endOverrunAt(long nanos) {
-        if (phase == Phase.ENDING && nanos - endAtNanos >= 0) {
-            phase = Phase.STANDING;
-            giveBack();
-        }
+        hold.waitUntil(nanos);
     }
 
     /** A claim is written under this number, after a commit that was sent at that time. */
     void claiming(long number, Moment commitSent) {
-        phase = Phase.CLAIMING;
         claim = number;
         knownAtClaim = desk.ledger().highest();
-        sent = commitSent;
+        hold.claiming(commitSent);
     }
 
     // ---------------------------------------------------------------- asked by its tenure
@@ -168,14 +137,8 @@ final class RosterHold implements Seat {
     @Override
     public void concede(Duration within) {
         wanted = false;
-        if (phase == Phase.HOLDING || phase == Phase.ENDING) {
-            phase = Phase.ENDING;
-            endAtNanos = provenNanos + leaseNanos;
-            var sooner = desk.now().nanos() + within.toNanos();
-            if (!within.isZero() && sooner - endAtNanos < 0) {
-                endAtNanos = sooner;
-                desk.writer().concede(partition, token, within);
-            }
+        if (hold.hasLed()) {
+            hold.concede(within, nanos());
             desk.writer().flushSoon();
         }
     }
@@ -183,13 +146,12 @@ final class RosterHold implements Seat {
     @Override
     public void release() {
         wanted = false;
-        drop();
+        hold.drop(nanos());
     }
 
     @Override
     public void leave() {
-        wanted = false;
-        drop();
+        release();
         if (!hasLeft) {
             hasLeft = true;
             desk.left(partition);
@@ -200,107 +162,103 @@ final class RosterHold implements Seat {
 
     void assigned() {
         owned = true;
-        waitUntilNanos = desk.now().nanos();
+        hold.waitUntil(nanos());
     }
 
     /** It is to move on: asks for the end of the work, if there is any. */
     void revoke() {
         owned = false;
         revoking = true;
-        switch (phase) {
-            case HOLDING -> desk.reports().asked(partition, token, Cause.REPLACED);
-            case ENDING -> {}
-            case STANDING, CLAIMING, BARRED -> drop();
+        if (hold.phase() == Phase.HOLDING) {
+            desk.reports().asked(partition, hold.token(), Cause.REPLACED);
+        } else if (hold.phase() != Phase.ENDING) {
+            hold.drop(nanos());
         }
     }
 
     void lost() {
         owned = false;
-        lose(Cause.EXPIRED);
+        hold.lose(Cause.EXPIRED, nanos());
+    }
+
+    void lose(Cause cause) {
+        hold.lose(cause, nanos());
+    }
+
+    void drop() {
+        hold.drop(nanos());
     }
 
     /** The record is about this partition; before it, this was the highest token that we knew. */
     void heed(RosterRecord said, boolean ours, long claimToken, long known, @Nullable Moment beatSent) {
         var counts = desk.ledger().tokenOf(desk.standing().instance(), partition);
+        var token = hold.token();
         if (ours && said.what() == RosterRecord.What.CLAIM) {
             claimRead(said.number(), claimToken, counts == claimToken && claimToken > known);
-        } else if (token > 0 && phase != Phase.STANDING && counts != token) {
-            lose(Cause.REPLACED);
+        } else if (token > 0 && counts != token) {
+            hold.lose(Cause.REPLACED, nanos());
         } else if (beatSent != null
                 && token > 0
-                && token == counts
                 && Long.valueOf(token).equals(said.tokens().get(partition))) {
-            if (phase == Phase.HOLDING) {
-                provenNanos = beatSent.nanos();
-                desk.reports().proven(partition, token, new Proof(beatSent, lease()));
-            } else if (phase == Phase.BARRED && unbarred()) {
-                hold(beatSent);
-            }
+            hold.beatRead(beatSent, nanos());
         }
     }
 
     private void claimRead(long number, long claimToken, boolean counts) {
-        if (!counts) {
-            desk.writer().release(partition, claimToken); // whoever knows less than we do would wait for it
-        }
-        if (phase == Phase.CLAIMING && number == claim) {
+        if (hold.phase() == Phase.CLAIMING && number == claim) {
             desk.ledger().ownClaimRead(claimToken > knownAtClaim);
-            if (!counts) {
-                phase = Phase.STANDING; // void, since its token would not have risen: we know better now
-                return;
-            }
-            token = claimToken;
-            phase = Phase.BARRED;
-            waitUntilNanos = desk.now().nanos();
-            if (unbarred() && waitUntilNanos - sent.nanos() < renewNanos) {
-                hold(sent);
-            }
-        } else if (counts) { // we had given up on it, and it came through all the same
+            hold.claimRead(claimToken, counts, nanos());
+        } else { // we had given up on it, and it came through all the same
             desk.writer().release(partition, claimToken);
         }
     }
 
-    private boolean unbarred() {
-        return desk.ledger().barredNanosAt(desk.now().nanos(), desk.standing().instance(), partition) <= 0;
+    // ---------------------------------------------------------------- what the hold does
+
+    @Override
+    public long barredNanosAt(long nanos) {
+        return desk.ledger().barredNanosAt(nanos, desk.standing().instance(), partition);
     }
 
-    private void hold(Moment since) {
-        desk.holding(since);
-        phase = Phase.HOLDING;
-        provenNanos = since.nanos();
-        desk.reports().granted(partition, token, new Proof(since, lease()));
+    @Override
+    public void granted(long token, Proof proof) {
+        desk.holding(proof.since());
+        desk.reports().granted(partition, token, proof);
     }
 
-    void lose(Cause cause) {
-        switch (phase) {
-            case HOLDING -> {
-                phase = Phase.ENDING;
-                endAtNanos = provenNanos + leaseNanos;
-                desk.reports().lost(partition, token, cause);
-            }
-            case CLAIMING, BARRED -> {
-                drop();
-                waitUntilNanos = desk.now().nanos() + retryNanos;
-            }
-            case STANDING, ENDING -> {}
+    @Override
+    public void proven(long token, Proof proof) {
+        desk.reports().proven(partition, token, proof);
+    }
+
+    @Override
+    public void lost(long token, Cause cause) {
+        desk.reports().lost(partition, token, cause);
+    }
+
+    @Override
+    public void concede(long token, Duration within) {
+        desk.writer().concede(partition, token, within);
+    }
+
+    @Override
+    public void release(long token, boolean led) {
+        if (led && desk.ledger().tokenOf(desk.standing().instance(), partition) == token) {
+            desk.writer().endReign(partition, token);
+        } else {
+            desk.writer().release(partition, token);
         }
     }
 
-    void drop() {
-        if (phase != Phase.STANDING && phase != Phase.CLAIMING && token > 0) {
-            var led = phase == Phase.HOLDING || phase == Phase.ENDING;
-            if (led && desk.ledger().tokenOf(desk.standing().instance(), partition) == token) {
-                desk.writer().endReign(partition, token);
-            } else {
-                desk.writer().release(partition, token);
-            }
-        }
-        phase = Phase.STANDING;
+    @Override
+    public void dropped() {
         claim = 0;
-        token = 0;
-        waitUntilNanos = desk.now().nanos();
         giveBack();
         desk.writer().flushSoon();
+    }
+
+    private long nanos() {
+        return desk.now().nanos();
     }
 
     private void giveBack() {
@@ -308,9 +266,5 @@ final class RosterHold implements Seat {
             revoking = false;
             desk.writer().giveBack(partition);
         }
-    }
-
-    private Duration lease() {
-        return desk.standing().config().lease();
     }
 }

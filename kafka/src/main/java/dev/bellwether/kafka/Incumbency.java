@@ -10,47 +10,30 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.journal.SeatHold;
+import dev.bellwether.spi.journal.SeatHold.Phase;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * From standing by to holding a seat and letting go of it: the machine that joins what the group says with what the journal says.
+ * From standing by to holding a seat and letting go of it: the machine that joins what the group says with what the
+ * journal says.
  *
  * <p>Confined to the thread of its {@link GroupSeat}.
  */
-final class Incumbency implements Group.Owner {
+final class Incumbency implements Group.Owner, SeatHold.Effects {
     /*
-     *              owner of the partition, commit accepted          claim read back, nobody earlier may lead
-     *   STANDING --------------------------------------> CLAIMING ------------------------------------------> HOLDING
-     *      ^                                                | read back, but an earlier leader may not have stopped  |
-     *      |                                                v                                                        |
-     *      |                                             BARRED ---- he has released it, or his lease is over -------+
-     *      |                                                                                                         |
-     *      +---- release ---- ENDING <---- concede; partition lost; a claim after ours ----------------------------+
+     * The machine of the seat is SeatHold's. A claim is written by the owner of the partition, when the coordinator has
+     * accepted a commit.
      *
-     * In CLAIMING and BARRED a claim after ours, or the partition lost, leads back to STANDING at once.
-     *
-     * HOLDING is proven again and again: first by an offset commit that the coordinator accepts from this member in this generation,
-     * then by a beat in the journal that is read back with no foreign claim before it. Both count from before the commit was sent.
-     * While the group rebalances, and we have joined, the client cannot commit: then the beat alone proves it, since a rebalance
-     * can be held up for a whole session by a standby that has died, and that should not cost the leader his mandate. Why that is
-     * safe: docs/kafka.md.
+     * A mandate is proven again and again: first by an offset commit that the coordinator accepts from this member in
+     * this generation, then by a beat in the journal that is read back with no foreign claim before it. Both count from
+     * before the commit was sent. While the group rebalances, and we have joined, the client cannot commit: then the
+     * beat alone proves it, since a rebalance can be held up for a whole session by a standby that has died, and that
+     * should not cost the leader its mandate. Why that is safe: docs/kafka.md.
      */
-    private enum Phase {
-        /** Without a claim. */
-        STANDING,
-        /** The claim was written, and not yet read. */
-        CLAIMING,
-        /** The claim stands; an earlier leader may not have stopped yet, or the claim is too old to be a proof. */
-        BARRED,
-        /** The claimant was granted the seat. */
-        HOLDING,
-        /** The mandate is over, the work may not be. */
-        ENDING
-    }
-
     private final Standing standing;
     private final Claimant claimant;
     private final Clock clock;
@@ -61,20 +44,18 @@ final class Incumbency implements Group.Owner {
     private final Duration lease;
     private final AccessPatience writing;
 
-    private Phase phase = Phase.STANDING;
+    private final SeatHold hold;
     private boolean wanted;
     private boolean ready;
     private boolean endedTold;
     private long era;
     private Page page;
-    private long waitUntilNanos;
     private long asideUntilNanos;
 
     private int claims;
     private OwnClaim claim;
     private CompletableFuture<Boolean> lastRelease = CompletableFuture.completedFuture(true);
     private long proveAtNanos;
-    private long endAtNanos;
 
     Incumbency(Standing standing, Claimant claimant, Clock clock, Book book, Group group, Turns turns) {
         this.standing = standing;
@@ -87,8 +68,8 @@ final class Incumbency implements Group.Owner {
         lease = standing.config().lease();
         writing = new AccessPatience(standing.config().accessPatience());
         page = book.page(standing.election());
-        claim = new OwnClaim(standing, claims, 0, clock.now()); // nobody's: it is never written
-        waitUntilNanos = now();
+        claim = new OwnClaim(standing, claims, 0); // nobody's: it is never written
+        hold = new SeatHold(standing.config(), clock.now(), this);
         asideUntilNanos = now();
     }
 
@@ -99,7 +80,7 @@ final class Incumbency implements Group.Owner {
 
     /** Returns whether nothing keeps us in the group. */
     boolean idle() {
-        return !wanted && phase == Phase.STANDING;
+        return !wanted && hold.phase() == Phase.STANDING;
     }
 
     /** Returns for how long yet we leave the seat to others, since we could not write to the journal. */
@@ -124,7 +105,7 @@ final class Incumbency implements Group.Owner {
 
     void wanted() {
         wanted = true;
-        waitUntilNanos = now();
+        hold.waitUntil(now());
     }
 
     /** Nothing will make this work. */
@@ -135,12 +116,12 @@ final class Incumbency implements Group.Owner {
 
     /** Returns how long to poll at most. */
     Duration untilNextTurn() {
-        var next = switch (phase) {
-            case STANDING -> group.owns() ? waitUntilNanos : nudgeAtNanos();
-            case CLAIMING -> claim.sent().nanos() + claimPatienceNanos();
-            case BARRED -> Math.max(waitUntilNanos, now() + page.state().barredNanosAt(now(), standing.instance()));
+        var next = switch (hold.phase()) {
+            case STANDING -> group.owns() ? hold.waitUntilNanos() : nudgeAtNanos();
+            case CLAIMING -> hold.unreadAtNanos();
+            case BARRED -> hold.barredUntilNanos(now());
             case HOLDING -> proveAtNanos;
-            case ENDING -> endAtNanos;
+            case ENDING -> hold.endAtNanos();
         };
         var longest = Settings.heartbeatMillis(lease) * 1_000_000;
         return Duration.ofNanos(Math.max(0, Math.min(longest, next - now())));
@@ -148,39 +129,36 @@ final class Incumbency implements Group.Owner {
 
     /** Does what is due. */
     void act() {
-        switch (phase) {
+        var now = now();
+        switch (hold.phase()) {
             case STANDING -> {
                 if (wanted && !endedTold) {
                     if (group.owns()) {
-                        if (now() - waitUntilNanos >= 0) {
+                        if (now - hold.waitUntilNanos() >= 0) {
                             writeClaim();
                         }
-                    } else if (now() - nudgeAtNanos() >= 0) {
+                    } else if (now - nudgeAtNanos() >= 0) {
                         nudge();
                     }
                 }
             }
             case CLAIMING -> {
-                if (since(claim.sent()).toNanos() > claimPatienceNanos()) {
+                if (now - hold.unreadAtNanos() >= 0) {
                     stepAside();
                 }
             }
             case BARRED -> {
-                if (now() - waitUntilNanos >= 0 && page.state().barredNanosAt(now(), standing.instance()) <= 0) {
+                if (now - hold.barredUntilNanos(now) >= 0) {
                     prove();
-                    waitUntilNanos = now() + standing.config().retryInterval().toNanos();
+                    hold.waitUntil(now() + standing.config().retryInterval().toNanos());
                 }
             }
             case HOLDING -> {
-                if (now() - proveAtNanos >= 0) {
+                if (now - proveAtNanos >= 0) {
                     prove();
                 }
             }
-            case ENDING -> {
-                if (now() - endAtNanos >= 0) {
-                    phase = Phase.STANDING; // the work overran: whoever comes next need not wait for it any more
-                }
-            }
+            case ENDING -> hold.endOverrun(now);
         }
     }
 
@@ -191,22 +169,22 @@ final class Incumbency implements Group.Owner {
         var commit = group.commit();
         if (commit != Commit.ACCEPTED) {
             var retry = standing.config().retryInterval().toNanos();
-            waitUntilNanos = now() + (commit == Commit.REBALANCING ? Math.min(5_000_000, retry) : retry);
+            hold.waitUntil(now() + (commit == Commit.REBALANCING ? Math.min(5_000_000, retry) : retry));
             return;
         }
         if (!book.isSameLog(standing.config().renewInterval().dividedBy(2))) {
-            waitUntilNanos = now() + standing.config().retryInterval().toNanos();
+            hold.waitUntil(now() + standing.config().retryInterval().toNanos());
             return;
         }
         var needed = Math.max(group.highestToken(), page.highest());
         var rises = page.base() + book.nextOffset() + 1 > needed;
-        var written = new OwnClaim(standing, ++claims, rises ? page.base() : needed, sent);
+        var written = new OwnClaim(standing, ++claims, rises ? page.base() : needed);
         claim = written;
-        phase = Phase.CLAIMING;
+        hold.claiming(sent);
         book.write(written.claim(), error -> {
             if (error != null) {
                 turns.post(() -> {
-                    if (phase == Phase.CLAIMING && claim == written) {
+                    if (hold.phase() == Phase.CLAIMING && claim == written) {
                         unwritten(error);
                     }
                 });
@@ -233,7 +211,7 @@ final class Incumbency implements Group.Owner {
             return;
         }
         var missed = claim.oldestUnread();
-        if (phase == Phase.HOLDING) {
+        if (hold.phase() == Phase.HOLDING) {
             missed.ifPresent(moment -> claimant.attempted(Attempt.MISSED, since(moment)));
         }
         var patience = missed.isPresent()
@@ -244,105 +222,87 @@ final class Incumbency implements Group.Owner {
     }
 
     private void claimRead(Page now) {
-        if (phase != Phase.CLAIMING) {
-            return;
-        }
+        var seat = now.seat();
         var author = now.author();
-        if (now.seat() == null || author == null || !isTakenByUs(now)) {
-            book.write(claim.release()); // others may take it for valid, if they know of no higher token
-            drop(Duration.ZERO); // void, since its token would not have risen: we know better now
-            return;
-        }
-        claim.stands(now.seat().token(), author.since());
-        phase = Phase.BARRED;
-        waitUntilNanos = now();
-        var fresh = since(claim.sent()).compareTo(standing.config().renewInterval()) < 0;
-        if (fresh && now.state().barredNanosAt(now(), standing.instance()) <= 0) {
-            hold(claim.sent());
+        if (seat == null || author == null || !isTakenByUs(now)) {
+            hold.claimRead(0, false, now()); // void, since its token would not have risen: we know better now
+        } else {
+            claim.stands(seat.token(), author.since());
+            hold.claimRead(seat.token(), true, now());
         }
     }
 
-    private void beatRead(Moment sent) {
-        if (phase == Phase.BARRED) {
-            if (page.state().barredNanosAt(now(), standing.instance()) <= 0) { // else somebody claimed before this beat
-                hold(sent);
-            }
-        } else if (phase == Phase.HOLDING) {
-            claim.proven(sent);
-            if (claim.oldestUnread().isEmpty()) {
-                proveAtNanos = sent.nanos() + standing.config().renewInterval().toNanos();
-            }
-            claimant.attempted(Attempt.RENEWED, since(sent));
-            claimant.proven(claim.token(), new Proof(sent, lease));
-        }
+    // ---------------------------------------------------------------- what the hold does
+
+    @Override
+    public long barredNanosAt(long nanos) {
+        return page.state().barredNanosAt(nanos, standing.instance());
     }
 
-    private void hold(Moment sent) {
-        phase = Phase.HOLDING;
-        claim.proven(sent);
-        proveAtNanos = sent.nanos() + standing.config().renewInterval().toNanos();
+    @Override
+    public void granted(long token, Proof proof) {
+        proveAtNanos = proof.since().nanos() + standing.config().renewInterval().toNanos();
         lookout.lead();
-        claimant.attempted(Attempt.WON, since(sent));
-        claimant.granted(claim.token(), new Proof(sent, lease));
+        claimant.attempted(Attempt.WON, since(proof.since()));
+        claimant.granted(token, proof);
+    }
+
+    @Override
+    public void proven(long token, Proof proof) {
+        if (claim.oldestUnread().isEmpty()) {
+            proveAtNanos =
+                    proof.since().nanos() + standing.config().renewInterval().toNanos();
+        }
+        claimant.attempted(Attempt.RENEWED, since(proof.since()));
+        claimant.proven(token, proof);
+    }
+
+    @Override
+    public void lost(long token, Cause cause) {
+        claimant.attempted(Attempt.LOST, since(hold.provenAt()));
+        claimant.lost(token, cause);
+    }
+
+    @Override
+    public void concede(long token, Duration within) {
+        book.write(claim.concession(within));
+    }
+
+    @Override
+    public void release(long token, boolean led) {
+        var confirmed = new CompletableFuture<Boolean>();
+        lastRelease = confirmed;
+        book.write(claim.release(), error -> confirmed.complete(error == null));
+    }
+
+    @Override
+    public void dropped() {
+        claim = new OwnClaim(standing, 0, 0);
     }
 
     // ---------------------------------------------------------------- letting go
 
     void conceded(Duration within) {
         wanted = false;
-        if (phase != Phase.HOLDING && phase != Phase.ENDING) {
-            return;
-        }
-        phase = Phase.ENDING;
-        endAtNanos = claim.provenAt().nanos() + lease.toNanos();
-        var sooner = now() + within.toNanos();
-        if (!within.isZero() && sooner - endAtNanos < 0) {
-            endAtNanos = sooner;
-            book.write(claim.concession(within));
-        }
+        hold.concede(within, now());
     }
 
     void released() {
         wanted = false;
-        drop(Duration.ZERO);
-    }
-
-    /** Gives up the present claim, if there is one, and says so. */
-    private void drop(Duration pause) {
-        if (claim.token() > 0 && phase != Phase.STANDING) {
-            var confirmed = new CompletableFuture<Boolean>();
-            lastRelease = confirmed;
-            book.write(claim.release(), error -> confirmed.complete(error == null));
-        }
-        phase = Phase.STANDING;
-        claim = new OwnClaim(standing, 0, 0, clock.now());
-        waitUntilNanos = now() + pause.toNanos();
+        hold.drop(now());
     }
 
     /** We own the partition and cannot write to it, or not read it: perhaps another can. */
     private void stepAside() {
-        claimant.attempted(Attempt.UNANSWERED, since(claim.sent()));
-        drop(Duration.ZERO);
+        claimant.attempted(Attempt.UNANSWERED, since(hold.sent()));
+        hold.drop(now());
         group.leave();
         asideUntilNanos = now() + lease.toNanos();
     }
 
-    private long claimPatienceNanos() {
-        return lease.toNanos() / 2;
-    }
-
-    /** The seat is no longer ours. The work may not know yet: only when it has ended is the claim released. */
+    /** The seat is no longer ours. */
     void lose(Cause cause) {
-        switch (phase) {
-            case HOLDING -> {
-                phase = Phase.ENDING;
-                endAtNanos = claim.provenAt().nanos() + lease.toNanos();
-                claimant.attempted(Attempt.LOST, since(claim.provenAt()));
-                claimant.lost(claim.token(), cause);
-            }
-            case CLAIMING, BARRED -> drop(standing.config().retryInterval());
-            case STANDING, ENDING -> {}
-        }
+        hold.lose(cause, now());
     }
 
     // ---------------------------------------------------------------- what the journal says
@@ -355,12 +315,12 @@ final class Incumbency implements Group.Owner {
         if (entry != null && entry.fields().text("instance").equals(standing.instance())) {
             ownRead(entry, now);
         }
-        if (claim.token() > 0 && !isTakenByUs(now)) {
+        if (hold.token() > 0 && !isTakenByUs(now)) {
             lose(now.seat() == null ? Cause.EXPIRED : Cause.REPLACED);
         }
-        if (phase == Phase.HOLDING && now.standDownToken() == claim.token()) {
+        if (hold.phase() == Phase.HOLDING && now.standDownToken() == hold.token()) {
             claimant.asked(
-                    claim.token(), Cause.REVOKED_BY_OPERATOR, standing.config().standDownBudget());
+                    hold.token(), Cause.REVOKED_BY_OPERATOR, standing.config().standDownBudget());
         }
         heedState();
         follow();
@@ -377,7 +337,7 @@ final class Incumbency implements Group.Owner {
             // we had given up on it, and it came through all the same
             book.write(OwnClaim.release(standing, nonce, now.seat().token()));
         } else if (entry.what() == Entry.What.BEAT && nonce.equals(claim.nonce()) && isTakenByUs(now)) {
-            claim.read(entry.fields().number("beat")).ifPresent(this::beatRead);
+            claim.read(entry.fields().number("beat")).ifPresent(sent -> hold.beatRead(sent, now()));
         }
     }
 
@@ -390,10 +350,10 @@ final class Incumbency implements Group.Owner {
             return;
         }
         endedTold = true;
-        if (phase == Phase.HOLDING) {
-            claimant.asked(claim.token(), Cause.ENDED, standing.config().standDownBudget());
-        } else if (phase != Phase.ENDING) {
-            drop(Duration.ZERO);
+        if (hold.phase() == Phase.HOLDING) {
+            claimant.asked(hold.token(), Cause.ENDED, standing.config().standDownBudget());
+        } else if (hold.phase() != Phase.ENDING) {
+            hold.drop(now());
             wanted = false;
             claimant.ended();
         } else {
@@ -402,7 +362,7 @@ final class Incumbency implements Group.Owner {
     }
 
     private void follow() {
-        if (phase != Phase.HOLDING && phase != Phase.ENDING) {
+        if (!hold.hasLed()) {
             lookout.follow(page, now());
         }
     }
@@ -422,18 +382,18 @@ final class Incumbency implements Group.Owner {
 
     @Override
     public void revoked() {
-        if (phase == Phase.HOLDING) {
-            claimant.asked(claim.token(), Cause.REPLACED, standing.config().standDownBudget());
+        if (hold.phase() == Phase.HOLDING) {
+            claimant.asked(hold.token(), Cause.REPLACED, standing.config().standDownBudget());
         }
         var until = now() + standing.config().standDownBudget().toNanos();
-        while ((phase == Phase.HOLDING || phase == Phase.ENDING) && now() - until < 0 && !turns.abandoned()) {
+        while (hold.hasLed() && now() - until < 0 && !turns.abandoned()) {
             turns.await(Duration.ofNanos(until - now())); // the successor waits for us
         }
-        if (phase == Phase.HOLDING || phase == Phase.ENDING) {
-            phase = Phase.STANDING;
+        if (hold.hasLed()) {
+            hold.abandon();
             wanted = false;
-        } else if (phase != Phase.STANDING) {
-            drop(Duration.ZERO);
+        } else if (hold.phase() != Phase.STANDING) {
+            hold.drop(now());
         }
     }
 

@@ -11,43 +11,28 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Function;
 
-/** A claim of ours: what it is called in the journal, and what was written and read of it. Confined to the thread of its seat. */
+/**
+ * A claim of ours: what it is called in the journal, and what was written and read of it. Confined to the thread of its
+ * seat.
+ */
 final class OwnClaim {
     private final Standing standing;
     private final String nonce;
     private final long base;
-    private final Moment sent;
     private final TreeMap<Long, Moment> unread = new TreeMap<>();
     private long token;
     private long sinceMillis;
     private long beats;
-    private Moment provenAt;
 
     /** Begins a claim; the number tells it from the others of the candidacy. */
-    OwnClaim(Standing standing, int number, long base, Moment sent) {
+    OwnClaim(Standing standing, int number, long base) {
         this.standing = standing;
         this.base = base;
-        this.sent = sent;
         nonce = standing.instance() + '-' + number + '-' + UUID.randomUUID(); // a copy of this process counts as we do
-        provenAt = sent;
     }
 
     String nonce() {
         return nonce;
-    }
-
-    /** Returns the token; 0 as long as the claim has not been read. */
-    long token() {
-        return token;
-    }
-
-    /** Returns when we had not yet begun to write it. */
-    Moment sent() {
-        return sent;
-    }
-
-    Moment provenAt() {
-        return provenAt;
     }
 
     /** It was read, and it is the last one. */
@@ -56,11 +41,10 @@ final class OwnClaim {
         sinceMillis = since.toEpochMilli();
     }
 
-    void proven(Moment since) {
-        provenAt = since;
-    }
-
-    /** Returns when the commit was sent that went before this beat, and forgets that and all earlier ones; empty if it did. */
+    /**
+     * Returns when the commit was sent that went before this beat, and forgets that and all earlier ones; empty if it
+     * did.
+     */
     Optional<Moment> read(long beat) {
         var since = Optional.ofNullable(unread.get(beat));
         since.ifPresent(moment -> unread.headMap(beat, true).clear());

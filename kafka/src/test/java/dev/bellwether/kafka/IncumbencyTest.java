@@ -200,8 +200,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     @Test
     void twoCopiesOfAProcessDoNotClaimUnderOneNonce() {
         var standing = new Standing(ELECTION, "me", "me-1", CONFIG);
-        assertThat(new OwnClaim(standing, 1, 0, now()).nonce())
-                .isNotEqualTo(new OwnClaim(standing, 1, 0, now()).nonce());
+        assertThat(new OwnClaim(standing, 1, 0).nonce()).isNotEqualTo(new OwnClaim(standing, 1, 0).nonce());
     }
 
     @Test

@@ -105,16 +105,17 @@ class PlantedRosterFaultsTest {
                         ""),
                 fault(
                         RosterMode.EXCLUSIVE,
-                        "a claim without effect here bars nobody",
-                        "spi/journal/JournalSeat.java",
-                        "earlier.add(claim); // its author",
-                        "// its author"),
+                        "a proof counted from when it was read",
+                        "spi/journal/SeatHold.java",
+                        "effects.proven(token, new Proof(commitSent, lease));",
+                        "effects.proven(token, new Proof(new Moment(nowNanos, commitSent.wallMillis()"
+                                + " + (nowNanos - commitSent.nanos()) / 1_000_000), lease));"),
                 fault(
                         RosterMode.EXCLUSIVE,
-                        "a proof counted from when it was read",
-                        "internal/RosterHold.java",
-                        "new Proof(beatSent, ",
-                        "new Proof(desk.now(), "),
+                        "whoever reads its claim leads by it, though an earlier leader may not have stopped",
+                        "spi/journal/SeatHold.java",
+                        "< renewNanos && effects.barredNanosAt(nowNanos) <= 0",
+                        "< renewNanos"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a beat counted for half of its lease",
