@@ -1,4 +1,6 @@
-/** Leader election on the infrastructure you already run: the face, what a backend implements, and the machine between. */
+/**
+ * Leader election on the infrastructure you already run: the face, what a backend implements, and the machine between.
+ */
 @org.jspecify.annotations.NullMarked
 module dev.bellwether.core {
     requires static transitive org.jspecify;

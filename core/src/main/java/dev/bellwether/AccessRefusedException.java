@@ -3,9 +3,9 @@ package dev.bellwether;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The infrastructure refused us by authentication or authorization. At the start this is a wrong setting, and ends the candidacy. Later
- * it may pass by itself (a right withdrawn by mistake, an identity provider that is down), so that a candidacy goes on trying for
- * its {@link CandidacyConfig#accessPatience}.
+ * The infrastructure refused us by authentication or authorization. At the start this is a wrong setting, and ends the
+ * candidacy. Later it may pass by itself (a right withdrawn by mistake, an identity provider that is down), so that a
+ * candidacy goes on trying for its {@link CandidacyConfig#accessPatience}.
  */
 public final class AccessRefusedException extends ElectionException {
     private static final long serialVersionUID = 1;

@@ -18,9 +18,9 @@ public interface Candidacy extends AutoCloseable {
     String candidate();
 
     /**
-     * Returns whether this candidate leads now. A volatile read and a comparison with the clocks: it never blocks, takes
-     * no lock and allocates nothing, so it may stand in the tightest loop. It turns false by itself when the deadline
-     * passes, in a process whose other threads are all stuck or were asleep.
+     * Returns whether this candidate leads now. A volatile read and a comparison with the clocks: it never blocks,
+     * takes no lock and allocates nothing, so it may stand in the tightest loop. It turns false by itself when the
+     * deadline passes, in a process whose other threads are all stuck or were asleep.
      *
      * <p>True means: nobody else leads, at the instant at which the clocks were read. What you do <em>after</em> that
      * instant is protected by the token and a guard at the resource, not by this answer.
@@ -49,10 +49,10 @@ public interface Candidacy extends AutoCloseable {
     void whileLeading(LeaderTask task);
 
     /**
-     * Adds a listener, beside that of the configuration and any others. It is told of what happens from now on, and first of the present
-     * mandate, if there is one: what it hears is paired as for the first. All listeners of a candidacy are called on its executor,
-     * one after another: while one blocks, the others wait, and so does the successor. One that is added after the end of the
-     * candidacy hears nothing.
+     * Adds a listener, beside that of the configuration and any others. It is told of what happens from now on, and
+     * first of the present mandate, if there is one: what it hears is paired as for the first. All listeners of a
+     * candidacy are called on its executor, one after another: while one blocks, the others wait, and so does the
+     * successor. One that is added after the end of the candidacy hears nothing.
      *
      * @return what takes it away again: from then on it is not called, not even to be told how a mandate ends
      */
@@ -72,14 +72,14 @@ public interface Candidacy extends AutoCloseable {
     Status status();
 
     /**
-     * Returns the fatal error that ended this candidacy, or is ending it; empty if there was none. That it resigned, or that its
-     * election ended, is no failure.
+     * Returns the fatal error that ended this candidacy, or is ending it; empty if there was none. That it resigned, or
+     * that its election ended, is no failure.
      */
     Optional<ElectionException> failure();
 
     /**
-     * Returns whether what was held was given back when this candidacy ended; empty until it has. That is the outcome of {@link #resign}
-     * and {@link #close}, which wait for no answer longer than they say.
+     * Returns whether what was held was given back when this candidacy ended; empty until it has. That is the outcome
+     * of {@link #resign} and {@link #close}, which wait for no answer longer than they say.
      */
     Optional<Departure> departure();
 
@@ -90,7 +90,8 @@ public interface Candidacy extends AutoCloseable {
     void resign();
 
     /**
-     * Waits until the candidacy has ended and its last event has been heard. Returns if it resigned or its election has ended.
+     * Waits until the candidacy has ended and its last event has been heard. Returns if it resigned or its election has
+     * ended.
      *
      * @throws ElectionException if it has ended by a {@linkplain #failure fatal error}, which is the cause
      * @throws IllegalStateException if called from a listener or task of this candidacy, which would wait for itself

@@ -209,7 +209,10 @@ public final class CandidacyConfig {
         return lease.minusNanos((long) Math.ceil(lease.toNanos() * driftBound));
     }
 
-    /** The default: at least two renewals come round before the deadline, however much of the lease is kept for standing down. */
+    /**
+     * The default: at least two renewals come round before the deadline, however much of the lease is kept for standing
+     * down.
+     */
     private static Duration renewInterval(Duration lease, Duration usable) {
         var third = lease.dividedBy(3);
         var half = usable.dividedBy(2);
@@ -264,7 +267,10 @@ public final class CandidacyConfig {
             return this;
         }
 
-        /** Renews so often. Default: a third of the lease, or half of what the stand-down budget leaves of it, if that is less. */
+        /**
+         * Renews so often. Default: a third of the lease, or half of what the stand-down budget leaves of it, if that
+         * is less.
+         */
         public Builder renewInterval(Duration renewInterval) {
             this.renewInterval = Optional.of(SettingChecks.positive("renewInterval", renewInterval));
             return this;
@@ -351,9 +357,9 @@ public final class CandidacyConfig {
         }
 
         /**
-         * Runs the listener and the task here. It is yours to shut down, and must not run them on the calling thread, which
-         * is the one that renews. What it rejects is logged and counted as failed, and not called again. Default: that of
-         * the {@link Elections}.
+         * Runs the listener and the task here. It is yours to shut down, and must not run them on the calling thread,
+         * which is the one that renews. What it rejects is logged and counted as failed, and not called again. Default:
+         * that of the {@link Elections}.
          */
         public Builder executor(Executor executor) {
             this.executor = Optional.of(executor);
@@ -382,10 +388,10 @@ public final class CandidacyConfig {
         }
 
         /**
-         * Goes on trying for so long when the infrastructure, having answered before, refuses access: by a right withdrawn, a password
-         * changed, an identity provider that is down. A leader leads on until its lease runs out, and stands again when access is granted
-         * again. After this time, or if access was refused from the start, the candidacy fails with {@link AccessRefusedException}.
-         * Default: 5 minutes.
+         * Goes on trying for so long when the infrastructure, having answered before, refuses access: by a right
+         * withdrawn, a password changed, an identity provider that is down. A leader leads on until its lease runs out,
+         * and stands again when access is granted again. After this time, or if access was refused from the start, the
+         * candidacy fails with {@link AccessRefusedException}. Default: 5 minutes.
          */
         public Builder accessPatience(Duration accessPatience) {
             this.accessPatience = SettingChecks.positive("accessPatience", accessPatience);

@@ -8,8 +8,8 @@ import java.util.Optional;
  * One who stands for an election, seen from outside.
  *
  * @param leads whether this one held the seat when we looked
- * @param heard when the backend last had a sign of it, where standbys give signs only now and then: one that was killed since is listed still.
- *     Empty where who is listed is there, as the backend sees it
+ * @param heard when the backend last had a sign of it, where standbys give signs only now and then: one that was killed
+ *     since is listed still. Empty where who is listed is there, as the backend sees it
  */
 public record Candidate(String id, int priority, Map<String, String> metadata, boolean leads, Optional<Instant> heard) {
     /** One that is there. */

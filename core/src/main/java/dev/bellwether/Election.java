@@ -48,8 +48,8 @@ public interface Election {
     void end();
 
     /**
-     * Opens the election again that has ended: whoever stands from now on may lead, with a token that is higher than any before. Who stood
-     * when it ended is not brought back. Returns false, having done nothing, if it has not ended.
+     * Opens the election again that has ended: whoever stands from now on may lead, with a token that is higher than
+     * any before. Who stood when it ended is not brought back. Returns false, having done nothing, if it has not ended.
      */
     boolean reopen();
 

@@ -25,13 +25,14 @@ public interface Elections extends AutoCloseable {
     }
 
     /**
-     * Connects to the infrastructure that a URI names: {@code memory:}, and whatever backends are on the class path, such
-     * as {@code jdbc:postgresql://db/app} or {@code kafka://broker:9092}. <code>${env:NAME}</code> and
+     * Connects to the infrastructure that a URI names: {@code memory:}, and whatever backends are on the class path,
+     * such as {@code jdbc:postgresql://db/app} or {@code kafka://broker:9092}. <code>${env:NAME}</code> and
      * <code>${file:/path}</code> in it stand for an environment variable and for what a file holds, so that no secret
      * need be written down; no message of ours repeats one.
      *
      * @throws ElectionException if the URI is malformed, its scheme unknown, or a parameter wrong
-     * @throws UnavailableException if the infrastructure does not answer, unless {@link ElectionsConfig#connectLazily} is set
+     * @throws UnavailableException if the infrastructure does not answer, unless {@link ElectionsConfig#connectLazily}
+     *     is set
      */
     static Elections connect(String uri, ElectionsConfig config) {
         var parsed = ConnectUri.parse(uri);
@@ -53,7 +54,8 @@ public interface Elections extends AutoCloseable {
     }
 
     /**
-     * Holds elections over a backend that is made now, or by a thread of ours if {@link ElectionsConfig#connectLazily} says so. For backends.
+     * Holds elections over a backend that is made now, or by a thread of ours if {@link ElectionsConfig#connectLazily}
+     * says so. For backends.
      *
      * @param where names it in messages while it is not there, without secrets
      */
@@ -72,11 +74,11 @@ public interface Elections extends AutoCloseable {
     Candidacy stand(String election, CandidacyConfig config);
 
     /**
-     * Becomes a member of a roster: many roles, spread over all members. Returns at once: the roles that we get are told by events and by
-     * {@link Roster#leads}.
+     * Becomes a member of a roster: many roles, spread over all members. Returns at once: the roles that we get are
+     * told by events and by {@link Roster#leads}.
      *
-     * @throws ElectionException if the infrastructure carries no rosters, or not with these settings, or a member of the same id is
-     *     in the same group of this roster here
+     * @throws ElectionException if the infrastructure carries no rosters, or not with these settings, or a member of
+     *     the same id is in the same group of this roster here
      * @throws UnavailableException if {@link ElectionsConfig#connectLazily} is set, and there is no connection yet
      * @throws IllegalStateException if this is closed
      */
@@ -106,8 +108,8 @@ public interface Elections extends AutoCloseable {
 
     /**
      * Closes every candidacy, all at once and each in order, then the connection. Waits no longer than the longest
-     * {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in the background; so it does if
-     * the thread is interrupted, which it stays.
+     * {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in the
+     * background; so it does if the thread is interrupted, which it stays.
      */
     @Override
     void close();

@@ -77,9 +77,9 @@ public final class ElectionsConfig {
         private Builder() {}
 
         /**
-         * Runs listeners and tasks here, virtual threads for example. It is yours to shut down, and must not run them on the
-         * calling thread, which is the one that renews. What it rejects is logged and counted as failed, and not called
-         * again. Default: own threads.
+         * Runs listeners and tasks here, virtual threads for example. It is yours to shut down, and must not run them
+         * on the calling thread, which is the one that renews. What it rejects is logged and counted as failed, and not
+         * called again. Default: own threads.
          */
         public Builder executor(Executor executor) {
             this.executor = Optional.of(executor);
@@ -105,10 +105,10 @@ public final class ElectionsConfig {
         }
 
         /**
-         * Connects in the background, again and again until the infrastructure answers: for an application that must start without it.
-         * Whoever stands meanwhile stands by, and is elected when there is a connection; whoever asks is told that there is none, by
-         * an {@link UnavailableException}. What no waiting can mend, such as a wrong password, is a failure of each candidacy. Default:
-         * false, so that connecting throws.
+         * Connects in the background, again and again until the infrastructure answers: for an application that must
+         * start without it. Whoever stands meanwhile stands by, and is elected when there is a connection; whoever asks
+         * is told that there is none, by an {@link UnavailableException}. What no waiting can mend, such as a wrong
+         * password, is a failure of each candidacy. Default: false, so that connecting throws.
          */
         public Builder connectLazily(boolean connectLazily) {
             this.connectLazily = connectLazily;

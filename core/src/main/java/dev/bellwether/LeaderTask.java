@@ -5,8 +5,8 @@ package dev.bellwether;
 public interface LeaderTask {
     /**
      * Does a little work and returns. The thread is interrupted half-way through the stand-down budget, and when the
-     * mandate has been fenced. A {@link NotLeaderException} is no failure: it ends the bite, and the next may come after
-     * the retry interval.
+     * mandate has been fenced. A {@link NotLeaderException} is no failure: it ends the bite, and the next may come
+     * after the retry interval.
      */
     void run(Mandate mandate) throws Exception;
 }

@@ -5,7 +5,8 @@ package dev.bellwether;
  *
  * <p>Called on the candidacy's executor, one event at a time, in order. A listener that blocks delays the events behind
  * it and, in an orderly stand-down, the successor (within the stand-down budget); it never delays a renewal, nor the
- * moment at which {@link Candidacy#isLeader} turns false. What it throws is logged and counted, and changes nothing else.
+ * moment at which {@link Candidacy#isLeader} turns false. What it throws is logged and counted, and changes nothing
+ * else.
  */
 @FunctionalInterface
 public interface LeadershipListener {

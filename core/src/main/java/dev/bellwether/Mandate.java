@@ -16,8 +16,8 @@ public interface Mandate {
     String candidate();
 
     /**
-     * Returns the token: a number that only ever rises within an election, across crashes, restarts and hand-overs. Send
-     * it along with what you write, and let the resource refuse a token lower than the highest it has seen.
+     * Returns the token: a number that only ever rises within an election, across crashes, restarts and hand-overs.
+     * Send it along with what you write, and let the resource refuse a token lower than the highest it has seen.
      */
     long token();
 
@@ -37,8 +37,8 @@ public interface Mandate {
     }
 
     /**
-     * Returns normally if the mandate will hold for at least the given time, without any further extension: ask for what
-     * the next step takes.
+     * Returns normally if the mandate will hold for at least the given time, without any further extension: ask for
+     * what the next step takes.
      *
      * @throws NotLeaderException if it will not: do not begin the step
      */

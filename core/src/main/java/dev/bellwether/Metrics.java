@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * Hears figures, for whatever measures your application. All methods do nothing by default.
  *
- * <p>Called on the loop thread: count, and return; whoever blocks here delays the renewals. What is thrown here is logged once and dropped. The time since the
- * last proof is {@link Status#sinceProof}.
+ * <p>Called on the loop thread: count, and return; whoever blocks here delays the renewals. What is thrown here is
+ * logged once and dropped. The time since the last proof is {@link Status#sinceProof}.
  */
 public interface Metrics {
 
@@ -24,8 +24,9 @@ public interface Metrics {
     default void termEnded(String election, String candidate, Cause cause, Duration held) {}
 
     /**
-     * An attempt to take the seat was answered, or not; so was each renewal. Told of every backend, by the candidate that made it: of those
-     * that lead by each renewal, of standbys by each claim. Where a group decides who leads, as on Kafka, standbys do not ask.
+     * An attempt to take the seat was answered, or not; so was each renewal. Told of every backend, by the candidate
+     * that made it: of those that lead by each renewal, of standbys by each claim. Where a group decides who leads, as
+     * on Kafka, standbys do not ask.
      */
     default void attempted(String election, String candidate, Attempt attempt, Duration latency) {}
 
@@ -39,8 +40,9 @@ public interface Metrics {
     default void stalled(Duration length) {}
 
     /**
-     * The infrastructure has stopped answering, as far as anybody who stands here can tell: leaders by their renewals, standbys within a
-     * lease. Told once for each outage, of each {@link Elections}, with a sentence for people: who does not answer, and why.
+     * The infrastructure has stopped answering, as far as anybody who stands here can tell: leaders by their renewals,
+     * standbys within a lease. Told once for each outage, of each {@link Elections}, with a sentence for people: who
+     * does not answer, and why.
      */
     default void outageBegan(String what) {}
 

@@ -7,8 +7,8 @@ public final class Names {
     private Names() {}
 
     /**
-     * Returns the name of an election as it is, or refuses it: at most 200 characters, none of them a control character,
-     * a line break or half of a surrogate pair, not blank at either end. A backend may refuse more.
+     * Returns the name of an election as it is, or refuses it: at most 200 characters, none of them a control
+     * character, a line break or half of a surrogate pair, not blank at either end. A backend may refuse more.
      */
     public static String election(String name) {
         return check("election name", name, ELECTION_LIMIT);
@@ -45,7 +45,9 @@ public final class Names {
         }
     }
 
-    /** Returns a text that every backend can hold: without NUL, or half of a surrogate pair. Line breaks may be in it. */
+    /**
+     * Returns a text that every backend can hold: without NUL, or half of a surrogate pair. Line breaks may be in it.
+     */
     static String storable(String what, String text) {
         for (var i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
             var c = text.codePointAt(i);

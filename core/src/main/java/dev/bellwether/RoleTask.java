@@ -4,8 +4,8 @@ package dev.bellwether;
 @FunctionalInterface
 public interface RoleTask {
     /**
-     * Does a little work for a role and returns. As for a {@link LeaderTask}, the thread is interrupted half-way through the
-     * stand-down budget, and when the mandate has been fenced.
+     * Does a little work for a role and returns. As for a {@link LeaderTask}, the thread is interrupted half-way
+     * through the stand-down budget, and when the mandate has been fenced.
      */
     void run(int role, Mandate mandate) throws Exception;
 }

@@ -5,10 +5,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Many roles, spread over the members of a group: one member's part in it, from {@link Elections#roster} to {@link #close}.
+ * Many roles, spread over the members of a group: one member's part in it, from {@link Elections#roster} to
+ * {@link #close}.
  *
- * <p>Role <em>j</em> belongs to partition <em>j mod M</em>; the group deals out its <em>M</em> partitions evenly, by weight, and moves as few of them as
- * it can when members come and go. So every role has an owner, whatever their number. Thread-safe.
+ * <p>Role <em>j</em> belongs to partition <em>j mod M</em>; the group deals out its <em>M</em> partitions evenly, by
+ * weight, and moves as few of them as it can when members come and go. So every role has an owner, whatever their
+ * number. Thread-safe.
  */
 public interface Roster extends AutoCloseable {
 
@@ -22,15 +24,16 @@ public interface Roster extends AutoCloseable {
     int roleCount();
 
     /**
-     * Changes the number of roles, from now on and on this member only: tell all of them, at about the same time and in any order. No
-     * role moves by it. Roles that are no more are {@link RosterEvent.Revoked} with {@link Cause#ENDED}; new ones of a partition that
-     * is led here are {@link RosterEvent.Gained} at once.
+     * Changes the number of roles, from now on and on this member only: tell all of them, at about the same time and in
+     * any order. No role moves by it. Roles that are no more are {@link RosterEvent.Revoked} with {@link Cause#ENDED};
+     * new ones of a partition that is led here are {@link RosterEvent.Gained} at once.
      */
     void resize(int roles);
 
     /**
-     * Returns whether this member leads a role now; false for a number that is no role. As cheap as {@link Candidacy#isLeader}, and
-     * with the same meaning, except under {@link RosterMode#OVERLAPPING}, where others may lead the role, too.
+     * Returns whether this member leads a role now; false for a number that is no role. As cheap as
+     * {@link Candidacy#isLeader}, and with the same meaning, except under {@link RosterMode#OVERLAPPING}, where others
+     * may lead the role, too.
      */
     boolean leads(int role);
 
@@ -38,14 +41,15 @@ public interface Roster extends AutoCloseable {
     List<Integer> roles();
 
     /**
-     * Returns the mandate under which this member leads a role now: it is that of the role's partition, with its token and its
-     * deadline, and {@link Mandate#election} is the name of the roster and the partition, such as {@code pricing[17]}. Under
-     * {@link RosterMode#EXCLUSIVE} the tokens of a role only ever rise.
+     * Returns the mandate under which this member leads a role now: it is that of the role's partition, with its token
+     * and its deadline, and {@link Mandate#election} is the name of the roster and the partition, such as
+     * {@code pricing[17]}. Under {@link RosterMode#EXCLUSIVE} the tokens of a role only ever rise.
      */
     Optional<Mandate> mandate(int role);
 
     /**
-     * Returns the role that is responsible for a key: the same in every process, of every version. When the number of roles grows from
+     * Returns the role that is responsible for a key: the same in every process, of every version. When the number of
+     * roles grows from
      * <em>n</em> to <em>n+1</em>, about one key in <em>n+1</em> changes its role, and none changes between old roles.
      */
     int roleOf(String key);
@@ -57,9 +61,9 @@ public interface Roster extends AutoCloseable {
     int roleOfSlot(int slot);
 
     /**
-     * Runs a task for each role that is led here, again and again, and never for one that is not. Bites of one role come one after
-     * another; those of different roles at once, up to {@link RosterConfig#parallelism}. A task that throws is logged and counted, and
-     * comes again after the retry interval.
+     * Runs a task for each role that is led here, again and again, and never for one that is not. Bites of one role
+     * come one after another; those of different roles at once, up to {@link RosterConfig#parallelism}. A task that
+     * throws is logged and counted, and comes again after the retry interval.
      *
      * @throws IllegalStateException if the roster already has a task
      */
@@ -87,8 +91,9 @@ public interface Roster extends AutoCloseable {
 
     /**
      * Resigns, and waits for that. Waits for work to end within the stand-down budget, no longer than two more
-     * renew intervals for the infrastructure. Under {@link RosterMode#OVERLAPPING} it leaves first and leads on for as long as the threshold
-     * exceeds the session, so that others have begun before. Idempotent. From a listener or task of this roster it does not wait.
+     * renew intervals for the infrastructure. Under {@link RosterMode#OVERLAPPING} it leaves first and leads on for as
+     * long as the threshold exceeds the session, so that others have begun before. Idempotent. From a listener or task
+     * of this roster it does not wait.
      */
     @Override
     void close();

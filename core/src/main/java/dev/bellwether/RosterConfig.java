@@ -8,8 +8,8 @@ import java.util.concurrent.Executor;
 /**
  * Settings of a member of a roster. Immutable.
  *
- * <p>{@link Builder#build} refuses what cannot be right; {@link #advice} tells what is allowed and not advisable. All members of a
- * group must agree in mode, partitions, groups, lease and threshold.
+ * <p>{@link Builder#build} refuses what cannot be right; {@link #advice} tells what is allowed and not advisable. All
+ * members of a group must agree in mode, partitions, groups, lease and threshold.
  */
 public final class RosterConfig {
     private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);
@@ -91,8 +91,8 @@ public final class RosterConfig {
     }
 
     /**
-     * Returns what these settings allow and the protocol's authors advise against, in words for an operator; empty if nothing. It is
-     * logged when a member joins.
+     * Returns what these settings allow and the protocol's authors advise against, in words for an operator; empty if
+     * nothing. It is logged when a member joins.
      */
     public List<String> advice() {
         return RosterRules.advice(this);
@@ -178,14 +178,17 @@ public final class RosterConfig {
         return gracePeriod;
     }
 
-    /** Returns how often a member would broadcast if its group were alone; it does so {@link #groups} times less often. */
+    /**
+     * Returns how often a member would broadcast if its group were alone; it does so {@link #groups} times less often.
+     */
     public Duration broadcastInterval() {
         return broadcastInterval;
     }
 
     /**
-     * Returns how long the group may take to answer the question whether this member is one still, again and again, without a cost. Two
-     * such answers, one after the other, and a broadcast fit into what drift and stand-down budget leave of a mandate's length.
+     * Returns how long the group may take to answer the question whether this member is one still, again and again,
+     * without a cost. Two such answers, one after the other, and a broadcast fit into what drift and stand-down budget
+     * leave of a mandate's length.
      */
     public Duration commitPatience() {
         if (mode == RosterMode.EXCLUSIVE) {
@@ -274,15 +277,17 @@ public final class RosterConfig {
         }
 
         /**
-         * Spreads the roles by so many partitions. It cannot change while the roster exists. The paper advises about as many as there
-         * are members; several times as many share the work more evenly. Default: 64.
+         * Spreads the roles by so many partitions. It cannot change while the roster exists. The paper advises about as
+         * many as there are members; several times as many share the work more evenly. Default: 64.
          */
         public Builder partitions(int partitions) {
             this.partitions = between("partitions", partitions, 1, MOST_PARTITIONS);
             return this;
         }
 
-        /** Hashes keys to so many slots. It should never change, since keys would change their roles. Default: 16,384. */
+        /**
+         * Hashes keys to so many slots. It should never change, since keys would change their roles. Default: 16,384.
+         */
         public Builder slots(int slots) {
             this.slots = between("slots", slots, 1, 1 << 30);
             return this;
@@ -301,8 +306,8 @@ public final class RosterConfig {
         }
 
         /**
-         * Is a member of this group: each role has a leader in each group, so that with two groups on separate machines there is one
-         * without a gap. Letters, digits, dashes and underscores. Default: {@code main}.
+         * Is a member of this group: each role has a leader in each group, so that with two groups on separate machines
+         * there is one without a gap. Letters, digits, dashes and underscores. Default: {@code main}.
          */
         public Builder group(String group) {
             if (!group.matches("[a-zA-Z0-9_-]{1,60}")) {
@@ -314,9 +319,10 @@ public final class RosterConfig {
         }
 
         /**
-         * Uses this topic, by its full name, which other rosters may use, too: as in the paper, several sets of roles then share its
-         * partitions, each with groups of its own. All of them must say so and agree in {@link #partitions}; {@link #groups} is the number of the groups of
-         * all rosters on it. Letters, digits, dots, dashes and underscores. Default: a topic for each roster, named after it.
+         * Uses this topic, by its full name, which other rosters may use, too: as in the paper, several sets of roles
+         * then share its partitions, each with groups of its own. All of them must say so and agree in
+         * {@link #partitions}; {@link #groups} is the number of the groups of all rosters on it. Letters, digits, dots,
+         * dashes and underscores. Default: a topic for each roster, named after it.
          */
         public Builder topic(String topic) {
             if (!topic.matches("[a-zA-Z0-9._-]{1,249}") || topic.equals(".") || topic.equals("..")) {
@@ -328,8 +334,8 @@ public final class RosterConfig {
         }
 
         /**
-         * Says how many groups share the partitions, those of other rosters on the same {@link #topic} included: each broadcasts so many
-         * times less often. Default: 1.
+         * Says how many groups share the partitions, those of other rosters on the same {@link #topic} included: each
+         * broadcasts so many times less often. Default: 1.
          */
         public Builder groups(int groups) {
             this.groups = between("groups", groups, 1, 16);
@@ -355,8 +361,8 @@ public final class RosterConfig {
         }
 
         /**
-         * Leads on for so long after the last message: T. Above the lease when overlapping, where it bounds how long two lead at once;
-         * with the clock error below it when timed. Default: twice the lease, or half of it.
+         * Leads on for so long after the last message: T. Above the lease when overlapping, where it bounds how long
+         * two lead at once; with the clock error below it when timed. Default: twice the lease, or half of it.
          */
         public Builder threshold(Duration threshold) {
             this.threshold = Optional.of(SettingChecks.positive("threshold", threshold));
@@ -369,7 +375,10 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Has a new owner wait for so long before it leads. Default, and least: the threshold and the clock error together. */
+        /**
+         * Has a new owner wait for so long before it leads. Default, and least: the threshold and the clock error
+         * together.
+         */
         public Builder gracePeriod(Duration gracePeriod) {
             if (gracePeriod.isNegative()) {
                 throw new ElectionException("gracePeriod is " + gracePeriod + ": it must not be negative");
@@ -379,8 +388,8 @@ public final class RosterConfig {
         }
 
         /**
-         * Sends a message to every partition so often, if {@link #groups} is 1, else so many times less often. Default: a sixteenth of the
-         * threshold.
+         * Sends a message to every partition so often, if {@link #groups} is 1, else so many times less often. Default:
+         * a sixteenth of the threshold.
          */
         public Builder broadcastInterval(Duration broadcastInterval) {
             this.broadcastInterval = Optional.of(SettingChecks.positive("broadcastInterval", broadcastInterval));
@@ -417,7 +426,10 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Goes on trying for so long when access is refused: see {@link CandidacyConfig.Builder#accessPatience}. Default: 5 minutes. */
+        /**
+         * Goes on trying for so long when access is refused: see {@link CandidacyConfig.Builder#accessPatience}.
+         * Default: 5 minutes.
+         */
         public Builder accessPatience(Duration accessPatience) {
             this.accessPatience = SettingChecks.positive("accessPatience", accessPatience);
             return this;

@@ -3,11 +3,12 @@ package dev.bellwether;
 import java.util.List;
 
 /**
- * A turn in the life of a roster's member. Roles come and go by partitions: those of one event share one mandate. Nothing is told of
- * a partition that has no roles.
+ * A turn in the life of a roster's member. Roles come and go by partitions: those of one event share one mandate.
+ * Nothing is told of a partition that has no roles.
  *
- * <p>Every role that was {@link Gained} is, before it is gained again, {@link Revoked} or {@link Fenced} once, or first the one and then the
- * other when the stand-down overran its budget. A new subtype would break exhaustive switches and is therefore a major release.
+ * <p>Every role that was {@link Gained} is, before it is gained again, {@link Revoked} or {@link Fenced} once, or first
+ * the one and then the other when the stand-down overran its budget. A new subtype would break exhaustive switches and
+ * is therefore a major release.
  */
 public sealed interface RosterEvent {
 
@@ -15,9 +16,9 @@ public sealed interface RosterEvent {
     record Gained(List<Integer> roles, Mandate mandate) implements RosterEvent {}
 
     /**
-     * These roles move on in order: {@link Roster#leads} is false for them already. Finish or put away what is half done, then return:
-     * in the exclusive modes the next leader waits for that, within the stand-down budget. {@link Cause#ENDED} says that the number of
-     * roles became smaller.
+     * These roles move on in order: {@link Roster#leads} is false for them already. Finish or put away what is half
+     * done, then return: in the exclusive modes the next leader waits for that, within the stand-down budget.
+     * {@link Cause#ENDED} says that the number of roles became smaller.
      */
     record Revoked(List<Integer> roles, Mandate mandate, Cause cause) implements RosterEvent {}
 

@@ -5,7 +5,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the paper about NELI asks of the settings of a roster, and what it advises: the one is refused, the other said. */
+/**
+ * What the paper about NELI asks of the settings of a roster, and what it advises: the one is refused, the other said.
+ */
 final class RosterRules {
     /** Members of a group with fewer partitions than this each may have shares that differ by a good deal. */
     private static final int FEW_PARTITIONS = 4;

@@ -18,8 +18,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What elections cost: a hundred standbys while nothing happens, many elections in one process, and the next leader out of five hundred candidates. All in this process, as so many clients of the
- * server as processes are told of. Whatever does not end in time is given up, and a line tells how far it came.
+ * What elections cost: a hundred standbys while nothing happens, many elections in one process, and the next leader out
+ * of five hundred candidates. All in this process, as so many clients of the server as processes are told of. Whatever
+ * does not end in time is given up, and a line tells how far it came.
  *
  * @param where the server
  * @param port of the server
@@ -70,7 +71,10 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
         Client connect(Duration lease);
     }
 
-    /** Reads the seconds of counting: 30 unless given, a lease, in which whatever is done thrice or twice a lease is done as often as it should be. */
+    /**
+     * Reads the seconds of counting: 30 unless given, a lease, in which whatever is done thrice or twice a lease is
+     * done as often as it should be.
+     */
     public static Duration time(String[] arguments) {
         return Duration.ofSeconds(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 30);
     }
@@ -132,7 +136,10 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
         return (int) seats.stream().filter(Seat::leads).count();
     }
 
-    /** How long it takes until one of so many candidates leads who all stand when the leader leaves; what is left of them, some times over. */
+    /**
+     * How long it takes until one of so many candidates leads who all stand when the leader leaves; what is left of
+     * them, some times over.
+     */
     public void crowd(String who, Make make, Duration lease, int candidates) {
         attempt(who + ": " + candidates + " candidates", () -> {
             var election = UUID.randomUUID().toString();
@@ -190,7 +197,10 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
         System.exit(0);
     }
 
-    /** One that does not get through in time leaves a gap, and says so. What it has left behind may disturb those that follow; that is told too. */
+    /**
+     * One that does not get through in time leaves a gap, and says so. What it has left behind may disturb those that
+     * follow; that is told too.
+     */
     private void attempt(String what, Task task) {
         System.err.println("# " + where + ", " + what);
         var begun = System.nanoTime();
@@ -241,7 +251,9 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
         return (counter.count() - before) * 1e9 / (System.nanoTime() - begun);
     }
 
-    /** Waits until the server is asked no more than by one second before: those who came last have found their places. */
+    /**
+     * Waits until the server is asked no more than by one second before: those who came last have found their places.
+     */
     private void awaitRest() throws Exception {
         double before;
         double last = Double.MAX_VALUE;

@@ -13,7 +13,9 @@ public final class LinkedServer implements Ground {
     private final IntFunction<String> uri;
     private final List<FaultProxy> links;
 
-    /** The server at this port of the loopback interface; contestants connect to what is made of the port of their link. */
+    /**
+     * The server at this port of the loopback interface; contestants connect to what is made of the port of their link.
+     */
     public LinkedServer(String name, int port, int places, IntFunction<String> uri) {
         this.name = name;
         this.port = port;

@@ -8,7 +8,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What ten thousand candidacies cost on one {@link Elections}: threads, heap, and processor time while nothing happens. */
+/**
+ * What ten thousand candidacies cost on one {@link Elections}: threads, heap, and processor time while nothing happens.
+ */
 public final class ManyCandidacies {
     private static final Duration LEASE = Duration.ofSeconds(3);
     private static final int ROUNDS = 5;

@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * A plot of distributions, one line of dots each, and a bar at the median, on one logarithmic axis, as SVG. It brings its own light ground, since a picture in a page does not know
- * whether that is light or dark.
+ * A plot of distributions, one line of dots each, and a bar at the median, on one logarithmic axis, as SVG. It brings
+ * its own light ground, since a picture in a page does not know whether that is light or dark.
  */
 record Plot(String title, String unit) {
     private static final int WIDTH = 760;
@@ -89,7 +89,10 @@ record Plot(String title, String unit) {
         return text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;");
     }
 
-    /** Marked at 1, 2 and 5 of each decade, which are numbered throughout; numbered at all marks, or at each decade if they are many. */
+    /**
+     * Marked at 1, 2 and 5 of each decade, which are numbered throughout; numbered at all marks, or at each decade if
+     * they are many.
+     */
     private record Axis(int first, int last) {
         static Axis over(double least, double most) {
             var first = (int) Math.floor(3 * Math.log10(least)) - 1;

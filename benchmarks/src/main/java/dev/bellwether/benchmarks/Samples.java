@@ -14,7 +14,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Measured values, in a file for the table and the plots: one a line, none left out. Written only where {@code -Dbellwether.figures=FOLDER} says so.
+ * Measured values, in a file for the table and the plots: one a line, none left out. Written only where
+ * {@code -Dbellwether.figures=FOLDER} says so.
  */
 public final class Samples {
     private static final String FOLDER = System.getProperty("bellwether.figures", "");

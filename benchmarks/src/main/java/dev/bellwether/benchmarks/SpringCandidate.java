@@ -5,7 +5,10 @@ import java.util.function.BooleanSupplier;
 import org.springframework.integration.leader.AbstractCandidate;
 import org.springframework.integration.leader.Context;
 
-/** Hears from Spring Integration of its leadership, for the fault bench. There is no token; the instant at which it was told stands for one. */
+/**
+ * Hears from Spring Integration of its leadership, for the fault bench. There is no token; the instant at which it was
+ * told stands for one.
+ */
 public final class SpringCandidate extends AbstractCandidate {
     private final Contestant.Orders orders;
     private volatile long grantedNanos;

@@ -11,8 +11,9 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * How long nobody leads, by what has become of the leader: it leaves, is killed, is frozen, is cut off. Candidates are processes of their own, and what is told is
- * from the last instant at which the old leader was seen to lead to the first at which the new one was; where that is less than nothing, it is overlap.
+ * How long nobody leads, by what has become of the leader: it leaves, is killed, is frozen, is cut off. Candidates are
+ * processes of their own, and what is told is from the last instant at which the old leader was seen to lead to the
+ * first at which the new one was; where that is less than nothing, it is overlap.
  */
 public record Vacancies(int rounds, Duration lease) {
     private static final List<BenchFault> FAULTS =

@@ -216,8 +216,9 @@ public final class Main {
     }
 
     /**
-     * Returns one line for each exception in the chain, with where it came from when it is not one of ours. What a driver says is
-     * left out: it may have cut a password out of the URI in a way that nobody recognises; our own messages quote it as far as is safe.
+     * Returns one line for each exception in the chain, with where it came from when it is not one of ours. What a
+     * driver says is left out: it may have cut a password out of the URI in a way that nobody recognises; our own
+     * messages quote it as far as is safe.
      */
     private static String trace(Throwable e) {
         var text = new StringBuilder();

@@ -16,8 +16,8 @@ import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 
 /**
- * A moving picture, as an animated PNG of 256 colours that runs again and again. Of each frame only what differs from the one before is
- * written. Confined to one thread.
+ * A moving picture, as an animated PNG of 256 colours that runs again and again. Of each frame only what differs from
+ * the one before is written. Confined to one thread.
  */
 public final class Animation {
     private static final int COLOURS = 256;

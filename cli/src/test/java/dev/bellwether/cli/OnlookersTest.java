@@ -33,7 +33,10 @@ import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Looking takes the right to read and no other, on a server of each kind; who wants more is told which right that takes. */
+/**
+ * Looking takes the right to read and no other, on a server of each kind; who wants more is told which right that
+ * takes.
+ */
 @Timeout(300)
 class OnlookersTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -35,8 +35,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The command as a process of its own on a server of each kind that is dead, silent, unknown, full, for reading only, or well: what it
- * exits with, that it ends in time, and that it says what is the matter in one line, on the right stream.
+ * The command as a process of its own on a server of each kind that is dead, silent, unknown, full, for reading only,
+ * or well: what it exits with, that it ends in time, and that it says what is the matter in one line, on the right
+ * stream.
  *
  * <p>How long a process takes to start is the machine's business: that it kept its time-out is told by its own words.
  */

@@ -45,17 +45,20 @@ final class Campaign implements Seat {
      *
      * Three rules make it safe.
      *
-     * 1. A proof counts from before its request left. A renewal that was sent and never answered proves nothing; the answer to
+     * 1. A proof counts from before its request left. A renewal that was sent and never answered proves nothing; the
+     * answer to
      *    an older one may still come, and counts from its own beginning.
-     * 2. Every claim has a nonce of its own, in which no other process can be in step with us: not even a copy of this one, which
-     *    has our instance id and our count of attempts. If its answer is lost, we read the seat: our nonce there means that the claim was
-     *    granted after it was sent, so it is a proof, counted from then. Anything else means that we do not have the seat now; and if
-     *    the store carries the claim out later, the next refusal shows a nonce that we sent, and we release it.
-     *    We know those one by one: a nonce that merely begins as ours do is that of a copy, which may lead under it.
+     * 2. Every claim has a nonce of its own, in which no other process can be in step with us: not even a copy of this
+     * one, which
+     *    has our instance id and our count of attempts. If its answer is lost, we read the seat: our nonce there means
+     *    that the claim was granted after it was sent, so it is a proof, counted from then. Anything else means that we
+     *    do not have the seat now; and if the store carries the claim out later, the next refusal shows a nonce that we
+     *    sent, and we release it. We know those one by one: a nonce that merely begins as ours do is that of a copy,
+     *    which may lead under it.
      * 3. An answer to a claim that is no longer the present one grants nothing. If it is a grant, we give it back.
      *
-     * And a notice is only a hint, since who may send one need not have any right to the seat. It may make us look, or claim sooner.
-     * It puts nothing off, and ends nothing: what we obey is what we have read ourselves.
+     * And a notice is only a hint, since who may send one need not have any right to the seat. It may make us look, or
+     * claim sooner. It puts nothing off, and ends nothing: what we obey is what we have read ourselves.
      */
     enum Phase {
         /** Not asked to stand. */
@@ -91,7 +94,9 @@ final class Campaign implements Seat {
     }
 
     private static final int RELEASE_TRIES = 3;
-    /** A claim before these that is carried out after all is somebody else's to us: we wait until its lease has run out. */
+    /**
+     * A claim before these that is carried out after all is somebody else's to us: we wait until its lease has run out.
+     */
     private static final int REMEMBERED_NONCES = 64;
 
     private final Standing standing;
@@ -158,7 +163,9 @@ final class Campaign implements Seat {
         sendConcession(token, loop.clock().nanos() + within.toNanos());
     }
 
-    /** Cuts the lease short, until that has been answered or the time is over: then what is left of the lease runs out. */
+    /**
+     * Cuts the lease short, until that has been answered or the time is over: then what is left of the lease runs out.
+     */
     private void sendConcession(long conceded, long endNanos) {
         var now = loop.clock().nanos();
         if (phase != Phase.CONCEDING || token != conceded || claim == null || endNanos - now <= 0) {
@@ -264,7 +271,10 @@ final class Campaign implements Seat {
         }
     }
 
-    /** Reads what a notice told, and obeys what it then finds. Should no answer come, the next claim or renewal finds it. */
+    /**
+     * Reads what a notice told, and obeys what it then finds. Should no answer come, the next claim or renewal finds
+     * it.
+     */
     private void confirm() {
         var now = loop.clock().nanos();
         if (confirming && now - confirmUntilNanos < 0) {
@@ -677,7 +687,10 @@ final class Campaign implements Seat {
         phase = next;
     }
 
-    /** Asks, and brings the outcome to the loop: a value, or what went wrong. A store that throws does not answer either. */
+    /**
+     * Asks, and brings the outcome to the loop: a value, or what went wrong. A store that throws does not answer
+     * either.
+     */
     private <T> void ask(Supplier<CompletionStage<T>> request, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         CompletionStage<T> stage;
         try {

@@ -6,7 +6,8 @@ import dev.bellwether.Mandate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the terms and losses of one seat to the flight recorder of the JVM, if the JVM has one; it may have been linked without.
+ * Writes the terms and losses of one seat to the flight recorder of the JVM, if the JVM has one; it may have been
+ * linked without.
  *
  * <p>Confined to the loop. A recorder that is off costs a look at a flag.
  */

@@ -9,18 +9,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The loop as one machine sees it: whatever a turn of that machine throws is told to the machine, which then ends in order.
+ * The loop as one machine sees it: whatever a turn of that machine throws is told to the machine, which then ends in
+ * order.
  *
  * <p>Confined to the loop, except {@link #execute}, which is for any thread.
  */
 final class GuardedLoop implements Loop {
     /*
-     * A turn that throws leaves its machine half way between two states: a timer cancelled and not set again, a mandate ended and
-     * the listener not told. Who is to mend that must know that it happened, wherever in the turn it was. So all turns of a machine,
-     * those of its seat with the backend included, come through here.
+     * A turn that throws leaves its machine half way between two states: a timer cancelled and not set again, a mandate
+     * ended and the listener not told. Who is to mend that must know that it happened, wherever in the turn it was. So
+     * all turns of a machine, those of its seat with the backend included, come through here.
      *
-     * To recover takes memory, too, and may throw as the turn did. Then it is tried again at the next turn, and no other turn runs
-     * before it has succeeded. The owner must see to it that there is a next turn, by `run`, now and then.
+     * To recover takes memory, too, and may throw as the turn did. Then it is tried again at the next turn, and no
+     * other turn runs before it has succeeded. The owner must see to it that there is a next turn, by `run`, now and
+     * then.
      */
     private static final Logger log = LoggerFactory.getLogger(GuardedLoop.class);
 
@@ -59,7 +61,10 @@ final class GuardedLoop implements Loop {
         execute(loop, turn, () -> {});
     }
 
-    /** Runs a turn of whoever has this loop now, under the guard if it has one; on the loop, also within a turn of another. */
+    /**
+     * Runs a turn of whoever has this loop now, under the guard if it has one; on the loop, also within a turn of
+     * another.
+     */
     static void run(Loop loop, Runnable turn) {
         if (loop instanceof GuardedLoop guarded) {
             guarded.run(turn);
@@ -98,7 +103,10 @@ final class GuardedLoop implements Loop {
         loop.execute(() -> run(turn));
     }
 
-    /** Posts a turn with a note that is made even if the turn cannot be run, because a turn before it has broken its machine. */
+    /**
+     * Posts a turn with a note that is made even if the turn cannot be run, because a turn before it has broken its
+     * machine.
+     */
     static void execute(Loop loop, Runnable note, Runnable turn) {
         var guarded = loop instanceof GuardedLoop one ? one : null;
         (guarded == null ? loop : guarded.loop).execute(() -> {

@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs one user's code on the user's executor, one piece at a time, in order.
  *
- * <p>Confined to the loop, which is told when a piece has ended; only the running piece itself is shared. A piece that the
- * executor refuses has ended, with that failure; one that it drops in silence runs for ever, as far as anybody can tell.
+ * <p>Confined to the loop, which is told when a piece has ended; only the running piece itself is shared. A piece that
+ * the executor refuses has ended, with that failure; one that it drops in silence runs for ever, as far as anybody can
+ * tell.
  */
 final class Lane {
     /** What became of a piece. */

@@ -31,8 +31,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An infrastructure that need not be there yet. A thread connects, again and again until that succeeds or an error says that it never
- * will; whoever stands waits until then, and whoever asks is told that there is no connection.
+ * An infrastructure that need not be there yet. A thread connects, again and again until that succeeds or an error says
+ * that it never will; whoever stands waits until then, and whoever asks is told that there is no connection.
  *
  * <p>Thread-safe.
  */

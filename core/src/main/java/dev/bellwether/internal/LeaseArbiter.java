@@ -28,10 +28,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes an arbiter of a {@link LeaseStore}: a {@link Campaign} per candidacy, one batch of renewals per turn, and one watch per
- * election.
+ * Makes an arbiter of a {@link LeaseStore}: a {@link Campaign} per candidacy, one batch of renewals per turn, and one
+ * watch per election.
  *
- * <p>Confined to the loop, except {@link #read}, {@link #watch}, {@link #order} and {@link #list}, which any thread may call.
+ * <p>Confined to the loop, except {@link #read}, {@link #watch}, {@link #order} and {@link #list}, which any thread may
+ * call.
  */
 final class LeaseArbiter implements Arbiter {
     private static final Logger log = LoggerFactory.getLogger(LeaseArbiter.class);
@@ -198,7 +199,8 @@ final class LeaseArbiter implements Arbiter {
     }
 
     /**
-     * Watches for somebody who does not stand. A store tells of no lease that runs out, so we look again when one should have.
+     * Watches for somebody who does not stand. A store tells of no lease that runs out, so we look again when one
+     * should have.
      */
     private final class Observer implements Watch {
         private final String election;

@@ -38,8 +38,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A candidacy on a loop: carries commands to its {@link Tenure}, and out what that wants done.
  *
- * <p>The public methods are for any thread. They read the snapshot, or send a command to the loop; all else is confined to
- * the loop.
+ * <p>The public methods are for any thread. They read the snapshot, or send a command to the loop; all else is confined
+ * to the loop.
  */
 final class LoopCandidacy implements Candidacy {
     private static final Logger log = LoggerFactory.getLogger(Candidacy.class);
@@ -471,7 +471,10 @@ final class LoopCandidacy implements Candidacy {
                 });
     }
 
-    /** One who is told; of the end of a mandate only if it was told of the beginning. Confined to the loop, but for the flag. */
+    /**
+     * One who is told; of the end of a mandate only if it was told of the beginning. Confined to the loop, but for the
+     * flag.
+     */
     private static final class Listening {
         private final LeadershipListener listener;
         private @Nullable Mandate told;
@@ -563,7 +566,9 @@ final class LoopCandidacy implements Candidacy {
 
     /** Carries the reports of the seat to the loop. */
     private final class Reports implements Claimant {
-        /** A report that is lost for want of memory leaves us waiting for it: that ends the candidacy, at the next look. */
+        /**
+         * A report that is lost for want of memory leaves us waiting for it: that ends the candidacy, at the next look.
+         */
         private void report(Consumer<Moment> command) {
             try {
                 loop.execute(() -> turn(command));

@@ -33,10 +33,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member of a roster on a loop: a {@link RosterSeat} for each partition, and one {@link RosterDriver} that decides for all of them.
+ * A member of a roster on a loop: a {@link RosterSeat} for each partition, and one {@link RosterDriver} that decides
+ * for all of them.
  *
- * <p>The public methods are for any thread. They read what the seats have published, or send a command to the loop; all else is confined
- * to the loop.
+ * <p>The public methods are for any thread. They read what the seats have published, or send a command to the loop; all
+ * else is confined to the loop.
  */
 final class LoopRoster implements Roster {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
@@ -290,7 +291,10 @@ final class LoopRoster implements Roster {
         }
     }
 
-    /** Waits without heed to an interrupt, which remains for later: who is interrupted and closes must not leave roles behind. */
+    /**
+     * Waits without heed to an interrupt, which remains for later: who is interrupted and closes must not leave roles
+     * behind.
+     */
     private boolean closedWithin(long untilNanos) {
         var interrupted = false;
         try {
@@ -392,7 +396,10 @@ final class LoopRoster implements Roster {
         collapse();
     }
 
-    /** Ends a membership that is broken, in order as far as that goes. Each step is tried, whatever became of those before. */
+    /**
+     * Ends a membership that is broken, in order as far as that goes. Each step is tried, whatever became of those
+     * before.
+     */
     private void collapse() {
         if (ended) {
             return;

@@ -20,9 +20,9 @@ import org.slf4j.LoggerFactory;
  */
 final class LoopThread implements Loop {
     /*
-     * A stall shows in two ways: a turn that runs late, and a wall clock that ran on while the monotonic one stood still. We
-     * look for both whenever we wake, which is at least once a second, so that a suspended machine is noticed soon after it
-     * comes back, and the mandate's holders are told.
+     * A stall shows in two ways: a turn that runs late, and a wall clock that ran on while the monotonic one stood
+     * still. We look for both whenever we wake, which is at least once a second, so that a suspended machine is noticed
+     * soon after it comes back, and the mandate's holders are told.
      */
     private static final Logger log = LoggerFactory.getLogger(LoopThread.class);
     private static final AtomicLong SERIAL = new AtomicLong();

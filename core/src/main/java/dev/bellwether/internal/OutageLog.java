@@ -11,15 +11,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Says in the log, once for each outage, that the infrastructure does not answer, and once that it answers again; however many
- * stand here, and whether they lead or wait.
+ * Says in the log, once for each outage, that the infrastructure does not answer, and once that it answers again;
+ * however many stand here, and whether they lead or wait.
  *
  * <p>Confined to the loop.
  */
 final class OutageLog {
     /*
-     * Each of them asks for itself, and of many that ask one may be unlucky: it is no outage if another has been answered since.
-     * It is over only when all who were without an answer have one, or are gone; else each retry of each would be a line.
+     * Each of them asks for itself, and of many that ask one may be unlucky: it is no outage if another has been
+     * answered since. It is over only when all who were without an answer have one, or are gone; else each retry of
+     * each would be a line.
      */
     private final Logger log;
     private final Supplier<String> where;

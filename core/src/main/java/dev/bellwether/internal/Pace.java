@@ -8,7 +8,9 @@ import java.util.random.RandomGenerator;
 /** How long a campaign waits for what. Arithmetic and chance only; confined to the loop. */
 final class Pace {
     private static final long LONGEST_WAIT_FOR_ANSWER_NANOS = 5_000_000_000L;
-    /** Renewals are due at multiples of this fraction of the interval, so that those of many elections go out together. */
+    /**
+     * Renewals are due at multiples of this fraction of the interval, so that those of many elections go out together.
+     */
     private static final int SLOTS_PER_INTERVAL = 4;
 
     private final CandidacyConfig config;
@@ -35,8 +37,9 @@ final class Pace {
     }
 
     /**
-     * Returns how long to wait for a seat that is held: until its lease should have run out, but no longer than a lease of ours, since a store whose clock is set tells of
-     * leases that last for hours; or longer than that if we back off.
+     * Returns how long to wait for a seat that is held: until its lease should have run out, but no longer than a lease
+     * of ours, since a store whose clock is set tells of leases that last for hours; or longer than that if we back
+     * off.
      */
     long standbyNanos(View view, int refusals) {
         var remaining = view.remaining().compareTo(config.lease()) < 0 ? view.remaining() : config.lease();
@@ -58,7 +61,10 @@ final class Pace {
         return Math.floorDiv(sentNanos + interval, width) * width;
     }
 
-    /** Returns how long we count as a candidate if nothing more is heard of us: we are, once a lease, or once a back-off. */
+    /**
+     * Returns how long we count as a candidate if nothing more is heard of us: we are, once a lease, or once a
+     * back-off.
+     */
     Duration patience() {
         return config.lease()
                 .plus(config.standbyBackoff().orElse(config.lease()))

@@ -1,6 +1,9 @@
 package dev.bellwether.internal;
 
-/** Runs what must change nothing if it fails: a line of a log, a record of the flight recorder. Thread-safe: it holds nothing. */
+/**
+ * Runs what must change nothing if it fails: a line of a log, a record of the flight recorder. Thread-safe: it holds
+ * nothing.
+ */
 final class Quietly {
     private Quietly() {}
 

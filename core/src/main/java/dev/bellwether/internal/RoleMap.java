@@ -42,7 +42,9 @@ final class RoleMap {
         return hash ^ (hash >>> 33);
     }
 
-    /** Jump consistent hash (Lamping, Veach): when a role is added, a slot stays where it is or moves to the new role. */
+    /**
+     * Jump consistent hash (Lamping, Veach): when a role is added, a slot stays where it is or moves to the new role.
+     */
     static int roleOfSlot(int slot, int roles) {
         var random = mixed(slot + 1L);
         var role = -1L;

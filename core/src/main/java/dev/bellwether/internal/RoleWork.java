@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Runs the tasks of the roles that are led here: each role's bites one after another, and so many at once.
  *
- * <p>Confined to the loop. A bite is handed to the executor only when it may begin, so that nothing that waits here holds up a
- * partition that is to move on.
+ * <p>Confined to the loop. A bite is handed to the executor only when it may begin, so that nothing that waits here
+ * holds up a partition that is to move on.
  */
 final class RoleWork {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);

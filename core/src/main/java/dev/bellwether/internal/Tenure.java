@@ -31,18 +31,18 @@ final class Tenure {
      *     |     +--- work ended ---+                                                         |
      *     +--------- work ended: release ----------------------------------------------------+
      *
-     *   From STANDING_BY, and wherever the work has ended, a candidacy that is to stand no more goes to LEAVING, and when the
-     *   seat has left, to CLOSED.
+     *   From STANDING_BY, and wherever the work has ended, a candidacy that is to stand no more goes to LEAVING, and
+     *   when the seat has left, to CLOSED.
      *
-     * Whatever the command, an overdue deadline comes first: after a pause, an answer that was waiting in the queue must not
-     * revive a mandate that had run out. And the mandate ends before anybody is told that it does.
+     * Whatever the command, an overdue deadline comes first: after a pause, an answer that was waiting in the queue
+     * must not revive a mandate that had run out. And the mandate ends before anybody is told that it does.
      *
-     * A turn that throws may leave us anywhere between two of these. Then `broken` takes us on, in order, to the end: the mandate
-     * is over first, whatever else follows. It may throw as well, and is called again until it returns; so every step is safe to
-     * take twice, and what may be told once only is remembered when it has been told.
+     * A turn that throws may leave us anywhere between two of these. Then `broken` takes us on, in order, to the end:
+     * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
+     * every step is safe to take twice, and what may be told once only is remembered when it has been told.
      *
-     * We do not stand again before the old work has ended, even if it takes for ever: two terms of one candidate must not
-     * run side by side. Others may lead meanwhile.
+     * We do not stand again before the old work has ended, even if it takes for ever: two terms of one candidate must
+     * not run side by side. Others may lead meanwhile.
      */
 
     /** What the machine wants done. Carried out in order, on the loop. */
@@ -210,8 +210,8 @@ final class Tenure {
     }
 
     /**
-     * A turn threw. The mandate is over, as far as it is not yet, and the candidacy ends, as far as it has not. Called again until it
-     * returns.
+     * A turn threw. The mandate is over, as far as it is not yet, and the candidacy ends, as far as it has not. Called
+     * again until it returns.
      */
     void broken(Moment now, ElectionException error) {
         endNow();
@@ -381,8 +381,8 @@ final class Tenure {
         var validity = ending.validity();
         endTerm(now, ending, cause, "");
         /*
-         * A successor may come when `within` has passed by the infrastructure's clock, or when the lease runs out if that is
-         * sooner. Ours stops before either.
+         * A successor may come when `within` has passed by the infrastructure's clock, or when the lease runs out if
+         * that is sooner. Ours stops before either.
          */
         var withinNanos = within.toNanos();
         var hardEnd = now.nanos()

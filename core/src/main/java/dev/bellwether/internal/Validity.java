@@ -19,13 +19,14 @@ record Validity(Moment since, long deadlineNanos, long wallDeadlineMillis, long 
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     /*
-     * The infrastructure keeps the seat for L by its clock, from its receipt, which is later than `since`. Our clock may be
-     * slow against its clock by the drift bound, so that only L * (1 - drift) of our time is sure. The stand-down budget is
-     * taken off that, so that work has this long to end after the mandate has.
+     * The infrastructure keeps the seat for L by its clock, from its receipt, which is later than `since`. Our clock
+     * may be slow against its clock by the drift bound, so that only L * (1 - drift) of our time is sure. The
+     * stand-down budget is taken off that, so that work has this long to end after the mandate has.
      *
-     * A suspended machine comes back with its monotonic clock where it was, and the wall clock moved on: so the deadline is
-     * kept on both. What is left is a wall clock set back; by more than the slack, it ends the mandate too, since it might hide a
-     * suspension. Milliseconds are cut off, not rounded: one is taken off the wall deadline, and two are given to the slack.
+     * A suspended machine comes back with its monotonic clock where it was, and the wall clock moved on: so the
+     * deadline is kept on both. What is left is a wall clock set back; by more than the slack, it ends the mandate too,
+     * since it might hide a suspension. Milliseconds are cut off, not rounded: one is taken off the wall deadline, and
+     * two are given to the slack.
      */
     static Validity of(Proof proof, Duration standDownBudget, double driftBound) {
         var guarantee = proof.guarantee().toNanos();

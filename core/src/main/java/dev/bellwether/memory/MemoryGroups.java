@@ -18,10 +18,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A partitioned log and the groups over it, in the memory of one process: what a broker is to rosters, and the model of one.
+ * A partitioned log and the groups over it, in the memory of one process: what a broker is to rosters, and the model of
+ * one.
  *
- * <p>Thread-safe: one lock. Every answer is there at once. Members that are silent for a session are thrown out whenever anybody
- * asks anything. A partition that is to move on is first taken from its owner, who says when he has let go of it.
+ * <p>Thread-safe: one lock. Every answer is there at once. Members that are silent for a session are thrown out
+ * whenever anybody asks anything. A partition that is to move on is first taken from its owner, who says when he has
+ * let go of it.
  */
 public final class MemoryGroups {
     private static final int MOST_RECORDS = 500;
@@ -35,7 +37,10 @@ public final class MemoryGroups {
     private final Map<String, Integer> made = new HashMap<>(); // how often each topic was made again
     private final Map<String, List<Runnable>> watchers = new HashMap<>();
 
-    /** What a member says of itself: {@code has} is what it owns as far as it knows, {@code highest} the highest token that it knows. */
+    /**
+     * What a member says of itself: {@code has} is what it owns as far as it knows, {@code highest} the highest token
+     * that it knows.
+     */
     record Heartbeat(
             String member,
             int weight,
@@ -45,7 +50,10 @@ public final class MemoryGroups {
             boolean joins,
             long highest) {}
 
-    /** Where a member stands in its group, the highest token that any member of it knows, and why it may not be one, if so. */
+    /**
+     * Where a member stands in its group, the highest token that any member of it knows, and why it may not be one, if
+     * so.
+     */
     public record Membership(boolean member, Set<Integer> partitions, long highest, Optional<String> refusal) {}
 
     /** A record, and where it was read. */
@@ -63,7 +71,8 @@ public final class MemoryGroups {
     /**
      * Makes one that runs by the given clock.
      *
-     * @param fenced whether records are read by none but the owner of a partition, apart from those who read all of partition 0
+     * @param fenced whether records are read by none but the owner of a partition, apart from those who read all of
+     *     partition 0
      */
     public MemoryGroups(Clock clock, boolean fenced) {
         this.clock = clock;
@@ -74,7 +83,10 @@ public final class MemoryGroups {
         return fenced;
     }
 
-    /** Says that a member is alive, and which partitions it has; joins it first if asked to. Returns what it should have. */
+    /**
+     * Says that a member is alive, and which partitions it has; joins it first if asked to. Returns what it should
+     * have.
+     */
     synchronized Membership heartbeat(String topic, String group, Heartbeat said) {
         var present = group(topic, group);
         present.expire(clock.nanos());
@@ -171,7 +183,8 @@ public final class MemoryGroups {
     /**
      * Reads on in each of these partitions from the given offset, or from what is new if it is negative.
      *
-     * @param group whose member must own the partitions, where reads are fenced; null for one who reads as nobody's member
+     * @param group whose member must own the partitions, where reads are fenced; null for one who reads as nobody's
+     *     member
      */
     public synchronized Batch read(String topic, @Nullable String group, String member, Map<Integer, Long> from) {
         var records = new ArrayList<Read>();
@@ -203,7 +216,10 @@ public final class MemoryGroups {
         return topics.computeIfAbsent(topic, name -> logs(wanted)).length;
     }
 
-    /** Deletes a topic and creates it again, with so many partitions: groups and what they know stay. Fewer is what a broker makes by itself. */
+    /**
+     * Deletes a topic and creates it again, with so many partitions: groups and what they know stay. Fewer is what a
+     * broker makes by itself.
+     */
     public synchronized void recreate(String topic, int partitions) {
         topics.put(topic, logs(partitions));
         made.merge(topic, 1, Integer::sum);

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Seats in the memory of one process.
  *
- * <p>Thread-safe: one lock over all seats. Every answer is there at once; watchers are told on the thread that made the change,
- * outside the lock. Closing does nothing, since others may share the store.
+ * <p>Thread-safe: one lock over all seats. Every answer is there at once; watchers are told on the thread that made the
+ * change, outside the lock. Closing does nothing, since others may share the store.
  */
 public final class MemoryLeaseStore implements LeaseStore {
     private final Clock clock;

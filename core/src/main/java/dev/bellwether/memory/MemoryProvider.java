@@ -9,7 +9,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Knows {@code memory:NAME}: all who name the same store, in one process, share it. Stores live as long as the process. */
+/**
+ * Knows {@code memory:NAME}: all who name the same store, in one process, share it. Stores live as long as the process.
+ */
 public final class MemoryProvider implements ElectionsProvider {
     private static final Map<String, MemoryLeaseStore> STORES = new ConcurrentHashMap<>();
 

@@ -20,7 +20,8 @@ import java.util.function.Consumer;
 /**
  * Records in the memory of one process: a model of what a {@link RecordStore} has to do.
  *
- * <p>Thread-safe: one lock over all records. Every answer is there at once; watchers are told on the thread that wrote, outside the lock.
+ * <p>Thread-safe: one lock over all records. Every answer is there at once; watchers are told on the thread that wrote,
+ * outside the lock.
  */
 public final class MemoryRecordStore implements RecordStore {
     private final Clock clock;

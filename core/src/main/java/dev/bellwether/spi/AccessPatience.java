@@ -17,9 +17,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class AccessPatience {
     /*
-     * A refusal of access means two different things. Before anything was ever answered it is a wrong password or a missing
-     * right: to say so at once is a help. After that, somebody changed something, and it may be changed back: a leader whose
-     * refusals last runs out of its lease in order, and stands again when they are over.
+     * A refusal of access means two different things. Before anything was ever answered it is a wrong password or a
+     * missing right: to say so at once is a help. After that, somebody changed something, and it may be changed back: a
+     * leader whose refusals last runs out of its lease in order, and stands again when they are over.
      */
     private static final Logger log = LoggerFactory.getLogger(AccessPatience.class);
 
@@ -43,9 +43,9 @@ public final class AccessPatience {
     }
 
     /**
-     * Returns whether this error ends the candidacy. An {@link AccessRefusedException} does if nothing was ever answered, or if refusals
-     * have lasted for the patience without an answer between. An {@link UnavailableException} never does, nor does anything that is no
-     * {@link ElectionException}. All other election exceptions do.
+     * Returns whether this error ends the candidacy. An {@link AccessRefusedException} does if nothing was ever
+     * answered, or if refusals have lasted for the patience without an answer between. An {@link UnavailableException}
+     * never does, nor does anything that is no {@link ElectionException}. All other election exceptions do.
      */
     public boolean ends(@Nullable Throwable error, long nowNanos) {
         var unwrapped = error;

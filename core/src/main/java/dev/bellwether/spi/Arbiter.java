@@ -6,8 +6,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /**
- * A backend that decides by itself who gets a seat, and tells us: a Kafka group, a queue of ZooKeeper nodes. It drives a
- * {@link Seat} per candidacy and reports to its {@link Claimant}.
+ * A backend that decides by itself who gets a seat, and tells us: a Kafka group, a queue of ZooKeeper nodes. It drives
+ * a {@link Seat} per candidacy and reports to its {@link Claimant}.
  */
 public non-sealed interface Arbiter extends Backend {
 

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What elections run on. There are two kinds: a {@link LeaseStore} keeps one lease per election and is asked; an {@link Arbiter} decides by itself
- * and tells us. Leases can be made of any {@link RecordStore}.
+ * What elections run on. There are two kinds: a {@link LeaseStore} keeps one lease per election and is asked; an
+ * {@link Arbiter} decides by itself and tells us. Leases can be made of any {@link RecordStore}.
  */
 public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbiter {
 
@@ -22,17 +22,17 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
     default void check(String election, CandidacyConfig config) {}
 
     /**
-     * Returns the settings of a candidacy with what its connection sets for all: in a URI, for example. What the candidacy sets itself stays.
-     * By default there is nothing.
+     * Returns the settings of a candidacy with what its connection sets for all: in a URI, for example. What the
+     * candidacy sets itself stays. By default there is nothing.
      */
     default CandidacyConfig completed(CandidacyConfig config) {
         return config;
     }
 
     /**
-     * Returns what an operator should know who wants to hold elections here with these settings: what the infrastructure grants, what is a
-     * danger, what voids a promise, and for how long a seat may be vacant. It asks the infrastructure and may wait for it; never
-     * call it on the loop. By default there is nothing.
+     * Returns what an operator should know who wants to hold elections here with these settings: what the
+     * infrastructure grants, what is a danger, what voids a promise, and for how long a seat may be vacant. It asks the
+     * infrastructure and may wait for it; never call it on the loop. By default there is nothing.
      *
      * @throws dev.bellwether.UnavailableException if the infrastructure does not answer
      */
@@ -41,9 +41,10 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
     }
 
     /**
-     * Returns how old, at most, the proof is by which a leader with these settings leads when the next proof arrives, as long as all goes
-     * well. What is left of its mandate then is how long an outage may last that changes nothing. May wait for an answer of the
-     * infrastructure. By default it is the renew interval: a proof arrives as soon as it is asked for.
+     * Returns how old, at most, the proof is by which a leader with these settings leads when the next proof arrives,
+     * as long as all goes well. What is left of its mandate then is how long an outage may last that changes nothing.
+     * May wait for an answer of the infrastructure. By default it is the renew interval: a proof arrives as soon as it
+     * is asked for.
      */
     default Duration renewal(CandidacyConfig config) {
         return config.renewInterval();

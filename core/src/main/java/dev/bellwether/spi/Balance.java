@@ -13,8 +13,8 @@ public final class Balance {
     private Balance() {}
 
     /**
-     * Returns who is to own each partition. Every member gets its share by weight, rounded up or down; of all ways to do that,
-     * this is one that moves the fewest partitions. Equal weights therefore differ by one partition at most.
+     * Returns who is to own each partition. Every member gets its share by weight, rounded up or down; of all ways to
+     * do that, this is one that moves the fewest partitions. Equal weights therefore differ by one partition at most.
      *
      * @param weights the members and their weights, at least one
      * @param owners who owns each partition now; null for nobody, and a member that is not there counts as nobody
@@ -56,7 +56,9 @@ public final class Balance {
                 .forEach(share -> share.quota++);
     }
 
-    /** Deals what is free round and round, so that partitions with one role more, which come first, are spread as well. */
+    /**
+     * Deals what is free round and round, so that partitions with one role more, which come first, are spread as well.
+     */
     private static void dealOut(Map<String, Share> members, String[] assigned) {
         var wanting = new ArrayList<>(members.values());
         wanting.removeIf(share -> share.wants() <= 0);

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link Seat} reports to. Thread-safe: reports are carried to the loop, in order per calling thread. A report about a
- * token other than that of the present mandate is ignored.
+ * What a {@link Seat} reports to. Thread-safe: reports are carried to the loop, in order per calling thread. A report
+ * about a token other than that of the present mandate is ignored.
  */
 public interface Claimant {
 
@@ -19,7 +19,9 @@ public interface Claimant {
     /** The seat is still ours. */
     void proven(long token, Proof proof);
 
-    /** We are to give the seat up, within this time: an operator ordered it, the election ends, or the arbiter moves it. */
+    /**
+     * We are to give the seat up, within this time: an operator ordered it, the election ends, or the arbiter moves it.
+     */
     void asked(long token, Cause cause, Duration within);
 
     /** The seat is definitely no longer ours. */
@@ -38,14 +40,14 @@ public interface Claimant {
     void left();
 
     /**
-     * The infrastructure has answered, as only those are answered who may stand: told by whoever asks, by standbys, too. For the
-     * log, which tells of outages.
+     * The infrastructure has answered, as only those are answered who may stand: told by whoever asks, by standbys,
+     * too. For the log, which tells of outages.
      */
     default void answered() {}
 
     /**
-     * The infrastructure did not answer within this time, for this reason if one is known. What asks seldom should see to it that it
-     * notices within a lease. For the log.
+     * The infrastructure did not answer within this time, for this reason if one is known. What asks seldom should see
+     * to it that it notices within a lease. For the log.
      */
     default void unanswered(Duration waited, @Nullable Throwable why) {}
 

@@ -23,11 +23,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where to connect: {@code scheme:body?name=value&name=value}, where the body may be {@code //user:password@hosts/path}.
+ * Where to connect: {@code scheme:body?name=value&name=value}, where the body may be
+ * {@code //user:password@hosts/path}.
  *
  * <p>Immutable. Placeholders, <code>${env:NAME}</code> and <code>${file:/path}</code>, are filled in when it is parsed.
- * {@link #toString} shows placeholders as they were written, and stars for the password and for every parameter whose name
- * speaks of a secret; {@link #redact} does the same for the messages of a driver. Nothing else here repeats a value.
+ * {@link #toString} shows placeholders as they were written, and stars for the password and for every parameter whose
+ * name speaks of a secret; {@link #redact} does the same for the messages of a driver. Nothing else here repeats a
+ * value.
  */
 public final class ConnectUri {
     private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]{0,30}):(.*)", Pattern.DOTALL);
@@ -116,7 +118,8 @@ public final class ConnectUri {
     }
 
     /**
-     * Refuses what is wrong with this URI whatever the infrastructure says: its scheme, a port, a parameter. Connects to nothing.
+     * Refuses what is wrong with this URI whatever the infrastructure says: its scheme, a port, a parameter. Connects
+     * to nothing.
      *
      * @throws ElectionException if anything is
      */
@@ -159,8 +162,8 @@ public final class ConnectUri {
     }
 
     /**
-     * Returns the whole URI with placeholders filled in as they are, secrets and all: for a driver, never for a message. A secret
-     * with characters that mean something in a URI is better handed over by {@link #parameter}.
+     * Returns the whole URI with placeholders filled in as they are, secrets and all: for a driver, never for a
+     * message. A secret with characters that mean something in a URI is better handed over by {@link #parameter}.
      */
     public String expanded() {
         return expanded;
@@ -285,8 +288,8 @@ public final class ConnectUri {
     }
 
     /**
-     * Returns the text with stars for its secrets, which are remembered. Where an odd character makes it unclear how far a
-     * secret goes, it goes as far as it can: too much is hidden rather than too little.
+     * Returns the text with stars for its secrets, which are remembered. Where an odd character makes it unclear how
+     * far a secret goes, it goes as far as it can: too much is hidden rather than too little.
      */
     private String conceal(String text) {
         var user = USER_INFO.matcher(text);

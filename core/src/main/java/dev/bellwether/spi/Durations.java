@@ -6,7 +6,10 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Durations as people write them: shown as {@code 250 ms}, {@code 8.9 s} and {@code 1 min 30 s}, and read with or without the blanks. */
+/**
+ * Durations as people write them: shown as {@code 250 ms}, {@code 8.9 s} and {@code 1 min 30 s}, and read with or
+ * without the blanks.
+ */
 public final class Durations {
     private static final Pattern PART = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,9})?) ?(ms|s|min|m|h|d) ?");
     private static final long MICRO = 1_000;
@@ -15,7 +18,9 @@ public final class Durations {
 
     private Durations() {}
 
-    /** Returns a duration as a person would write it. One that was measured, and has parts of a millisecond, is rounded. */
+    /**
+     * Returns a duration as a person would write it. One that was measured, and has parts of a millisecond, is rounded.
+     */
     public static String show(Duration duration) {
         if (duration.compareTo(Duration.ofDays(36_500)) > 0) {
             return duration.toDays() + " d";
@@ -63,7 +68,10 @@ public final class Durations {
         return decimals == 0 ? text : text.replaceFirst("\\.?0+$", "");
     }
 
-    /** Reads {@code 250ms}, {@code 1m30s}, what {@link #show} writes from a millisecond on, and {@code PT0.25S}; empty if it is no duration. */
+    /**
+     * Reads {@code 250ms}, {@code 1m30s}, what {@link #show} writes from a millisecond on, and {@code PT0.25S}; empty
+     * if it is no duration.
+     */
     public static Optional<Duration> parse(String text) {
         var matcher = PART.matcher(text);
         var sum = Duration.ZERO;

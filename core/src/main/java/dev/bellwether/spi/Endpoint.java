@@ -32,7 +32,8 @@ public record Endpoint(String host, int port) {
     private static final int LARGEST_PORT = 65_535;
 
     /**
-     * Returns the servers that a URI names, in their order; none if it names a file, or writes them in a way that only its driver knows.
+     * Returns the servers that a URI names, in their order; none if it names a file, or writes them in a way that only
+     * its driver knows.
      *
      * @throws ElectionException if a port is none
      */
@@ -80,8 +81,8 @@ public record Endpoint(String host, int port) {
     }
 
     /**
-     * Returns, for people, why these servers may have given no answer: whether each has a name that is known, and takes connections. Asks
-     * the network, all at a time, and waits no longer than this.
+     * Returns, for people, why these servers may have given no answer: whether each has a name that is known, and takes
+     * connections. Asks the network, all at a time, and waits no longer than this.
      */
     public static String complaints(List<Endpoint> endpoints, Duration patience) {
         var looks =

@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Named values as text: {@code name=value&name=value}, percent-encoded. A person can read it wherever a store shows it, and it is ASCII.
- * Immutable. A value that cannot be read counts as absent, because others may write to the store too.
+ * Named values as text: {@code name=value&name=value}, percent-encoded. A person can read it wherever a store shows it,
+ * and it is ASCII. Immutable. A value that cannot be read counts as absent, because others may write to the store too.
  */
 public record Fields(Map<String, String> values) {
     private static final String METADATA = "m.";

@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What an operator should know of the infrastructure that elections are held on: that something is right, or how to mend it.
+ * What an operator should know of the infrastructure that elections are held on: that something is right, or how to
+ * mend it.
  *
  * @param about what it is about, in a word or two: {@code durability}, {@code crash}
  * @param says what is so, in a sentence without a full stop
@@ -88,8 +89,9 @@ public record Finding(Level level, String about, String says, String remedy, Lis
     }
 
     /**
-     * Returns how long nobody leads at most, where a lease must run out and standbys ask by themselves: after a crash and after a freeze
-     * the lease and an interval between two retries, at a hand-over what the leader takes to stand down.
+     * Returns how long nobody leads at most, where a lease must run out and standbys ask by themselves: after a crash
+     * and after a freeze the lease and an interval between two retries, at a hand-over what the leader takes to stand
+     * down.
      */
     public static List<Finding> vacancies(CandidacyConfig config) {
         return vacancies(List.of(Term.lease(config), Term.retry(config)), List.of(Term.standDown(config)));

@@ -6,8 +6,8 @@ import java.time.Duration;
 public interface GroupMembership {
 
     /**
-     * Asks the group whether we are a member of it still; {@link GroupObserver#committed} answers. Of several that wait, only the last needs an
-     * answer.
+     * Asks the group whether we are a member of it still; {@link GroupObserver#committed} answers. Of several that
+     * wait, only the last needs an answer.
      */
     void commit(long number);
 

@@ -5,15 +5,17 @@ import java.time.Duration;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link RosterCarrier} tells core. Thread-safe: reports are carried to the loop, in order per calling thread. */
+/**
+ * What a {@link RosterCarrier} tells core. Thread-safe: reports are carried to the loop, in order per calling thread.
+ */
 public interface GroupObserver {
 
     /** These partitions are ours, beside those that were. */
     void assigned(Collection<Integer> partitions);
 
     /**
-     * These are to move on. The group waits for {@link GroupMembership#revoked} of each, for as long as the stand-down budget, and
-     * meanwhile carries out what else is asked.
+     * These are to move on. The group waits for {@link GroupMembership#revoked} of each, for as long as the stand-down
+     * budget, and meanwhile carries out what else is asked.
      */
     void revoking(Collection<Integer> partitions);
 
@@ -24,8 +26,8 @@ public interface GroupObserver {
     void committed(long number, Commit outcome);
 
     /**
-     * A record was read: in the exclusive mode all of partition 0, in order, from the beginning; in the others what is new in the
-     * partitions that are ours.
+     * A record was read: in the exclusive mode all of partition 0, in order, from the beginning; in the others what is
+     * new in the partitions that are ours.
      *
      * @param writtenMillis the broker's time-stamp
      */
@@ -34,10 +36,16 @@ public interface GroupObserver {
     /** In the exclusive mode: all that partition 0 held when we joined has been read. */
     void caughtUp();
 
-    /** Somebody in the group knows of a token as high as this. Told before the partitions that were assigned along with it. */
+    /**
+     * Somebody in the group knows of a token as high as this. Told before the partitions that were assigned along with
+     * it.
+     */
     default void highest(long token) {}
 
-    /** What we had yet to read is gone, and the log goes on at this offset: it was deleted and created again, or forgot records. */
+    /**
+     * What we had yet to read is gone, and the log goes on at this offset: it was deleted and created again, or forgot
+     * records.
+     */
     void beganAnew(long offset);
 
     /** An error that no retry can mend. */

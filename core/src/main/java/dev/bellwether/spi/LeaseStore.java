@@ -8,13 +8,14 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A store with compare-and-set that keeps a seat per election: who holds it, under which token and nonce, and until when
- * by the store's own clock.
+ * A store with compare-and-set that keeps a seat per election: who holds it, under which token and nonce, and until
+ * when by the store's own clock.
  *
- * <p>The store translates and does not decide: when to ask, how long to wait and what to believe is written once, in the
- * campaign of core. It is called on the loop and must not block there. A stage that completes exceptionally, or
- * a method that throws, means <em>unknown</em>: the request may or may not have been carried out; only a {@linkplain dev.bellwether.ElectionException
- * fatal} exception, other than {@link dev.bellwether.UnavailableException}, says that trying again is pointless.
+ * <p>The store translates and does not decide: when to ask, how long to wait and what to believe is written once, in
+ * the campaign of core. It is called on the loop and must not block there. A stage that completes exceptionally, or
+ * a method that throws, means <em>unknown</em>: the request may or may not have been carried out; only a
+ * {@linkplain dev.bellwether.ElectionException fatal} exception, other than
+ * {@link dev.bellwether.UnavailableException}, says that trying again is pointless.
  */
 public non-sealed interface LeaseStore extends Backend {
 
@@ -23,22 +24,23 @@ public non-sealed interface LeaseStore extends Backend {
      * any before it in this election, and a lease that runs from now. Refuses if somebody holds it, the same candidate
      * under another nonce included, or if the election has ended.
      *
-     * <p>Refused or not, the claimant counts as a candidate for the observers until the claim's patience is over, where the
-     * store can keep track.
+     * <p>Refused or not, the claimant counts as a candidate for the observers until the claim's patience is over, where
+     * the store can keep track.
      */
     CompletionStage<Answer> acquire(Claim claim);
 
     /**
-     * Extends leases: each is granted, its term running anew from now, if and only if the seat is held under its token and
-     * nonce <em>and its lease has not run out</em>. A term may end sooner than the lease did before: then those who watch are
-     * told, since they need not wait as long as they believe. One call carries whatever is due, so that a store may send it
-     * at once; the answers come in the order of the leases. A seat may occur twice, and is then dealt with in that order.
+     * Extends leases: each is granted, its term running anew from now, if and only if the seat is held under its token
+     * and nonce <em>and its lease has not run out</em>. A term may end sooner than the lease did before: then those who
+     * watch are told, since they need not wait as long as they believe. One call carries whatever is due, so that a
+     * store may send it at once; the answers come in the order of the leases. A seat may occur twice, and is then dealt
+     * with in that order.
      */
     List<CompletionStage<Answer>> renew(List<Lease> leases);
 
     /**
-     * Vacates the seat if it is held under this claim's nonce, and forgets the claimant as a candidate. Granted if the seat
-     * was vacated, refused if it was not held under that nonce. Wakes those who watch.
+     * Vacates the seat if it is held under this claim's nonce, and forgets the claimant as a candidate. Granted if the
+     * seat was vacated, refused if it was not held under that nonce. Wakes those who watch.
      */
     CompletionStage<Answer> release(Claim claim);
 
@@ -46,8 +48,9 @@ public non-sealed interface LeaseStore extends Backend {
     CompletionStage<View> read(String election);
 
     /**
-     * Tells the watcher of changes: acquired, released, cut short, ordered to stand down, ended. Views may come late, doubled,
-     * out of order, or not at all, on any thread; renewals need not be told. A store that cannot tell returns {@link Watch#NONE}.
+     * Tells the watcher of changes: acquired, released, cut short, ordered to stand down, ended. Views may come late,
+     * doubled, out of order, or not at all, on any thread; renewals need not be told. A store that cannot tell returns
+     * {@link Watch#NONE}.
      */
     Watch watch(String election, Consumer<View> watcher);
 

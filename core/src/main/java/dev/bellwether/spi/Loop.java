@@ -22,8 +22,8 @@ public interface Loop extends Executor, AutoCloseable {
     Timer at(long nanos, Runnable turn);
 
     /**
-     * Runs a turn again and again, so far apart, until it is taken back. What has begun goes on whatever happens: a loop should set it
-     * again without needing memory for it, as the one of core does.
+     * Runs a turn again and again, so far apart, until it is taken back. What has begun goes on whatever happens: a
+     * loop should set it again without needing memory for it, as the one of core does.
      */
     default Timer every(long nanos, Runnable turn) {
         return new Repeating(this, nanos, turn);

@@ -4,10 +4,11 @@ import dev.bellwether.ElectionException;
 import java.time.Duration;
 
 /**
- * A setting that was given as text: what it means, or an error with its name, its value and what would be right. Immutable.
+ * A setting that was given as text: what it means, or an error with its name, its value and what would be right.
+ * Immutable.
  *
- * <p>Those of a URI are read by {@link ConnectUri#flag}, {@link ConnectUri#number} and {@link ConnectUri#duration}; this is for settings that
- * come from elsewhere, too.
+ * <p>Those of a URI are read by {@link ConnectUri#flag}, {@link ConnectUri#number} and {@link ConnectUri#duration};
+ * this is for settings that come from elsewhere, too.
  */
 public final class Parameter {
     private final String name;

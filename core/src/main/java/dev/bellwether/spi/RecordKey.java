@@ -7,8 +7,8 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * The key of a record in a {@link RecordStore}: parts that the store escapes and joins as its keys demand, so that two keys never become one.
- * Immutable. The number of parts says what the record is.
+ * The key of a record in a {@link RecordStore}: parts that the store escapes and joins as its keys demand, so that two
+ * keys never become one. Immutable. The number of parts says what the record is.
  */
 public record RecordKey(List<String> parts) {
     /** How many parts the key of a seat has. */
@@ -26,7 +26,10 @@ public record RecordKey(List<String> parts) {
         return new RecordKey(List.of(election));
     }
 
-    /** Returns the key under which a candidate is listed. Its priority is part of it, so that a list of keys tells the highest. */
+    /**
+     * Returns the key under which a candidate is listed. Its priority is part of it, so that a list of keys tells the
+     * highest.
+     */
     public static RecordKey standby(String election, int priority, String candidate) {
         try {
             var digest = MessageDigest.getInstance("SHA-256").digest(candidate.getBytes(StandardCharsets.UTF_8));

@@ -11,16 +11,17 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /**
- * A store that keeps a text under each key, and replaces it only if it is still at the revision that the writer names. It knows nothing of
- * leases, claims or leaders: core makes elections of it. To implement it is to translate.
+ * A store that keeps a text under each key, and replaces it only if it is still at the revision that the writer names.
+ * It knows nothing of leases, claims or leaders: core makes elections of it. To implement it is to translate.
  *
- * <p>Methods may be called on any thread, also on the loop, and must not block. A stage that completes exceptionally, or a method that
- * throws, means <em>unknown</em>: a write may or may not have been carried out, now or later. Only a {@linkplain
- * dev.bellwether.ElectionException fatal} exception, other than {@link dev.bellwether.UnavailableException}, says that trying again is
- * pointless.
+ * <p>Methods may be called on any thread, also on the loop, and must not block. A stage that completes exceptionally,
+ * or a method that throws, means <em>unknown</em>: a write may or may not have been carried out, now or later. Only a
+ * {@linkplain dev.bellwether.ElectionException fatal} exception, other than
+ * {@link dev.bellwether.UnavailableException}, says that trying again is pointless.
  *
- * <p>Safety requires that the store carries out at most one write per revision of a key, and that a read which is sent after a write was
- * acknowledged returns that write or a later one. What happens when it breaks the second is in {@code docs/guarantees.md}.
+ * <p>Safety requires that the store carries out at most one write per revision of a key, and that a read which is sent
+ * after a write was acknowledged returns that write or a later one. What happens when it breaks the second is in
+ * {@code docs/guarantees.md}.
  */
 public interface RecordStore extends AutoCloseable {
 
@@ -61,8 +62,8 @@ public interface RecordStore extends AutoCloseable {
     /**
      * The definite answer to a write.
      *
-     * @param done whether it was carried out; if not, the key was not at the revision named, or the store says so although it was: a write may
-     *     have been carried out twice
+     * @param done whether it was carried out; if not, the key was not at the revision named, or the store says so
+     *     although it was: a write may have been carried out twice
      * @param revision the revision of what is there now; negative if that is unknown
      */
     record Written(boolean done, long revision) {
@@ -101,16 +102,16 @@ public interface RecordStore extends AutoCloseable {
     CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout);
 
     /**
-     * Tells of writes of this key by others and by us. It is a hint: they may come late, doubled, out of order or not at all, on any thread. By
-     * default, and where the store cannot, nothing is told.
+     * Tells of writes of this key by others and by us. It is a hint: they may come late, doubled, out of order or not
+     * at all, on any thread. By default, and where the store cannot, nothing is told.
      */
     default Watch watch(RecordKey key, Consumer<Found> heard) {
         return Watch.NONE;
     }
 
     /**
-     * Writes a key, whatever is there, and has the store drop it after this time if it can. For what is only displayed: called if {@link
-     * RecordTraits#listsStandbys}.
+     * Writes a key, whatever is there, and has the store drop it after this time if it can. For what is only displayed:
+     * called if {@link RecordTraits#listsStandbys}.
      */
     default CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
         return CompletableFuture.failedStage(new UnsupportedOperationException("put"));
@@ -122,16 +123,17 @@ public interface RecordStore extends AutoCloseable {
     }
 
     /**
-     * Returns up to which revision the store has given any, for this key at least; 0 if it cannot tell. Asked when a revision was seen to fall. Fails
-     * with an {@link dev.bellwether.ElectionException} if the store is not the one that it was.
+     * Returns up to which revision the store has given any, for this key at least; 0 if it cannot tell. Asked when a
+     * revision was seen to fall. Fails with an {@link dev.bellwether.ElectionException} if the store is not the one
+     * that it was.
      */
     default CompletionStage<Long> reached(RecordKey key, Duration timeout) {
         return CompletableFuture.completedStage(0L);
     }
 
     /**
-     * Returns what tells the present connection from the ones before. A holder reads its record again after a change, because a store may lose
-     * acknowledged writes when it is restarted, and give their revisions to others.
+     * Returns what tells the present connection from the ones before. A holder reads its record again after a change,
+     * because a store may lose acknowledged writes when it is restarted, and give their revisions to others.
      */
     default String session() {
         return "";
@@ -142,7 +144,10 @@ public interface RecordStore extends AutoCloseable {
         return false;
     }
 
-    /** Returns what is dangerous about a lease of this length that this election holds now, or would hold; by default nothing is. */
+    /**
+     * Returns what is dangerous about a lease of this length that this election holds now, or would hold; by default
+     * nothing is.
+     */
     default Optional<Finding> objection(String election, Duration lease) {
         return Optional.empty();
     }
@@ -156,8 +161,8 @@ public interface RecordStore extends AutoCloseable {
     }
 
     /**
-     * Returns what an operator should know of this store, beyond what follows from its {@linkplain RecordTraits traits} and from the settings: see {@link
-     * Backend#findings}.
+     * Returns what an operator should know of this store, beyond what follows from its {@linkplain RecordTraits traits}
+     * and from the settings: see {@link Backend#findings}.
      */
     default List<Finding> findings(CandidacyConfig config) {
         return List.of();

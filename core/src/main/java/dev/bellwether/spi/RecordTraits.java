@@ -6,11 +6,11 @@ import java.time.Duration;
  * What a {@link RecordStore} is like, as far as elections depend on it. Immutable.
  *
  * @param mayVanish whether the store drops records by itself, so that "no record" does not mean "never held"
- * @param unreadable why we may write records but not read them, so that we learn of others only when a write is refused; empty if we may
- *     read
+ * @param unreadable why we may write records but not read them, so that we learn of others only when a write is
+ *     refused; empty if we may read
  * @param endless why an election can neither end nor be deleted here; empty if it can
- * @param grace how long a winner waits before it leads, because others hold elections in the same store by rules that demand it; zero
- *     where nobody does
+ * @param grace how long a winner waits before it leads, because others hold elections in the same store by rules that
+ *     demand it; zero where nobody does
  * @param pause how long a claimant that may not read leaves alone what somebody else wrote
  * @param foreign how long a record that others wrote keeps claimants away from when they see it
  * @param presence how long a standby is listed after its last sign; zero if the store keeps no standbys

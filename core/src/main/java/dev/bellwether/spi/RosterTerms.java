@@ -6,9 +6,9 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Those settings of a member that decide whether it can share a group with others: members that do not agree in them could lead one role at
- * once. A {@link RosterCarrier} compares those of each member that joins with those of the members that are there, and refuses it by
- * {@link #refusal}. Immutable.
+ * Those settings of a member that decide whether it can share a group with others: members that do not agree in them
+ * could lead one role at once. A {@link RosterCarrier} compares those of each member that joins with those of the
+ * members that are there, and refuses it by {@link #refusal}. Immutable.
  *
  * @param mode what is promised of the roles
  * @param holds for how long a member leads on after the last message that counts: the threshold and the clock error

@@ -13,20 +13,21 @@ public interface Seat {
     void claim();
 
     /**
-     * The mandate has ended, the work not yet. Prove no more; keep the seat for this long at most, so that the successor
-     * need not wait any longer; {@link #release} will follow if the work ends in time.
+     * The mandate has ended, the work not yet. Prove no more; keep the seat for this long at most, so that the
+     * successor need not wait any longer; {@link #release} will follow if the work ends in time.
      */
     void concede(Duration within);
 
     /**
-     * The work has ended: hand over now, if the seat is still ours. Do not claim it again until told. That may be in the same turn: a
-     * {@link #claim} right behind means that the candidate stands on, and what it need not leave for that it should keep.
+     * The work has ended: hand over now, if the seat is still ours. Do not claim it again until told. That may be in
+     * the same turn: a {@link #claim} right behind means that the candidate stands on, and what it need not leave for
+     * that it should keep.
      */
     void release();
 
     /**
-     * Stand no more: leave nothing behind, then report {@link Claimant#left}. Asked again if something broke off on the way: then do what
-     * is still to be done, if anything is, and report it again.
+     * Stand no more: leave nothing behind, then report {@link Claimant#left}. Asked again if something broke off on the
+     * way: then do what is still to be done, if anything is, and report it again.
      */
     void leave();
 }

@@ -36,7 +36,10 @@ public record View(
         return of(election, 0);
     }
 
-    /** Returns the view of a vacant seat in its first era, of whose candidates nothing is known; the methods below add to it. */
+    /**
+     * Returns the view of a vacant seat in its first era, of whose candidates nothing is known; the methods below add
+     * to it.
+     */
     public static View of(String election, long token) {
         return new View(
                 election, token, Optional.empty(), Duration.ZERO, false, false, 0, Integer.MIN_VALUE, List.of());

@@ -12,7 +12,10 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** When a candidate leads, and when it stops: a lease of 10 s, less 100 ms for drift, 2 s for standing down, and 1 ms that the wall clock cuts off. */
+/**
+ * When a candidate leads, and when it stops: a lease of 10 s, less 100 ms for drift, 2 s for standing down, and 1 ms
+ * that the wall clock cuts off.
+ */
 class TenureTest {
     private static final Duration DEADLINE = Duration.ofMillis(7_899);
 

@@ -17,12 +17,12 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The example of the NELI paper: prices of many instruments are published by a few processes, one for each instrument at a time, while processes
- * are killed, leave and come. Counts prices that were published twice, and those that nobody published: once with exclusive leaders, once with
- * overlapping ones, once with two groups of them.
+ * The example of the NELI paper: prices of many instruments are published by a few processes, one for each instrument
+ * at a time, while processes are killed, leave and come. Counts prices that were published twice, and those that nobody
+ * published: once with exclusive leaders, once with overlapping ones, once with two groups of them.
  *
- * <p>{@code java dev.bellwether.examples.Pricing kafka://localhost:9092 2000} prints it, with a session of two seconds, which takes
- * {@code group.min.session.timeout.ms=2000} (or less) on the brokers.
+ * <p>{@code java dev.bellwether.examples.Pricing kafka://localhost:9092 2000} prints it, with a session of two seconds,
+ * which takes {@code group.min.session.timeout.ms=2000} (or less) on the brokers.
  */
 public final class Pricing {
     static final int INSTRUMENTS = 200;
@@ -64,7 +64,9 @@ public final class Pricing {
         }
     }
 
-    /** Takes the URI of the brokers, and the session in milliseconds; or, for a process that we start, what it is to be. */
+    /**
+     * Takes the URI of the brokers, and the session in milliseconds; or, for a process that we start, what it is to be.
+     */
     public static void main(String[] args) throws IOException, InterruptedException {
         if (args.length == 5) {
             publish(args[0], args[1], Layout.valueOf(args[2]), args[3], Duration.ofMillis(Long.parseLong(args[4])));
@@ -77,7 +79,10 @@ public final class Pricing {
     }
 
     // tag::publish
-    /** A process that publishes the prices of the instruments it leads; a price is the number of a tick, the same in every process. */
+    /**
+     * A process that publishes the prices of the instruments it leads; a price is the number of a tick, the same in
+     * every process.
+     */
     private static void publish(String uri, String roster, Layout layout, String group, Duration session)
             throws IOException {
         var config = RosterConfig.builder()
@@ -105,7 +110,10 @@ public final class Pricing {
     }
     // end::publish
 
-    /** Runs one layout: three processes for each group; one is killed, another takes its place, one leaves. Then a whole group is killed, if there is another. */
+    /**
+     * Runs one layout: three processes for each group; one is killed, another takes its place, one leaves. Then a whole
+     * group is killed, if there is another.
+     */
     static Figures run(String uri, Layout layout, Duration session) throws IOException, InterruptedException {
         var feed = new Feed();
         var roster = "pricing-" + UUID.randomUUID();

@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Java code in the README and in {@code docs/} is what the compiled sources hold. Each block stands under a line such as
- * {@code <!-- from examples/src/main/java/dev/bellwether/examples/FirstSteps.java#listener -->}, and shows what lies between
- * {@code // tag::listener} and {@code // end::listener} there.
+ * Java code in the README and in {@code docs/} is what the compiled sources hold. Each block stands under a line such
+ * as {@code <!-- from examples/src/main/java/dev/bellwether/examples/FirstSteps.java#listener -->}, and shows what lies
+ * between {@code // tag::listener} and {@code // end::listener} there.
  */
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");

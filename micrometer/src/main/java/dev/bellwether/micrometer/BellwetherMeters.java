@@ -12,12 +12,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 
 /**
- * Makes meters of the figures of elections: <code>ElectionsConfig.builder().metrics(new BellwetherMeters(registry))</code>.
+ * Makes meters of the figures of elections: <code>ElectionsConfig.builder().metrics(new
+ * BellwetherMeters(registry))</code>.
  *
- * <p>All meters but {@value #STALLS} and {@value #OUTAGES} carry the tag {@code election}. Those of an election are there, at zero, from the first that is heard of
- * it, whatever the causes and outcomes: a rate can tell the first loss. The candidate is no tag, since it would make new series with each
- * restart; what several candidates of one process do in one election is added up. So is what the partitions of a roster do, whose {@code election} is the
- * roster's name and {@code []}.
+ * <p>All meters but {@value #STALLS} and {@value #OUTAGES} carry the tag {@code election}. Those of an election are
+ * there, at zero, from the first that is heard of it, whatever the causes and outcomes: a rate can tell the first loss.
+ * The candidate is no tag, since it would make new series with each restart; what several candidates of one process do
+ * in one election is added up. So is what the partitions of a roster do, whose {@code election} is the roster's name
+ * and {@code []}.
  *
  * <p>Thread-safe. One for each registry.
  */
@@ -64,8 +66,8 @@ public final class BellwetherMeters implements Metrics {
     }
 
     /**
-     * Registers the meters of an election now, at zero. Otherwise they come with the first that is heard of it, which on Kafka is that a
-     * candidate of this process leads.
+     * Registers the meters of an election now, at zero. Otherwise they come with the first that is heard of it, which
+     * on Kafka is that a candidate of this process leads.
      */
     public void expect(String election) {
         of(election);

@@ -11,11 +11,12 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Makes an observation of each term, {@value #NAME}: a span, if you trace, that lasts from the grant to the end of the mandate.
+ * Makes an observation of each term, {@value #NAME}: a span, if you trace, that lasts from the grant to the end of the
+ * mandate.
  *
- * <p>It carries {@code election} and, when it has ended, {@code cause} as low-cardinality keys, {@code candidate} and {@code token} as
- * high-cardinality ones. It is in no thread's scope, since many threads work under one mandate. A term that was lost, not given up, is marked
- * as an error. Thread-safe.
+ * <p>It carries {@code election} and, when it has ended, {@code cause} as low-cardinality keys, {@code candidate} and
+ * {@code token} as high-cardinality ones. It is in no thread's scope, since many threads work under one mandate. A term
+ * that was lost, not given up, is marked as an error. Thread-safe.
  */
 public final class TermObservations implements Metrics {
     /** The name of the observation. */

@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bucket: makes it if it does not exist, and tells what is wrong with it. It waits for answers, and so is for the beginning and
- * for operators.
+ * The bucket: makes it if it does not exist, and tells what is wrong with it. It waits for answers, and so is for the
+ * beginning and for operators.
  *
  * @param ttl after how long the server drops a key; zero for never
  * @param messageTtl whether a message may have a time of its own
@@ -46,8 +46,8 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             "it has no leader: nobody can claim or renew until the servers have chosen one",
             "see to it that more than half of its servers run");
     /**
-     * The oldest on which we have seen no two compare-and-sets of one revision accepted. On 2.9.10 every second race has two winners; on 2.10.27 it comes to that when several servers
-     * have died one after the other.
+     * The oldest on which we have seen no two compare-and-sets of one revision accepted. On 2.9.10 every second race
+     * has two winners; on 2.10.27 it comes to that when several servers have died one after the other.
      */
     private static final String REPLICAS_SAFE_FROM = "2.15.1";
 

@@ -14,8 +14,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How Choria's elections lie in a bucket: a key is the election's name, a message the leader's name and nothing else. Our record goes along as a
- * header, which Choria does not look at. Immutable.
+ * How Choria's elections lie in a bucket: a key is the election's name, a message the leader's name and nothing else.
+ * Our record goes along as a header, which Choria does not look at. Immutable.
  */
 final class ChoriaLayout extends Layout {
     private static final String RECORD = "Bellwether";
@@ -71,7 +71,10 @@ final class ChoriaLayout extends Layout {
         return draft.leader().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** A winner waits there, so that nobody else needs to; and the server drops what is not renewed before anybody else may lead. */
+    /**
+     * A winner waits there, so that nobody else needs to; and the server drops what is not renewed before anybody else
+     * may lead.
+     */
     @Override
     RecordTraits traits(Bucket bucket, String unreadable) {
         var ttl = bucket.ttl();

@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
 /**
  * Names as keys of a bucket: one token for each.
  *
- * <p>What a key may not hold stands as {@code =} and two hexadecimal digits for each byte of UTF-8; the dot, too, since it
- * separates tokens.
+ * <p>What a key may not hold stands as {@code =} and two hexadecimal digits for each byte of UTF-8; the dot, too, since
+ * it separates tokens.
  */
 final class Keys {
     private static final String HEX = "0123456789ABCDEF";

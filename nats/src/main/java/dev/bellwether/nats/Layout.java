@@ -10,7 +10,10 @@ import io.nats.client.impl.Headers;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
-/** How elections lie in a bucket: keys, messages, and what follows for those who stand. This is ours; {@link ChoriaLayout} is Choria's. Immutable. */
+/**
+ * How elections lie in a bucket: keys, messages, and what follows for those who stand. This is ours;
+ * {@link ChoriaLayout} is Choria's. Immutable.
+ */
 class Layout {
     static final String OPERATION = "KV-Operation";
     static final String MARKER = "Nats-Marker-Reason";

@@ -53,7 +53,9 @@ final class LifeSigns {
         onSilence.run();
     }
 
-    /** Returns whether a request of late went unanswered, so that it is worth looking whether the connection is dead. */
+    /**
+     * Returns whether a request of late went unanswered, so that it is worth looking whether the connection is dead.
+     */
     boolean seemsDead() {
         return owned
                 && (silent.get() > 0 || deaf)

@@ -164,8 +164,9 @@ public final class NatsConfig {
         }
 
         /**
-         * Lets the server drop the key of an election, in a bucket that we make, of which nothing was heard for so long; every lease in
-         * the bucket must then be shorter. No lease runs by it; but that an election has ended is forgotten, too. Default: never.
+         * Lets the server drop the key of an election, in a bucket that we make, of which nothing was heard for so
+         * long; every lease in the bucket must then be shorter. No lease runs by it; but that an election has ended is
+         * forgotten, too. Default: never.
          */
         public Builder ttl(Duration ttl) {
             if (ttl.compareTo(Duration.ofSeconds(1)) < 0) {
@@ -186,8 +187,9 @@ public final class NatsConfig {
         }
 
         /**
-         * Lets standbys that keep being refused ask less and less often, down to once in this time, where the candidacy does not say so
-         * itself by {@link dev.bellwether.CandidacyConfig.Builder#standbyBackoff}. Default: they ask when a lease has run out.
+         * Lets standbys that keep being refused ask less and less often, down to once in this time, where the candidacy
+         * does not say so itself by {@link dev.bellwether.CandidacyConfig.Builder#standbyBackoff}. Default: they ask
+         * when a lease has run out.
          */
         public Builder backoff(Duration longest) {
             if (longest.isZero() || longest.isNegative()) {

@@ -8,8 +8,8 @@ import io.nats.client.Connection;
 /**
  * Elections on a NATS server that the application is connected to already.
  *
- * <p>What {@link Elections#connect(String)} does with a {@code nats:} URI, this does with a {@link Connection}. How soon a
- * connection notices that its server is gone is a matter of its options: see {@code docs/nats.md}.
+ * <p>What {@link Elections#connect(String)} does with a {@code nats:} URI, this does with a {@link Connection}. How
+ * soon a connection notices that its server is gone is a matter of its options: see {@code docs/nats.md}.
  */
 public final class NatsElections {
     private NatsElections() {}

@@ -45,7 +45,9 @@ final class Requests {
         this.signs = signs;
     }
 
-    /** Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first. */
+    /**
+     * Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first.
+     */
     CompletableFuture<Map<String, JsonValue>> ask(
             Turnstile.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
         var deadline = System.nanoTime() + timeout.toNanos();

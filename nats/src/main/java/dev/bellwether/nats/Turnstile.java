@@ -9,16 +9,18 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets so many requests be under way at a time; the others wait in line, and those that nobody waits for any more are not sent. Thread-safe; nobody waits in here.
+ * Lets so many requests be under way at a time; the others wait in line, and those that nobody waits for any more are
+ * not sent. Thread-safe; nobody waits in here.
  */
 final class Turnstile {
     /*
-     * A connection of NATS makes whoever sends wait, for up to two seconds each time, once some thousand messages have piled up in it; and a server
-     * drops all requests of its API at once when too many do. Both would befall the loop, and so all leases, when ten thousand candidates come or
-     * renew in the same instant.
+     * A connection of NATS makes whoever sends wait, for up to two seconds each time, once some thousand messages have
+     * piled up in it; and a server drops all requests of its API at once when too many do. Both would befall the loop,
+     * and so all leases, when ten thousand candidates come or renew in the same instant.
      *
-     * Whenever a request has its answer, the first of the most urgent line is sent, by the thread that brought the answer; whoever asks sends one at most.
-     * So nobody is kept here to send what others ask for, unless it is to tell them that it cannot be sent.
+     * Whenever a request has its answer, the first of the most urgent line is sent, by the thread that brought the
+     * answer; whoever asks sends one at most. So nobody is kept here to send what others ask for, unless it is to tell
+     * them that it cannot be sent.
      */
     enum Urgency {
         /** A lease depends on it. */
@@ -40,7 +42,10 @@ final class Turnstile {
         }
     }
 
-    /** Sends the request when it is its turn, and answers as it does; fails with this, without sending it, if that comes after the deadline. */
+    /**
+     * Sends the request when it is its turn, and answers as it does; fails with this, without sending it, if that comes
+     * after the deadline.
+     */
     <T> CompletableFuture<T> pass(
             Urgency urgency,
             long deadlineNanos,
@@ -113,7 +118,9 @@ final class Turnstile {
             this.answer = answer;
         }
 
-        /** Sends it, and has the next one sent when it is answered; unless it fails at once, which is what is returned. */
+        /**
+         * Sends it, and has the next one sent when it is answered; unless it fails at once, which is what is returned.
+         */
         private boolean sent(Runnable next) {
             CompletableFuture<T> reply;
             try {

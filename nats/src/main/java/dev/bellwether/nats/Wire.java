@@ -18,8 +18,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The requests that elections make of one bucket. Thread-safe; nothing here waits.
  *
- * <p>Reads go to the leader of the stream and not, as {@code get} of a bucket may, to any replica. What comes of a request is a
- * value, {@link Outdated}, or unknown, which is an {@link UnavailableException}.
+ * <p>Reads go to the leader of the stream and not, as {@code get} of a bucket may, to any replica. What comes of a
+ * request is a value, {@link Outdated}, or unknown, which is an {@link UnavailableException}.
  */
 final class Wire implements AutoCloseable {
     private static final String EXPECTED = "Nats-Expected-Last-Subject-Sequence";
@@ -123,7 +123,10 @@ final class Wire implements AutoCloseable {
         return owned;
     }
 
-    /** Returns what tells this connection from others that were there before it, though they were made by the same client. */
+    /**
+     * Returns what tells this connection from others that were there before it, though they were made by the same
+     * client.
+     */
     String session() {
         var info = connection.getServerInfo();
         return info.getServerId() + '/' + info.getClientId();
@@ -223,7 +226,10 @@ final class Wire implements AutoCloseable {
         return ofStream("PURGE", "filter", key, "purge", timeout).thenApply(reply -> true);
     }
 
-    /** Makes a request of the stream about the keys of a pattern, when there is nothing else to do; an error in the answer fails it. */
+    /**
+     * Makes a request of the stream about the keys of a pattern, when there is nothing else to do; an error in the
+     * answer fails it.
+     */
     private CompletableFuture<Map<String, JsonValue>> ofStream(
             String request, String field, String pattern, String what, Duration timeout) {
         var body = new JsonValue(Map.of(field, new JsonValue(storedSubject(pattern)))).toJson();

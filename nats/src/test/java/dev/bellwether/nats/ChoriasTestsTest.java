@@ -25,7 +25,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What Choria tests of its elections, and what befalls a key. That ours lacks their weaknesses is in {@link ChoriasWeaknessesTest}. */
+/**
+ * What Choria tests of its elections, and what befalls a key. That ours lacks their weaknesses is in
+ * {@link ChoriasWeaknessesTest}.
+ */
 class ChoriasTestsTest {
     private static final Duration LEASE = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofSeconds(30);

@@ -27,8 +27,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * That ours lacks the known weaknesses of Choria's elections. Those that no backend of ours may have are in the contract; that a lost
- * answer costs nothing, and that a close releases the key, in {@link ChoriasTestsTest}; of missing rights, in {@link RightsTest}.
+ * That ours lacks the known weaknesses of Choria's elections. Those that no backend of ours may have are in the
+ * contract; that a lost answer costs nothing, and that a close releases the key, in {@link ChoriasTestsTest}; of
+ * missing rights, in {@link RightsTest}.
  */
 class ChoriasWeaknessesTest {
     private static final Duration LEASE = Duration.ofSeconds(4);

@@ -19,7 +19,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What the contract cannot ask of every backend: a server killed in time, a leader frozen, a connection that is dead without a word. */
+/**
+ * What the contract cannot ask of every backend: a server killed in time, a leader frozen, a connection that is dead
+ * without a word.
+ */
 class FaultsTest {
     private static final Duration LEASE = Duration.ofSeconds(1);
     private static final Duration LONG = Duration.ofSeconds(20);

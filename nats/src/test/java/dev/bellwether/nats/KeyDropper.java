@@ -13,8 +13,8 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Does to the keys of elections what a server with a wrong clock or an operator's hand does: drops them without a marker, deletes them, overwrites them. Drawn from
- * the seed of the bench; on a thread of its own.
+ * Does to the keys of elections what a server with a wrong clock or an operator's hand does: drops them without a
+ * marker, deletes them, overwrites them. Drawn from the seed of the bench; on a thread of its own.
  */
 final class KeyDropper implements AutoCloseable {
     private final String bucket;

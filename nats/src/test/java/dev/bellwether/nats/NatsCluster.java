@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Three servers. All that passes between the third and the others goes through proxies, so that it can be cut off. Confined to one
- * thread at a time.
+ * Three servers. All that passes between the third and the others goes through proxies, so that it can be cut off.
+ * Confined to one thread at a time.
  */
 final class NatsCluster implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

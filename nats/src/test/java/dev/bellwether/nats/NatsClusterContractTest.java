@@ -7,7 +7,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** The contract on a bucket that three servers keep. What becomes of it when one of them dies is in {@link ClusterFaultsTest}. */
+/**
+ * The contract on a bucket that three servers keep. What becomes of it when one of them dies is in
+ * {@link ClusterFaultsTest}.
+ */
 @Tag("cluster")
 class NatsClusterContractTest extends ElectionsContract {
     @SuppressWarnings("NullAway.Init")

@@ -7,7 +7,10 @@ import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
 import java.time.Instant;
 
-/** One who runs NATS with accounts and JSON web tokens: an account with JetStream, one for the system, and a user of the first. */
+/**
+ * One who runs NATS with accounts and JSON web tokens: an account with JetStream, one for the system, and a user of the
+ * first.
+ */
 final class Operator {
     private static final String ACCOUNT = """
             {"type": "account", "version": 2, "limits": {"subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1,

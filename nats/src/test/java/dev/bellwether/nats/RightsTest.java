@@ -23,8 +23,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * With the rights that Choria's brokers grant to those who only stand in elections: to ask after the bucket and to write keys, and to
- * hear answers in an inbox of their own. They may not read keys, nor watch them.
+ * With the rights that Choria's brokers grant to those who only stand in elections: to ask after the bucket and to
+ * write keys, and to hear answers in an inbox of their own. They may not read keys, nor watch them.
  */
 class RightsTest {
     private static final Duration TTL = Duration.ofSeconds(4);

@@ -20,7 +20,10 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** What a store that forgets, drops or is written to by hand does to an election, on a real server. The same is drawn by the simulation of seats, in core. */
+/**
+ * What a store that forgets, drops or is written to by hand does to an election, on a real server. The same is drawn by
+ * the simulation of seats, in core.
+ */
 class SeatHistoriesTest {
     private static final Duration LEASE = Duration.ofSeconds(3);
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * What our elections rest on, asked of the servers alone, without a line of ours: of those who update one revision of a key, one at most is told that it has; and later
- * updates have higher revisions. Servers die and are frozen one after the other, without waiting for the last one to be up to date.
+ * What our elections rest on, asked of the servers alone, without a line of ours: of those who update one revision of a
+ * key, one at most is told that it has; and later updates have higher revisions. Servers die and are frozen one after
+ * the other, without waiting for the last one to be up to date.
  */
 class UpdatesUnderFaultsTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(2);

@@ -14,11 +14,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sees to it that the relays of a table lead about as many shards each. A thread of its own, which looks once in a lease.
+ * Sees to it that the relays of a table lead about as many shards each. A thread of its own, which looks once in a
+ * lease.
  *
- * <p>A relay that leads at least two shards more than another that stands by gives one up: in order, so that what is in flight is
- * committed and deleted first. It cannot say who takes the seat; but of all that stand, the one who gave it holds back for a lease. So
- * the difference shrinks by one shard in a lease or so, and rests when nobody leads two more than anybody else.
+ * <p>A relay that leads at least two shards more than another that stands by gives one up: in order, so that what is in
+ * flight is committed and deleted first. It cannot say who takes the seat; but of all that stand, the one who gave it
+ * holds back for a lease. So the difference shrinks by one shard in a lease or so, and rests when nobody leads two more
+ * than anybody else.
  */
 final class Balancer implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Balancer.class);
@@ -76,7 +78,10 @@ final class Balancer implements Runnable {
         });
     }
 
-    /** Returns a shard that this relay had better give up: the last that it leads, if somebody who stands for it leads two less. */
+    /**
+     * Returns a shard that this relay had better give up: the last that it leads, if somebody who stands for it leads
+     * two less.
+     */
     static OptionalInt surplus(String relay, List<Election.State> states) {
         Map<String, Integer> leads = new TreeMap<>();
         for (var state : states) {

@@ -8,8 +8,9 @@ import org.apache.kafka.common.Cluster;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts a key where librdkafka's {@code consistent_random} does: at CRC-32 modulo the number of partitions; records without a key
- * anywhere. Thread-safe. Public because Kafka's client makes it, and for producers beside a relay that must agree with it.
+ * Puts a key where librdkafka's {@code consistent_random} does: at CRC-32 modulo the number of partitions; records
+ * without a key anywhere. Thread-safe. Public because Kafka's client makes it, and for producers beside a relay that
+ * must agree with it.
  */
 public final class Crc32Partitioner implements Partitioner {
     /** For Kafka's client. */

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deletes rows that Kafka has confirmed, and moves away those that it never will, in the order in which it is told. A thread of its
- * own, and the only one: what is left in the table must always be the end of what was sent.
+ * Deletes rows that Kafka has confirmed, and moves away those that it never will, in the order in which it is told. A
+ * thread of its own, and the only one: what is left in the table must always be the end of what was sent.
  */
 final class Disposal implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Disposal.class);

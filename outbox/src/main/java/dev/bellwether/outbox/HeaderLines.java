@@ -11,9 +11,9 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Headers as text, a line each, so that any language writes them with plain SQL: {@code name: value}; {@code name:: base64} for
- * what is no text of one line; {@code name} alone for null. A name that cannot stand so, since it has a colon for example, is written as
- * {@code ::base64}.
+ * Headers as text, a line each, so that any language writes them with plain SQL: {@code name: value};
+ * {@code name:: base64} for what is no text of one line; {@code name} alone for null. A name that cannot stand so,
+ * since it has a colon for example, is written as {@code ::base64}.
  */
 final class HeaderLines {
     /** The header of event ids, unless a relay is told of another. */

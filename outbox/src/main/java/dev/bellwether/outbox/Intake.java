@@ -10,16 +10,18 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * Reads the rows of a shard, each once, so that of two rows of one key the earlier comes first. Confined to the reader's thread; told by
- * others what was deleted.
+ * Reads the rows of a shard, each once, so that of two rows of one key the earlier comes first. Confined to the
+ * reader's thread; told by others what was deleted.
  */
 final class Intake {
     /*
-     * Writers of one key are serialized before they draw an id: so, in any snapshot that has a row, all earlier rows of its key
-     * were committed. Those behind the cursor are in gaps; therefore gaps and what lies beyond the cursor are read in one statement.
+     * Writers of one key are serialized before they draw an id: so, in any snapshot that has a row, all earlier rows of
+     * its key were committed. Those behind the cursor are in gaps; therefore gaps and what lies beyond the cursor are
+     * read in one statement.
      *
-     * "known" has the ids that were read and may still be there. An id leaves it only before a query begins, and only if its
-     * deletion was committed before that: otherwise an old snapshot could show a row that was sent long ago as if it were new.
+     * "known" has the ids that were read and may still be there. An id leaves it only before a query begins, and only
+     * if its deletion was committed before that: otherwise an old snapshot could show a row that was sent long ago as
+     * if it were new.
      */
     private static final long HOLDERS_NANOS = 50_000_000;
     private static final int READ = 5_000;
@@ -186,9 +188,9 @@ final class Intake {
     }
 
     /**
-     * Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand. Just behind the cursor each
-     * time; elsewhere a few milliseconds' worth, and the next time from there on: what is dead and not yet removed has to be
-     * walked over, and may be millions.
+     * Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand. Just behind
+     * the cursor each time; elsewhere a few milliseconds' worth, and the next time from there on: what is dead and not
+     * yet removed has to be walked over, and may be millions.
      */
     private void sweep() throws SQLException {
         var began = nanoTime.getAsLong();

@@ -14,14 +14,14 @@ import java.util.function.LongSupplier;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 
 /**
- * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate. {@link #holds} may be
- * asked by any thread, all else belongs to that of the shard.
+ * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate.
+ * {@link #holds} may be asked by any thread, all else belongs to that of the shard.
  */
 final class Judge {
     /*
-     * The first record that is told to have failed may be an innocent one, of the same request as the culprit. So the suspect is sent
-     * alone. If it fails again, it is condemned. If it passes, the culprit is among those behind it in that transaction, and is
-     * searched by halves: each that passes leaves the other half.
+     * The first record that is told to have failed may be an innocent one, of the same request as the culprit. So the
+     * suspect is sent alone. If it fails again, it is condemned. If it passes, the culprit is among those behind it in
+     * that transaction, and is searched by halves: each that passes leaves the other half.
      */
     private static final int UNLIMITED = Integer.MAX_VALUE;
     private static final long NOBODY = Long.MIN_VALUE;
@@ -29,7 +29,9 @@ final class Judge {
 
     private final Topics topics;
     private final Map<Long, String> condemned = new HashMap<>();
-    /** Of topics that have refused a record. Where there is one there may be a thousand, and each would cost a session. */
+    /**
+     * Of topics that have refused a record. Where there is one there may be a thousand, and each would cost a session.
+     */
     private final Map<String, Known> rules = new HashMap<>();
 
     private final Map<String, BadTopic> badTopics = new HashMap<>();
@@ -53,10 +55,16 @@ final class Judge {
 
     /** Tells what is wrong with a topic. */
     interface Topics {
-        /** Returns why no record can be written to this partition, or to any if it is negative; empty if one can, or if nobody knows. */
+        /**
+         * Returns why no record can be written to this partition, or to any if it is negative; empty if one can, or if
+         * nobody knows.
+         */
         Optional<String> fault(String topic, int partition);
 
-        /** Returns those that certainly do not exist and that no broker makes when it is asked for them, and what is wrong. */
+        /**
+         * Returns those that certainly do not exist and that no broker makes when it is asked for them, and what is
+         * wrong.
+         */
         default Map<String, String> missing(Set<String> asked) {
             return Map.of();
         }
@@ -88,8 +96,8 @@ final class Judge {
     }
 
     /**
-     * The rules of a topic, if they could be had, and in which slice they were asked for. Rules that are older than the slice condemn nobody: they may have been mended
-     * before the row was written, and it was written because they were.
+     * The rules of a topic, if they could be had, and in which slice they were asked for. Rules that are older than the
+     * slice condemn nobody: they may have been mended before the row was written, and it was written because they were.
      */
     private record Known(Optional<TopicRules> rules, long slice) {}
 
@@ -129,7 +137,10 @@ final class Judge {
         return !stranded.isEmpty();
     }
 
-    /** Asks which partitions have no leader now; returns whether one has got one, so that what waits for it is to be read again. */
+    /**
+     * Asks which partitions have no leader now; returns whether one has got one, so that what waits for it is to be
+     * read again.
+     */
     boolean leadersAreBack() {
         var back = false;
         for (var topic : List.copyOf(stranded.keySet())) {
@@ -144,7 +155,10 @@ final class Judge {
         return back;
     }
 
-    /** Lets those behind this row wait: of its key, or of its whole topic if that is at fault. Returns whether it is the topic. */
+    /**
+     * Lets those behind this row wait: of its key, or of its whole topic if that is at fault. Returns whether it is the
+     * topic.
+     */
     boolean block(Row row) {
         if (badTopics.containsKey(row.topic())) {
             return blockedTopics.add(row.topic());
@@ -153,7 +167,10 @@ final class Judge {
         return false;
     }
 
-    /** Forgets all verdicts, so that everything is tried again; whether a topic is there now is asked, since a send that fails costs more. */
+    /**
+     * Forgets all verdicts, so that everything is tried again; whether a topic is there now is asked, since a send that
+     * fails costs more.
+     */
     void pardon() {
         condemned.clear();
         badTopics.values().removeIf(BadTopic::forbidden);
@@ -242,7 +259,10 @@ final class Judge {
         return rows;
     }
 
-    /** Asks about those topics of these rows that were not met before, so that a missing one is told at once and not by a send that hangs. */
+    /**
+     * Asks about those topics of these rows that were not met before, so that a missing one is told at once and not by
+     * a send that hangs.
+     */
     void meet(List<Row> rows) {
         Set<String> strangers = new HashSet<>();
         for (var row : rows) {
@@ -284,7 +304,10 @@ final class Judge {
         }
     }
 
-    /** This failed. Returns whether that was the record's fault, or may have been: then it is of use to try again at once. */
+    /**
+     * This failed. Returns whether that was the record's fault, or may have been: then it is of use to try again at
+     * once.
+     */
     boolean failed(LineStoppedException e) {
         var row = e.row();
         var reason = e.failure().getClass().getSimpleName() + ": " + e.failure().getMessage();
@@ -320,7 +343,10 @@ final class Judge {
         };
     }
 
-    /** Before transaction.version 2 a transaction is refused as a whole: the record that is told may be of an innocent topic. */
+    /**
+     * Before transaction.version 2 a transaction is refused as a whole: the record that is told may be of an innocent
+     * topic.
+     */
     private static Set<String> forbiddenTopics(LineStoppedException e) {
         return e.failure() instanceof TopicAuthorizationException refused
                         && !refused.unauthorizedTopics().isEmpty()

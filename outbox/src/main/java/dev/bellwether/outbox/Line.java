@@ -15,15 +15,16 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Used by one thread at a time,
- * but for what Kafka calls back.
+ * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Used by one
+ * thread at a time, but for what Kafka calls back.
  */
 final class Line {
     /*
-     * Idempotence alone does not keep the order when a record fails: the client bumps its epoch, numbers the successors anew, and they
-     * are written. Therefore the producer is closed, without waiting, in the very callback that tells of the failure, on the thread
-     * that would send the successors. Those that are on their way carry numbers behind the gap, which the broker refuses; and a
-     * dead client closes no gap. So what a partition has got is a prefix of what was sent, for readers of uncommitted records, too.
+     * Idempotence alone does not keep the order when a record fails: the client bumps its epoch, numbers the successors
+     * anew, and they are written. Therefore the producer is closed, without waiting, in the very callback that tells of
+     * the failure, on the thread that would send the successors. Those that are on their way carry numbers behind the
+     * gap, which the broker refuses; and a dead client closes no gap. So what a partition has got is a prefix of what
+     * was sent, for readers of uncommitted records, too.
      */
     private final Producer<byte[], byte[]> producer;
     private final String eventIdHeader;
@@ -36,7 +37,10 @@ final class Line {
         this.eventIdHeader = eventIdHeader;
     }
 
-    /** Puts up the fence: no earlier producer of this shard writes a record any more, and what it has not committed never will be. */
+    /**
+     * Puts up the fence: no earlier producer of this shard writes a record any more, and what it has not committed
+     * never will be.
+     */
     void open() {
         producer.initTransactions();
     }

@@ -151,7 +151,8 @@ public final class Message {
         /**
          * Adds a header.
          *
-         * @throws IllegalArgumentException for {@code event-id}, in which the relay carries the {@linkplain #eventId event id}
+         * @throws IllegalArgumentException for {@code event-id}, in which the relay carries the
+         *     {@linkplain #eventId event id}
          */
         public Builder header(String name, byte @Nullable [] value) {
             if (name.equals(HeaderLines.EVENT_ID)) {

@@ -15,19 +15,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who has written into an outbox of MariaDB or MySQL in a transaction that is still open, by the metadata locks of its table. Confined to
- * the thread that has the connection.
+ * Who has written into an outbox of MariaDB or MySQL in a transaction that is still open, by the metadata locks of its
+ * table. Confined to the thread that has the connection.
  */
 final class MetadataLocks implements OpenWriters {
     /*
-     * A statement locks the metadata of its tables before it draws an id. The lock goes after the engine has committed or rolled back, not
-     * at the end of the statement. So whoever drew an id that we do not see is over, or holds the lock now.
+     * A statement locks the metadata of its tables before it draws an id. The lock goes after the engine has committed
+     * or rolled back, not at the end of the statement. So whoever drew an id that we do not see is over, or holds the
+     * lock now.
      *
-     * Each look proves that it sees such locks: it takes one itself, by the branch that returns nothing, and must find it listed. If it
-     * does not (an instrument is off, or the name is spelt differently), it says nothing, and gaps stay.
+     * Each look proves that it sees such locks: it takes one itself, by the branch that returns nothing, and must find
+     * it listed. If it does not (an instrument is off, or the name is spelt differently), it says nothing, and gaps
+     * stay.
      *
-     * XA comes after the locks: a transaction loses its name, or its lock, when it is prepared. Were it asked for first, one that is
-     * prepared between the two would be in neither.
+     * XA comes after the locks: a transaction loses its name, or its lock, when it is prepared. Were it asked for
+     * first, one that is prepared between the two would be in neither.
      */
     private static final Logger LOG = LoggerFactory.getLogger(MetadataLocks.class);
     private static final long DETECT_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -241,7 +243,10 @@ final class MetadataLocks implements OpenWriters {
         deletes = thread(deleting);
     }
 
-    /** Returns the name of a connection's thread: that which is listed for a lock that nobody else has. Empty if none is. */
+    /**
+     * Returns the name of a connection's thread: that which is listed for a lock that nobody else has. Empty if none
+     * is.
+     */
     private String thread(Connection connection) throws SQLException {
         var lock = "bellwether-" + UUID.randomUUID();
         var taken = OptionalLong.of(number(connection, "SELECT get_lock('" + lock + "', 0)", 1));

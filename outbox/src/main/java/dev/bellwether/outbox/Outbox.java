@@ -10,11 +10,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
- * Where applications put messages: into a table, within the transaction that changes their data, so that both happen or neither.
+ * Where applications put messages: into a table, within the transaction that changes their data, so that both happen or
+ * neither.
  *
- * <p>Thread-safe; the connection is the caller's, and so is its transaction. The one condition for order: who writes messages of one
- * key must have been serialized before, by a lock of the row that the key stands for, or a version of it that is checked. Two
- * transactions that write for one key at the same time have no order that anybody could keep.
+ * <p>Thread-safe; the connection is the caller's, and so is its transaction. The one condition for order: who writes
+ * messages of one key must have been serialized before, by a lock of the row that the key stands for, or a version of
+ * it that is checked. Two transactions that write for one key at the same time have no order that anybody could keep.
  */
 public final class Outbox {
     private final OutboxTable table;
@@ -32,8 +33,8 @@ public final class Outbox {
     }
 
     /**
-     * Returns one that adds these headers to each message, asked for when it is written: such as {@code traceparent} and {@code
-     * tracestate} of the present span, so that the trace goes on at the consumer.
+     * Returns one that adds these headers to each message, asked for when it is written: such as {@code traceparent}
+     * and {@code tracestate} of the present span, so that the trace goes on at the consumer.
      */
     public Outbox withContext(Supplier<Map<String, String>> headers) {
         return new Outbox(table, headers);

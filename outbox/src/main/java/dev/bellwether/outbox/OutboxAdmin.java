@@ -120,8 +120,8 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Puts a parked record at the end of the table, with the same event id; returns whether there was one. It comes after those of
-     * its key that were published meanwhile.
+     * Puts a parked record at the end of the table, with the same event id; returns whether there was one. It comes
+     * after those of its key that were published meanwhile.
      */
     public boolean requeue(long id) throws SQLException {
         try (var connection = database.getConnection()) {
@@ -144,8 +144,8 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Divides the outbox into another number of shards. Relays that are set to the old number end what they do and are refused from then
-     * on: nothing is published until others come that are set to the new one.
+     * Divides the outbox into another number of shards. Relays that are set to the old number end what they do and are
+     * refused from then on: nothing is published until others come that are set to the new one.
      *
      * @param name of the outbox, as the relays have it
      * @param kafka properties of Kafka's clients
@@ -171,8 +171,9 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Gives the outbox another name, after which elections and transactional ids are named. Relays that are set to the old name end what
-     * they do and are refused from then on: nothing is published until others come that are set to the new one.
+     * Gives the outbox another name, after which elections and transactional ids are named. Relays that are set to the
+     * old name end what they do and are refused from then on: nothing is published until others come that are set to
+     * the new one.
      *
      * @param kafka properties of Kafka's clients
      * @throws IllegalStateException if the outbox has another name than the old one
@@ -247,8 +248,8 @@ public final class OutboxAdmin {
     }
 
     /**
-     * {@linkplain #requeue Requeues} all parked records of a topic, the oldest first; returns how many. For when the reason why they were
-     * parked has gone, such as a topic that was missing.
+     * {@linkplain #requeue Requeues} all parked records of a topic, the oldest first; returns how many. For when the
+     * reason why they were parked has gone, such as a topic that was missing.
      */
     public int requeueTopic(String topic) throws SQLException {
         var count = 0;

@@ -28,12 +28,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Publishes the rows of an outbox to Kafka, in order, and deletes them: in each shard while it leads, standing by while another does.
- * Relays of several shards share them: one that leads two more than another gives one up, once in a lease.
+ * Publishes the rows of an outbox to Kafka, in order, and deletes them: in each shard while it leads, standing by while
+ * another does. Relays of several shards share them: one that leads two more than another gives one up, once in a
+ * lease.
  *
- * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others; three threads likewise.
- * It recovers by itself from any outage of the database and of the brokers, and begins again behind new fences with the first row that
- * is left: so consumers may see a run of records again, never a record before its predecessor in the same key.
+ * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others; three
+ * threads likewise. It recovers by itself from any outage of the database and of the brokers, and begins again behind
+ * new fences with the first row that is left: so consumers may see a run of records again, never a record before its
+ * predecessor in the same key.
  */
 public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
@@ -68,8 +70,8 @@ public final class OutboxRelay implements AutoCloseable {
     }
 
     /**
-     * Begins, with elections on the brokers that the records go to: nothing else is needed. If the brokers do not answer, it waits for them in
-     * the background, and tells {@link RelayEvent.Waiting}.
+     * Begins, with elections on the brokers that the records go to: nothing else is needed. If the brokers do not
+     * answer, it waits for them in the background, and tells {@link RelayEvent.Waiting}.
      *
      * @throws dev.bellwether.ElectionException if a property is wrong, or a right is missing
      */
@@ -206,8 +208,8 @@ public final class OutboxRelay implements AutoCloseable {
     }
 
     /**
-     * Ends it: what is being sent is committed and deleted, and the shards are handed over. Waits no longer than a candidacy takes to
-     * close: a fifth of the lease and two renewals.
+     * Ends it: what is being sent is committed and deleted, and the shards are handed over. Waits no longer than a
+     * candidacy takes to close: a fifth of the lease and two renewals.
      */
     @Override
     public void close() {

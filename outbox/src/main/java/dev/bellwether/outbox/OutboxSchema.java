@@ -14,7 +14,10 @@ public final class OutboxSchema {
 
     private OutboxSchema() {}
 
-    /** Returns the statements, each ended by a semicolon, that make the tables on this kind of database. Changes nothing. */
+    /**
+     * Returns the statements, each ended by a semicolon, that make the tables on this kind of database. Changes
+     * nothing.
+     */
     public static String ddl(Connection connection, OutboxTable table) throws SQLException {
         return text(Store.of(connection, table).ddl());
     }

@@ -3,8 +3,8 @@ package dev.bellwether.outbox;
 import java.util.regex.Pattern;
 
 /**
- * The table that messages are written into, and how it is laid out. Two tables stand beside it: {@code name_relay}, with a row per
- * shard, and {@code name_parked}, for records that cannot be published.
+ * The table that messages are written into, and how it is laid out. Two tables stand beside it: {@code name_relay},
+ * with a row per shard, and {@code name_parked}, for records that cannot be published.
  *
  * @param name {@code table} or {@code schema.table}
  * @param layout which columns it has

@@ -16,7 +16,10 @@ final class PostgresStore extends Store {
     private static final List<String> SETTINGS =
             List.of("enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan");
 
-    /** Where goharvest's table, which has no event ids, keeps that of a record that was requeued. Consumers do not see it. */
+    /**
+     * Where goharvest's table, which has no event ids, keeps that of a record that was requeued. Consumers do not see
+     * it.
+     */
     private static final String REQUEUED = "bellwether-event-id";
 
     private static final String UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
@@ -193,8 +196,9 @@ final class PostgresStore extends Store {
     }
 
     /**
-     * Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. Each leader asks this of all rows, so it
-     * must cost little: it is the hash that the database has for its own partitions, a fifth of the price of a digest.
+     * Keys keep to a shard as long as the number of shards stays; rows without a key go anywhere. Each leader asks this
+     * of all rows, so it must cost little: it is the hash that the database has for its own partitions, a fifth of the
+     * price of a digest.
      */
     private String mine(int shard, int shards) {
         var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "encode(record_key, 'hex')";
@@ -213,8 +217,8 @@ final class PostgresStore extends Store {
             }
         }
         /*
-         * One statement, so one snapshot: if a row behind the cursor is seen, its predecessor in a gap is, too. The gaps are
-         * joined in their order, one after the other, each in the order of its ids.
+         * One statement, so one snapshot: if a row behind the cursor is seen, its predecessor in a gap is, too. The
+         * gaps are joined in their order, one after the other, each in the order of its ids.
          */
         var late = "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
                 + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b")

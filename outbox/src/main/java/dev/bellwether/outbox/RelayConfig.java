@@ -72,8 +72,8 @@ public final class RelayConfig {
     /**
      * Begins with the default settings.
      *
-     * @param name tells this outbox from all others on the same Kafka cluster: elections and transactional ids are named after it. It
-     *     must be the same for all relays of one table, and of no other.
+     * @param name tells this outbox from all others on the same Kafka cluster: elections and transactional ids are
+     *     named after it. It must be the same for all relays of one table, and of no other.
      */
     public static Builder named(String name) {
         return new Builder(Names.election(name));
@@ -249,8 +249,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Gives Kafka's producer these properties. What order and fencing hang on is refused by name: {@code transactional.id},
-         * {@code enable.idempotence}, {@code acks}, serializers and partitioners.
+         * Gives Kafka's producer these properties. What order and fencing hang on is refused by name:
+         * {@code transactional.id}, {@code enable.idempotence}, {@code acks}, serializers and partitioners.
          */
         public Builder producer(Map<String, ?> properties) {
             producer = ProducerSettings.checked(properties);
@@ -258,8 +258,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Divides the keys among so many shards, each with a leader, a producer and a reader of its own. All relays of a table must
-         * say the same; one that does not is refused. Default: 1.
+         * Divides the keys among so many shards, each with a leader, a producer and a reader of its own. All relays of
+         * a table must say the same; one that does not is refused. Default: 1.
          */
         public Builder shards(int shards) {
             if (shards < 1 || shards > 64) {
@@ -276,8 +276,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Finds a partition for records that name none. Default: {@link Partitioning#MURMUR2}; what goharvest wrote is where
-         * {@link Partitioning#CRC32} puts it.
+         * Finds a partition for records that name none. Default: {@link Partitioning#MURMUR2}; what goharvest wrote is
+         * where {@link Partitioning#CRC32} puts it.
          */
         public Builder partitioning(Partitioning partitioning) {
             this.partitioning = partitioning;
@@ -285,8 +285,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Puts at most so many records into one transaction. The first have 5,000 at most; they grow while a backlog fills each of them
-         * and each ends soon, and shrink when one fails or takes long. Default: 20,000.
+         * Puts at most so many records into one transaction. The first have 5,000 at most; they grow while a backlog
+         * fills each of them and each ends soon, and shrink when one fails or takes long. Default: 20,000.
          */
         public Builder maxTransactionRecords(int records) {
             maxTransactionRecords = positive("maxTransactionRecords", records);
@@ -300,8 +300,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Holds at most so many bytes of them, per shard, and a quarter of that in one transaction; a record that is larger than that by
-         * itself goes alone. The producer's {@code buffer.memory} comes on top. Default: 64 MiB.
+         * Holds at most so many bytes of them, per shard, and a quarter of that in one transaction; a record that is
+         * larger than that by itself goes alone. The producer's {@code buffer.memory} comes on top. Default: 64 MiB.
          */
         public Builder maxInFlightBytes(long bytes) {
             if (bytes < 1024) {
@@ -318,8 +318,9 @@ public final class RelayConfig {
         }
 
         /**
-         * Begins a transaction that is not full no sooner than so long after the one before; after a quiet time, at once. Each costs the brokers a
-         * mark in every partition that it wrote to, so many small ones are slower than fewer. Zero, to wait for nothing. Default: 10 ms.
+         * Begins a transaction that is not full no sooner than so long after the one before; after a quiet time, at
+         * once. Each costs the brokers a mark in every partition that it wrote to, so many small ones are slower than
+         * fewer. Zero, to wait for nothing. Default: 10 ms.
          */
         public Builder transactionInterval(Duration transactionInterval) {
             if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {
@@ -367,8 +368,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Gives the leadership of a shard to another candidate, if there is one, after it could not begin for so long: because the
-         * database, or the brokers, cannot be reached from here. Default: 30 s.
+         * Gives the leadership of a shard to another candidate, if there is one, after it could not begin for so long:
+         * because the database, or the brokers, cannot be reached from here. Default: 30 s.
          */
         public Builder standDownAfter(Duration standDownAfter) {
             this.standDownAfter = positive("standDownAfter", standDownAfter);
@@ -394,8 +395,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Carries the event id to consumers in this header, which no row may have among its own: consumers would drop records by the wrong id.
-         * Default: {@code event-id}.
+         * Carries the event id to consumers in this header, which no row may have among its own: consumers would drop
+         * records by the wrong id. Default: {@code event-id}.
          */
         public Builder eventIdHeader(String eventIdHeader) {
             this.eventIdHeader = HeaderLines.name(eventIdHeader);

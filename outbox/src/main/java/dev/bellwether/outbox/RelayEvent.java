@@ -3,8 +3,8 @@ package dev.bellwether.outbox;
 import dev.bellwether.ElectionException;
 
 /**
- * A turn in the life of a relay's shard. Told on the shard's threads, one at a time for each shard, except that {@link MeterRead} may
- * come beside others.
+ * A turn in the life of a relay's shard. Told on the shard's threads, one at a time for each shard, except that
+ * {@link MeterRead} may come beside others.
  */
 public sealed interface RelayEvent {
     /** Returns the shard, counted from 0. */
@@ -14,8 +14,8 @@ public sealed interface RelayEvent {
     record LeaderAcquired(int shard, long token) implements RelayEvent {}
 
     /**
-     * We begin anew with the first row that is left, behind new fences: at first, after a failure, and when a blocked key is tried
-     * again.
+     * We begin anew with the first row that is left, behind new fences: at first, after a failure, and when a blocked
+     * key is tried again.
      */
     record LeaderRefreshed(int shard, long epoch) implements RelayEvent {}
 
@@ -38,20 +38,23 @@ public sealed interface RelayEvent {
     record Halted(int shard, long id, String reason) implements RelayEvent {}
 
     /**
-     * We could not begin for {@linkplain RelayConfig.Builder#standDownAfter long}, and give the leadership to another candidate: this
-     * relay does not reach the database, or the brokers.
+     * We could not begin for {@linkplain RelayConfig.Builder#standDownAfter long}, and give the leadership to another
+     * candidate: this relay does not reach the database, or the brokers.
      */
     record StoodDown(int shard, Exception cause) implements RelayEvent {}
 
     /** An operator has ended the election. This relay publishes nothing of the shard any more. */
     record ElectionEnded(int shard) implements RelayEvent {}
 
-    /** Our candidacy failed for good. This relay publishes nothing of the shard any more: start it again when the cause is mended. */
+    /**
+     * Our candidacy failed for good. This relay publishes nothing of the shard any more: start it again when the cause
+     * is mended.
+     */
     record CandidacyFailed(int shard, ElectionException cause) implements RelayEvent {}
 
     /**
-     * We stand by, and the relay that leads has not touched our table: it serves another table under the same name, or does not reach the
-     * database. Nothing is published from ours.
+     * We stand by, and the relay that leads has not touched our table: it serves another table under the same name, or
+     * does not reach the database. Nothing is published from ours.
      */
     record NotServed(int shard, String leader) implements RelayEvent {}
 

@@ -18,8 +18,8 @@ import java.time.Duration;
  * @param rewinds how often we began anew with rows that had been sent before
  * @param parked records that were moved to the parking table
  * @param blocked rows that are held back for a blocked key
- * @param strays rows that appeared where none could be expected any more: their writers drew the id in an earlier transaction.
- *     Their order is not promised.
+ * @param strays rows that appeared where none could be expected any more: their writers drew the id in an earlier
+ *     transaction. Their order is not promised.
  */
 public record RelayStats(
         boolean leading,

@@ -279,8 +279,8 @@ final class Shard {
     }
 
     /**
-     * Looks whether the relay that leads has made our table its own: one that serves another table under the same name keeps ours from
-     * being served at all, and nobody would know. On the thread of the {@link Standby}.
+     * Looks whether the relay that leads has made our table its own: one that serves another table under the same name
+     * keeps ours from being served at all, and nobody would know. On the thread of the {@link Standby}.
      */
     void lookAfterLeader() {
         var now = following;
@@ -359,9 +359,9 @@ final class Shard {
     }
 
     /*
-     * The order matters. First the fences in Kafka: from here on nothing of an earlier leader is appended. Then the one in the database,
-     * which waits for a delete of his that is under way, and lets none begin. Only then the table is read: it has everything that
-     * might be missing in Kafka, and it will not shrink but by us.
+     * The order matters. First the fences in Kafka: from here on nothing of an earlier leader is appended. Then the one
+     * in the database, which waits for a delete of his that is under way, and lets none begin. Only then the table is
+     * read: it has everything that might be missing in Kafka, and it will not shrink but by us.
      */
     private ShardRun open(Mandate mandate) throws SQLException {
         var lines = lines();

@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of a shard's leader: from the fences to the first failure, or to the end of the mandate. Confined to the thread that opens,
- * runs and closes it, except where a method says otherwise.
+ * One run of a shard's leader: from the fences to the first failure, or to the end of the mandate. Confined to the
+ * thread that opens, runs and closes it, except where a method says otherwise.
  */
 final class ShardRun {
     private static final Logger LOG = LoggerFactory.getLogger(ShardRun.class);

@@ -12,7 +12,10 @@ import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What we say to one kind of database about one outbox. Immutable; the connection is the caller's, who may be one thread at a time. */
+/**
+ * What we say to one kind of database about one outbox. Immutable; the connection is the caller's, who may be one
+ * thread at a time.
+ */
 abstract class Store {
     final OutboxTable table;
 
@@ -21,8 +24,9 @@ abstract class Store {
     }
 
     /**
-     * Stands in the column {@code shard} of the row that tells whose table this is: the name of the outbox as {@code relay}, and how it is
-     * divided. It is made first, so that of two relays that disagree one waits for the other, and is refused.
+     * Stands in the column {@code shard} of the row that tells whose table this is: the name of the outbox as
+     * {@code relay}, and how it is divided. It is made first, so that of two relays that disagree one waits for the
+     * other, and is refused.
      */
     static final int WHOLE = -1;
 
@@ -151,7 +155,10 @@ abstract class Store {
         }
     }
 
-    /** Deletes rows if the shard is still ours, and returns how many. One statement: a frozen client must not hold a lock. */
+    /**
+     * Deletes rows if the shard is still ours, and returns how many. One statement: a frozen client must not hold a
+     * lock.
+     */
     abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;
 
     /** Inserts statement text for a message. */
@@ -159,7 +166,9 @@ abstract class Store {
 
     abstract void bind(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException;
 
-    /** Lets the database end the transaction that begins if its client is frozen, so that others need not wait for it. */
+    /**
+     * Lets the database end the transaction that begins if its client is frozen, so that others need not wait for it.
+     */
     abstract void impatient(Connection connection) throws SQLException;
 
     /** Returns the reading of rows by id, for parking. */

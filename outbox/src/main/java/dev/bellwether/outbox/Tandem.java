@@ -9,15 +9,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two lines that take turns: while the transaction of one is committed, the other appends the next. Confined to the thread of its session.
+ * Two lines that take turns: while the transaction of one is committed, the other appends the next. Confined to the
+ * thread of its session.
  */
 final class Tandem {
     /*
      * Why two: a broker lets a producer's next transaction wait until its last is marked in all partitions.
      *
-     * The order is that of one line. Rows are appended only when all before them are in the log, and committed only when all before them are
-     * committed. So what a partition has got is a prefix of what was sent, and what is committed a prefix of that. After a commit that
-     * failed, or of which nobody knows, nothing is committed any more: the session ends, and the next sends all that is left.
+     * The order is that of one line. Rows are appended only when all before them are in the log, and committed only
+     * when all before them are committed. So what a partition has got is a prefix of what was sent, and what is
+     * committed a prefix of that. After a commit that failed, or of which nobody knows, nothing is committed any more:
+     * the session ends, and the next sends all that is left.
      */
     private final Line[] lines;
     private final ExecutorService committer;
@@ -33,7 +35,10 @@ final class Tandem {
         });
     }
 
-    /** Puts up both fences: what an earlier session of this shard has not committed never will be, and it appends nothing more. */
+    /**
+     * Puts up both fences: what an earlier session of this shard has not committed never will be, and it appends
+     * nothing more.
+     */
     void open() {
         for (var line : lines) {
             line.open();

@@ -8,8 +8,8 @@ import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 
 /**
- * What a topic takes, as its brokers say. Tells only of records that are certainly refused: for all others the answer is to send them.
- * Immutable.
+ * What a topic takes, as its brokers say. Tells only of records that are certainly refused: for all others the answer
+ * is to send them. Immutable.
  *
  * @param partitions how many it has
  * @param compacted whether records need a key

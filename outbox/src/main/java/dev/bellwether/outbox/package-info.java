@@ -1,16 +1,16 @@
 /**
- * The transactional outbox: an application writes messages into a table, in the transaction that changes its data, and a relay
- * publishes them to Kafka in order and deletes them.
+ * The transactional outbox: an application writes messages into a table, in the transaction that changes its data, and
+ * a relay publishes them to Kafka in order and deletes them.
  *
- * <p>{@link dev.bellwether.outbox.Outbox} writes. {@link dev.bellwether.outbox.OutboxRelay} publishes: of all relays of a table one
- * leads, for each shard. The election is for liveness. Safety comes from two fences that a leader puts up before it reads the table:
- * its transactional producer, behind which nothing of an earlier leader reaches Kafka, and its epoch in the database, behind which
- * no earlier leader deletes a row.
+ * <p>{@link dev.bellwether.outbox.Outbox} writes. {@link dev.bellwether.outbox.OutboxRelay} publishes: of all relays of
+ * a table one leads, for each shard. The election is for liveness. Safety comes from two fences that a leader puts up
+ * before it reads the table: its transactional producer, behind which nothing of an earlier leader reaches Kafka, and
+ * its epoch in the database, behind which no earlier leader deletes a row.
  *
- * <p>A {@code ShardRun} is one leader's run from those fences to its first failure. It is a line of three threads: {@code Intake}
- * reads rows in order, {@code Line} sends them in transactions and stops at the first error, {@code Disposal} deletes what was
- * committed. Whatever goes wrong ends the session, and the next one begins with the first row that is left. So consumers see rewinds,
- * never a record before its predecessor, nor an old one last.
+ * <p>A {@code ShardRun} is one leader's run from those fences to its first failure. It is a line of three threads:
+ * {@code Intake} reads rows in order, {@code Line} sends them in transactions and stops at the first error,
+ * {@code Disposal} deletes what was committed. Whatever goes wrong ends the session, and the next one begins with the
+ * first row that is left. So consumers see rewinds, never a record before its predecessor, nor an old one last.
  */
 @NullMarked
 package dev.bellwether.outbox;

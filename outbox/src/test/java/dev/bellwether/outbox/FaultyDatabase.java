@@ -11,8 +11,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database with something done to a relay at certain statements: "acquire", "read", "report" and "delete". A fault fails the statement by
- * an {@link java.io.UncheckedIOException}.
+ * A database with something done to a relay at certain statements: "acquire", "read", "report" and "delete". A fault
+ * fails the statement by an {@link java.io.UncheckedIOException}.
  */
 final class FaultyDatabase {
     private FaultyDatabase() {}

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The checker: what consumers have read, key by key, held against what was written. The values are the numbers 0, 1, 2, … of each key,
- * in the order of commits.
+ * The checker: what consumers have read, key by key, held against what was written. The values are the numbers 0, 1, 2,
+ * … of each key, in the order of commits.
  */
 final class Ledger {
     private final Map<String, List<Integer>> read = new LinkedHashMap<>();
@@ -42,8 +42,9 @@ final class Ledger {
     }
 
     /**
-     * Returns what is wrong, in words that are marked as what must never be; nothing if there are rewinds at most: each record follows its predecessor, or goes back to one
-     * that was seen before, and the last one is the last that was written.
+     * Returns what is wrong, in words that are marked as what must never be; nothing if there are rewinds at most: each
+     * record follows its predecessor, or goes back to one that was seen before, and the last one is the last that was
+     * written.
      *
      * @param written how many numbers each key has got
      */

@@ -20,9 +20,9 @@ import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 
 /**
- * Applications of all kinds that write at once: transactions that last from nothing to seconds, roll back, go back to savepoints, insert
- * many rows by one statement, insert slowly, burn ids by the hundred, or are prepared and committed later. Each locks its keys before it
- * draws an id. Thread-safe.
+ * Applications of all kinds that write at once: transactions that last from nothing to seconds, roll back, go back to
+ * savepoints, insert many rows by one statement, insert slowly, burn ids by the hundred, or are prepared and committed
+ * later. Each locks its keys before it draws an id. Thread-safe.
  */
 final class MixedWriters implements AutoCloseable {
     private static final int MOST_BURNT = 300;
@@ -114,7 +114,9 @@ final class MixedWriters implements AutoCloseable {
         return transactions;
     }
 
-    /** Deadlocks are what writers who take several locks must live with; anything else would be a fault of this test. */
+    /**
+     * Deadlocks are what writers who take several locks must live with; anything else would be a fault of this test.
+     */
     private void expect(SQLException e) {
         if (!String.valueOf(e.getSQLState()).startsWith("40")) {
             unexpected.add(e.getSQLState() + ": " + e.getMessage());

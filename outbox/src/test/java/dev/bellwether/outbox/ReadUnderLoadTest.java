@@ -26,8 +26,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What is read out of real databases while applications of all kinds write: each row once, those of a key in their order, none left to
- * the sweep. Seconds by default; {@code -Dbellwether.load.seconds=600} for ten minutes on each database.
+ * What is read out of real databases while applications of all kinds write: each row once, those of a key in their
+ * order, none left to the sweep. Seconds by default; {@code -Dbellwether.load.seconds=600} for ten minutes on each
+ * database.
  */
 class ReadUnderLoadTest {
     private static final Duration TIME = Duration.ofSeconds(Long.getLong("bellwether.load.seconds", 6));

@@ -8,13 +8,16 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A relay in a process of its own, with its election on the brokers or anywhere else, which sends itself a signal at a given call of its
- * producer, or a given statement to its database. Ends when its input does.
+ * A relay in a process of its own, with its election on the brokers or anywhere else, which sends itself a signal at a
+ * given call of its producer, or a given statement to its database. Ends when its input does.
  */
 final class RelayMain {
     private RelayMain() {}
 
-    /** Takes the database, the brokers, the name of outbox and table, the signal, "before" or "after", a call, which one, and a URI of elections. */
+    /**
+     * Takes the database, the brokers, the name of outbox and table, the signal, "before" or "after", a call, which
+     * one, and a URI of elections.
+     */
     public static void main(String[] args) throws Exception {
         var plain = Servers.dataSource(args[0]);
         var bootstrap = args[1];

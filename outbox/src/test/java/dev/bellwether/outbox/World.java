@@ -17,8 +17,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A table in memory with the isolation of PostgreSQL, and applications that write into it: each transaction locks its keys, draws ids
- * while it goes on, and commits or rolls back whenever it likes. Things happen between any two statements of the one who reads.
+ * A table in memory with the isolation of PostgreSQL, and applications that write into it: each transaction locks its
+ * keys, draws ids while it goes on, and commits or rolls back whenever it likes. Things happen between any two
+ * statements of the one who reads.
  */
 final class World extends Store {
     private static final int KEYS = 6;

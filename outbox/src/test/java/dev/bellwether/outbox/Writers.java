@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * Applications that write: each transaction takes the lock of its keys, then writes their next numbers, and commits after a while or
- * rolls back. So ids of different keys commit in any order, and those of one key in theirs.
+ * Applications that write: each transaction takes the lock of its keys, then writes their next numbers, and commits
+ * after a while or rolls back. So ids of different keys commit in any order, and those of one key in theirs.
  */
 final class Writers {
     private final DataSource database;
@@ -73,7 +73,10 @@ final class Writers {
         return written();
     }
 
-    /** Begins to {@link #write}; not in the common pool, which has one thread on two processors, and other things to wait for. */
+    /**
+     * Begins to {@link #write}; not in the common pool, which has one thread on two processors, and other things to
+     * wait for.
+     */
     CompletableFuture<Map<String, Integer>> begin(int threads, int transactions, long seed) {
         return CompletableFuture.supplyAsync(
                 () -> {

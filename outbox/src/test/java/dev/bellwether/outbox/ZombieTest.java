@@ -16,7 +16,9 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.junit.jupiter.api.Test;
 
-/** A leader that is held up at the worst moment, while another takes over; then it goes on, and still believes to lead. */
+/**
+ * A leader that is held up at the worst moment, while another takes over; then it goes on, and still believes to lead.
+ */
 class ZombieTest {
     private static final int NUMBERS = 100;
 
@@ -73,8 +75,8 @@ class ZombieTest {
     }
 
     /**
-     * Is held up before its first commit, while it appends its second transaction; then it does one more, and dies before it deletes anything. If it went on to the
-     * last, the topic would end as it should.
+     * Is held up before its first commit, while it appends its second transaction; then it does one more, and dies
+     * before it deletes anything. If it went on to the last, the topic would end as it should.
      */
     private static final class Zombie implements FaultyProducer.Fault {
         final Hold held = new Hold("commitTransaction", true);

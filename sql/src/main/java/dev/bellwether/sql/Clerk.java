@@ -24,16 +24,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves requests over one connection, those of a kind together, and does by himself what comes round: polls, and gives signs of
- * the candidates.
+ * Serves requests over one connection, those of a kind together, and does by himself what comes round: polls, and gives
+ * signs of the candidates.
  *
  * <p>Confined to the desk's thread, except what stands under "any thread".
  */
 final class Clerk {
     /*
-     * Renewals go first, since leases run out; the others keep their order, since a release that overtook its claim would leave
-     * the seat taken. What nobody waits for any more is not sent. After one request found the database out of reach, the rest of
-     * the batch is not tried: their askers have their own ideas of when to try again.
+     * Renewals go first, since leases run out; the others keep their order, since a release that overtook its claim
+     * would leave the seat taken. What nobody waits for any more is not sent. After one request found the database out
+     * of reach, the rest of the batch is not tried: their askers have their own ideas of when to try again.
      */
     private static final Logger log = LoggerFactory.getLogger(Clerk.class);
     private static final int LARGEST_GROUP = 500;
@@ -222,7 +222,9 @@ final class Clerk {
         }
     }
 
-    /** A row that is not as we write it fails the statement that it is in. Whoever asked for the others must not suffer. */
+    /**
+     * A row that is not as we write it fails the statement that it is in. Whoever asked for the others must not suffer.
+     */
     private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
         if (group.size() == 1) {
             var election = group.get(0).election();

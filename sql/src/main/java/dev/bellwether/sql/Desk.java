@@ -121,7 +121,10 @@ final class Desk {
         }
     }
 
-    /** Waits for the end of a thread, but only so long. Whoever is interrupted meanwhile waits all the same, and stays interrupted. */
+    /**
+     * Waits for the end of a thread, but only so long. Whoever is interrupted meanwhile waits all the same, and stays
+     * interrupted.
+     */
     static boolean joined(Thread thread, long millis) {
         var interrupted = false;
         var until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);

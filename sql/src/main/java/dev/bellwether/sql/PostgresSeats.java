@@ -18,21 +18,22 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The seats of a PostgreSQL: a verb is one statement, which also tells those who listen. What is rare goes the long way.
+ * The seats of a PostgreSQL: a verb is one statement, which also tells those who listen. What is rare goes the long
+ * way.
  *
  * <p>Immutable.
  */
 final class PostgresSeats extends SeatTable {
     /*
-     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row anew if it has changed before it
-     * could be locked. The rows that are reported as refused are those of the statement's snapshot, which may be older than a
-     * lock that somebody else holds.
+     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row anew if it has
+     * changed before it could be locked. The rows that are reported as refused are those of the statement's snapshot,
+     * which may be older than a lock that somebody else holds.
      *
-     * FOR UPDATE, taken before a token rises, waits for a guard's FOR KEY SHARE (or rather, with SKIP LOCKED, finds nothing);
-     * FOR NO KEY UPDATE, taken before a renewal, does not.
+     * FOR UPDATE, taken before a token rises, waits for a guard's FOR KEY SHARE (or rather, with SKIP LOCKED, finds
+     * nothing); FOR NO KEY UPDATE, taken before a renewal, does not.
      *
-     * A token that was handed out, or a lease that was extended, must survive a crash of the server, so we commit synchronously even
-     * where the user does not.
+     * A token that was handed out, or a lease that was extended, must survive a crash of the server, so we commit
+     * synchronously even where the user does not.
      */
     private static final String DURABLE =
             "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') = 'off'"
@@ -255,7 +256,9 @@ final class PostgresSeats extends SeatTable {
         }
     }
 
-    /** Reads what was announced, and by whom; empty if it is none of ours. Anybody who may connect can send anything. */
+    /**
+     * Reads what was announced, and by whom; empty if it is none of ours. Anybody who may connect can send anything.
+     */
     static Optional<Announcement> parse(String payload) {
         var fields = payload.split("\n", -1);
         if (fields.length != 15) {

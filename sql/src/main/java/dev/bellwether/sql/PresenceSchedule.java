@@ -6,7 +6,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Who of this process is listed as a candidate, and when to give the next sign of them. Confined to the desk's thread. */
+/**
+ * Who of this process is listed as a candidate, and when to give the next sign of them. Confined to the desk's thread.
+ */
 final class PresenceSchedule {
     private final Map<Entry, Sign> signs = new LinkedHashMap<>();
 

@@ -56,14 +56,16 @@ record SeatRow(
         return isHeld() && other.equals(nonce);
     }
 
-    /** Whether the database's clock was set back since the lease was given: it would last longer than was ever promised. */
+    /**
+     * Whether the database's clock was set back since the lease was given: it would last longer than was ever promised.
+     */
     boolean outlastsItsTerm() {
         return isHeld() && remaining > term;
     }
 
     /**
-     * Returns how long to wait for this lease: never longer than it was given for, whatever the database's clock did meanwhile,
-     * but for the little that a standby is made to wait for the others.
+     * Returns how long to wait for this lease: never longer than it was given for, whatever the database's clock did
+     * meanwhile, but for the little that a standby is made to wait for the others.
      */
     long waitMicros() {
         return isHeld() ? Math.min(remaining, term + Outlook.LATEST_MICROS) : 0;

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  */
 class SeatTable {
     /*
-     * A row is locked, then judged here, then written: nobody can have changed it in between. What the database's clock says is
-     * part of the row that was read. A row that somebody else has locked is not waited for.
+     * A row is locked, then judged here, then written: nobody can have changed it in between. What the database's clock
+     * says is part of the row that was read. A row that somebody else has locked is not waited for.
      */
     static final String TOP =
             "(SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
@@ -74,7 +74,10 @@ class SeatTable {
 
     // ---------------------------------------------------------------- the verbs
 
-    /** Judges claims, at most one for each election. Who listens is told of the seats that are held as before, where we say so. */
+    /**
+     * Judges claims, at most one for each election. Who listens is told of the seats that are held as before, where we
+     * say so.
+     */
     Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
         var elections = claims.stream().map(Claim::election).toList();
         var rows = read(connection, elections);
@@ -168,7 +171,9 @@ class SeatTable {
         }
     }
 
-    /** Vacates seats that are held under the nonces of these claims, one for each election, and strikes the claimants. */
+    /**
+     * Vacates seats that are held under the nonces of these claims, one for each election, and strikes the claimants.
+     */
     Outcome release(Connection connection, Collection<Claim> claims) throws SQLException {
         var elections = claims.stream().map(Claim::election).toList();
         var judged = new HashMap<String, Judged>();

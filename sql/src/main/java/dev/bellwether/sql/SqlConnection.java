@@ -17,8 +17,9 @@ import org.slf4j.LoggerFactory;
  */
 final class SqlConnection {
     /*
-     * A database that refuses us is not asked all the time: after each failure there is a pause, which grows, and in which a use fails
-     * with the error of the last try. The longest is short against a retry interval, so that the end of an outage is noticed in time.
+     * A database that refuses us is not asked all the time: after each failure there is a pause, which grows, and in
+     * which a use fails with the error of the last try. The longest is short against a retry interval, so that the end
+     * of an outage is noticed in time.
      */
     private static final Logger log = LoggerFactory.getLogger(SqlConnection.class);
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
@@ -41,8 +42,8 @@ final class SqlConnection {
     }
 
     /**
-     * Does it, and waits for no answer longer than this. A connection of ours on which anything failed is not used again; a borrowed
-     * one is given back as it came.
+     * Does it, and waits for no answer longer than this. A connection of ours on which anything failed is not used
+     * again; a borrowed one is given back as it came.
      */
     <T> T use(Duration patience, Work<T> work) throws SQLException {
         var connection = current;
@@ -142,8 +143,8 @@ final class SqlConnection {
     }
 
     /**
-     * Makes each statement a transaction of its own, unless we begin one. A data source may lend its connections otherwise, and
-     * what is not committed is undone when they are given back. Returns whether it was so already.
+     * Makes each statement a transaction of its own, unless we begin one. A data source may lend its connections
+     * otherwise, and what is not committed is undone when they are given back. Returns whether it was so already.
      */
     static boolean commitByItself(Connection connection) throws SQLException {
         if (connection.getAutoCommit()) {
@@ -160,7 +161,10 @@ final class SqlConnection {
                 : Math.max(1, (int) time.toMillis());
     }
 
-    /** Bounds the wait for the network. Returns the bound before, or -1 if the driver has none: it is local, or waits forever. */
+    /**
+     * Bounds the wait for the network. Returns the bound before, or -1 if the driver has none: it is local, or waits
+     * forever.
+     */
     static int limit(Connection connection, int millis) {
         try {
             var before = connection.getNetworkTimeout();

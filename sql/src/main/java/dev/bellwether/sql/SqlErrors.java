@@ -128,8 +128,8 @@ final class SqlErrors {
     }
 
     /**
-     * Returns what to throw for an error in operation: what a fail-over of the database can bring about passes, and what somebody has
-     * changed may be changed back, as a table is that is being restored.
+     * Returns what to throw for an error in operation: what a fail-over of the database can bring about passes, and
+     * what somebody has changed may be changed back, as a table is that is being restored.
      */
     ElectionException inOperation(SQLException e) {
         var kind = kindOf(e);

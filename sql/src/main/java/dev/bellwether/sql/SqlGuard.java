@@ -15,8 +15,9 @@ import java.sql.SQLException;
  * transactions, all of the first's come before all of the second's. Nothing is promised for what the transaction does
  * outside the database.
  *
- * <p>Keep guarded transactions short: the successor waits for them. On PostgreSQL, MariaDB and MySQL the leader's renewals go
- * on meanwhile; on H2 and SQLite they wait too, so that a guarded transaction that outlasts the lease costs the mandate.
+ * <p>Keep guarded transactions short: the successor waits for them. On PostgreSQL, MariaDB and MySQL the leader's
+ * renewals go on meanwhile; on H2 and SQLite they wait too, so that a guarded transaction that outlasts the lease costs
+ * the mandate.
  */
 public final class SqlGuard {
     private final SqlConfig config;
@@ -58,9 +59,9 @@ public final class SqlGuard {
     }
 
     /**
-     * Returns a condition for a statement of yours, such as {@code UPDATE … WHERE id = ? AND } this, which then does what
-     * {@link #check} does, but for asking the mandate itself; a statement that changes no row was refused. It has two
-     * parameters, the election's name and the token: see {@link #bind}.
+     * Returns a condition for a statement of yours, such as {@code UPDATE … WHERE id = ? AND } this, which then does
+     * what {@link #check} does, but for asking the mandate itself; a statement that changes no row was refused. It has
+     * two parameters, the election's name and the token: see {@link #bind}.
      */
     public String condition(Connection connection) throws SQLException {
         var dialect = Dialect.of(connection);

@@ -10,8 +10,8 @@ public final class SqlSchema {
     private SqlSchema() {}
 
     /**
-     * Returns the statements, each ended by a semicolon, that create the tables which this URI's settings name. Connects to
-     * find out what kind of database it is; changes nothing.
+     * Returns the statements, each ended by a semicolon, that create the tables which this URI's settings name.
+     * Connects to find out what kind of database it is; changes nothing.
      */
     public static String ddl(ConnectUri uri) {
         return ddl(Source.of(uri), SqlProvider.config(uri));

@@ -66,7 +66,9 @@ final class DatabaseGround implements Ground, Ground.Server {
                 "PostgreSQL", server, server::kill, (place, port) -> PostgresServer.uri(port), places, clock, false);
     }
 
-    /** On MariaDB, with a wall clock that can be set back, by libfaketime; the candidates live in different time zones. */
+    /**
+     * On MariaDB, with a wall clock that can be set back, by libfaketime; the candidates live in different time zones.
+     */
     static DatabaseGround mariaDb(int places, Path folder, String libfaketime) {
         var clock = clock(folder);
         var server = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, SteppedClock.environmentOfServer(clock, libfaketime));
@@ -82,9 +84,9 @@ final class DatabaseGround implements Ground, Ground.Server {
     }
 
     /**
-     * On a server of H2, which has no limit for a transaction whose client is silent: see docs/sql.md. It is stopped in order, and not
-     * killed: H2 2.5.252 forgot what it had committed seconds before, though WRITE_DELAY was 0, so that two processes were given one token
-     * (docs/evidence.md).
+     * On a server of H2, which has no limit for a transaction whose client is silent: see docs/sql.md. It is stopped in
+     * order, and not killed: H2 2.5.252 forgot what it had committed seconds before, though WRITE_DELAY was 0, so that
+     * two processes were given one token (docs/evidence.md).
      */
     static DatabaseGround h2(int places, Path folder) {
         var server = new H2Server(folder);

@@ -17,7 +17,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The fault bench sees two leaders where there are two: it is shown leaders with the usual mistakes, and to each the fault that shows it. */
+/**
+ * The fault bench sees two leaders where there are two: it is shown leaders with the usual mistakes, and to each the
+ * fault that shows it.
+ */
 class FaultBenchFindsMistakesTest {
     private static final Duration LEASE = Duration.ofSeconds(2);
 

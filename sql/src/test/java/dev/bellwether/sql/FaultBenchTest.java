@@ -8,7 +8,10 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes each in the soak profile. */
+/**
+ * Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes each in
+ * the soak profile.
+ */
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofSeconds(1);
 

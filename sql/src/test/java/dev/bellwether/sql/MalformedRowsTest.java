@@ -32,8 +32,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Rows that are not as we write them, drawn from a seed ({@code -Dbellwether.seed}, 1 by default), each beside healthy neighbours in one
- * batch.
+ * Rows that are not as we write them, drawn from a seed ({@code -Dbellwether.seed}, 1 by default), each beside healthy
+ * neighbours in one batch.
  */
 class MalformedRowsTest {
     private static final Duration LEASE = Duration.ofMinutes(10);
@@ -183,7 +183,10 @@ class MalformedRowsTest {
                 .join();
     }
 
-    /** Each of the changes above, for itself: the seat is granted to somebody in the end, or a person is told what to mend. */
+    /**
+     * Each of the changes above, for itself: the seat is granted to somebody in the end, or a person is told what to
+     * mend.
+     */
     @ParameterizedTest
     @MethodSource("databases")
     void aMalformedRowIsServedOrNamed(String uri) throws Exception {

@@ -25,7 +25,9 @@ import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** What the contract cannot ask of every backend: a killed server, an empty pool, a frozen leader, clocks that disagree. */
+/**
+ * What the contract cannot ask of every backend: a killed server, an empty pool, a frozen leader, clocks that disagree.
+ */
 class PostgresFaultTest {
     /** Half of it is left when a renewal is due: long against a stall of a busy machine. */
     private static final Duration LEASE = Duration.ofSeconds(5);

@@ -21,7 +21,9 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** A right that is withdrawn, a password that is changed: the candidacy lives on, and leads again when all is as it was. */
+/**
+ * A right that is withdrawn, a password that is changed: the candidacy lives on, and leads again when all is as it was.
+ */
 class RightsTest {
     private static final Duration LEASE = Duration.ofSeconds(2);
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -18,7 +18,9 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Many who open one fresh file at the same instant: each switches it to WAL and makes the tables, or finds that done. */
+/**
+ * Many who open one fresh file at the same instant: each switches it to WAL and makes the tables, or finds that done.
+ */
 class SqliteRushTest {
     private static final int ROUNDS = 20;
     private static final int CONNECTIONS = 12;

@@ -8,7 +8,10 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 
-/** A leader by a row of a table, as it is often written: each subclass with one of the usual mistakes, and one with none. */
+/**
+ * A leader by a row of a table, as it is often written: each subclass with one of the usual mistakes, and one with
+ * none.
+ */
 abstract class UsualMistake implements Contestant.Maker {
     static final String TABLE =
             "CREATE TABLE mistake (election text PRIMARY KEY, owner text, token bigint, until timestamptz)";

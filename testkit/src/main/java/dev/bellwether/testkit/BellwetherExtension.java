@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * Gives a test {@link ControlledElections} of its own, and closes them behind it:
  * {@code @ExtendWith(BellwetherExtension.class)}.
  *
- * <p>A parameter of type {@link ControlledElections}, or of type {@link Elections} for what they control, in a test method or a
- * {@code @BeforeEach} method; all parameters of one test get the same.
+ * <p>A parameter of type {@link ControlledElections}, or of type {@link Elections} for what they control, in a test
+ * method or a {@code @BeforeEach} method; all parameters of one test get the same.
  */
 public final class BellwetherExtension implements ParameterResolver, AfterEachCallback {
     private static final Namespace NAMESPACE = Namespace.create(BellwetherExtension.class);

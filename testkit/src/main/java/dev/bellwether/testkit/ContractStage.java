@@ -23,7 +23,10 @@ abstract class ContractStage {
     @SuppressWarnings("NullAway.Init")
     ContractStage() {}
 
-    /** Makes the infrastructure of one test. What is expensive, such as a server, is better started once for all of them. */
+    /**
+     * Makes the infrastructure of one test. What is expensive, such as a server, is better started once for all of
+     * them.
+     */
     protected abstract Infrastructure infrastructure();
 
     @BeforeEach

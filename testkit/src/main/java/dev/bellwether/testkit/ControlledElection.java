@@ -22,8 +22,8 @@ public final class ControlledElection {
     /**
      * Makes the candidate leader, under the next token, which it returns.
      *
-     * @throws IllegalStateException if there is not exactly one candidate, it leads already, somebody else does, or it does not want
-     *     the seat now, such as after an operator's order
+     * @throws IllegalStateException if there is not exactly one candidate, it leads already, somebody else does, or it
+     *     does not want the seat now, such as after an operator's order
      */
     public long acquire() {
         return loop.call(() -> arbiter.room(name).only()).acquire();
@@ -35,7 +35,8 @@ public final class ControlledElection {
     }
 
     /**
-     * Asks the leader for the seat, in order, as when it moves to somebody else: {@code Revoked}. It stands by again at once.
+     * Asks the leader for the seat, in order, as when it moves to somebody else: {@code Revoked}. It stands by again at
+     * once.
      *
      * @throws IllegalStateException if none of the candidates here leads
      */
@@ -44,14 +45,17 @@ public final class ControlledElection {
     }
 
     /**
-     * Asks the leader for the seat, in order, for this cause. After {@link Cause#REVOKED_BY_OPERATOR} it holds back for a lease: let that
-     * pass before it can acquire again.
+     * Asks the leader for the seat, in order, for this cause. After {@link Cause#REVOKED_BY_OPERATOR} it holds back for
+     * a lease: let that pass before it can acquire again.
      */
     public void revoke(Cause cause) {
         loop.run(() -> arbiter.room(name).leader().revoke(cause));
     }
 
-    /** Takes the seat from the leader without asking, as when its lease is gone: {@code Fenced}. It stands by again at once. */
+    /**
+     * Takes the seat from the leader without asking, as when its lease is gone: {@code Fenced}. It stands by again at
+     * once.
+     */
     public void fence() {
         fence(Cause.EXPIRED);
     }
@@ -62,8 +66,8 @@ public final class ControlledElection {
     }
 
     /**
-     * Fails the candidate for good, leader or not: a leader is asked to stand down first; then its listener hears {@code Failed} with this
-     * error, and {@link dev.bellwether.Candidacy#pulse} throws it.
+     * Fails the candidate for good, leader or not: a leader is asked to stand down first; then its listener hears
+     * {@code Failed} with this error, and {@link dev.bellwether.Candidacy#pulse} throws it.
      */
     public void fail(ElectionException error) {
         loop.run(() -> arbiter.room(name).only().fail(error));
@@ -79,7 +83,10 @@ public final class ControlledElection {
         loop.run(() -> arbiter.room(name).vacate());
     }
 
-    /** From now on no renewal is answered: the leader's deadline comes, if {@linkplain ControlledElections#advance time passes}. */
+    /**
+     * From now on no renewal is answered: the leader's deadline comes, if
+     * {@linkplain ControlledElections#advance time passes}.
+     */
     public void goSilent() {
         loop.run(() -> arbiter.room(name).silent(true));
     }

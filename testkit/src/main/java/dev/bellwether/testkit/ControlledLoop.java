@@ -17,7 +17,8 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * A loop without a thread: turns run on the thread that brings them, one at a time; timers when the test lets time pass.
+ * A loop without a thread: turns run on the thread that brings them, one at a time; timers when the test lets time
+ * pass.
  *
  * <p>Thread-safe. Whoever comes while another thread runs turns leaves its own to that thread.
  */
@@ -128,7 +129,10 @@ final class ControlledLoop implements Loop {
         }
     }
 
-    /** Lets time pass to the next alarm, or to the end. One that is overdue rings at once, and time does not run back for it. */
+    /**
+     * Lets time pass to the next alarm, or to the end. One that is overdue rings at once, and time does not run back
+     * for it.
+     */
     private boolean ringNext(long until) {
         var next = alarms.peek();
         if (next == null || next.nanos() - until > 0) {

@@ -11,9 +11,9 @@ import org.junit.jupiter.api.Test;
 /**
  * The contract: what every backend has to pass, each fact a test.
  *
- * <p>Extend it and supply an {@link Infrastructure}. During every fact a {@link LeadershipAuditor} looks whether two candidacies ever
- * lead at once; that fails the test, whatever else it says. Nothing here sleeps; what must happen is waited for, with a bound, and
- * what must not is looked for all the time. {@code -Dbellwether.cycles=1000
+ * <p>Extend it and supply an {@link Infrastructure}. During every fact a {@link LeadershipAuditor} looks whether two
+ * candidacies ever lead at once; that fails the test, whatever else it says. Nothing here sleeps; what must happen is
+ * waited for, with a bound, and what must not is looked for all the time. {@code -Dbellwether.cycles=1000
  * -Dbellwether.minutes=60} makes a soak test of the leak check: so many cycles again and again until the time is over.
  */
 public abstract class ElectionsContract extends OperatorFacts {

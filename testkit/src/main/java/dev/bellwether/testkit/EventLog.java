@@ -11,8 +11,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A listener that writes down what it hears, and when each call began and returned on the monotonic clock; then does what else it
- * was given to do: block, or throw.
+ * A listener that writes down what it hears, and when each call began and returned on the monotonic clock; then does
+ * what else it was given to do: block, or throw.
  *
  * <p>Thread-safe.
  */
@@ -76,7 +76,10 @@ public final class EventLog implements LeadershipListener {
                 .count();
     }
 
-    /** Returns the turns of mandates in words, such as {@code Acquired 1}, {@code Revoked 1 RESIGNED}; and {@code Ended}, {@code Failed}. */
+    /**
+     * Returns the turns of mandates in words, such as {@code Acquired 1}, {@code Revoked 1 RESIGNED}; and
+     * {@code Ended}, {@code Failed}.
+     */
     public List<String> turns() {
         var turns = new ArrayList<String>();
         for (var entry : entries()) {
@@ -97,8 +100,8 @@ public final class EventLog implements LeadershipListener {
     }
 
     /**
-     * Checks what every log must be: one call at a time, each mandate acquired once, then revoked or fenced or revoked and fenced, and
-     * tokens rising.
+     * Checks what every log must be: one call at a time, each mandate acquired once, then revoked or fenced or revoked
+     * and fenced, and tokens rising.
      *
      * @param over whether the candidacy has ended, so that no mandate may be left open
      * @throws AssertionError naming what is out of order

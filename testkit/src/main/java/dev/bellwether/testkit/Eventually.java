@@ -11,8 +11,8 @@ import java.util.function.Supplier;
 /**
  * Waits on conditions, with a bound: what tests do instead of sleeping.
  *
- * <p>A condition is looked at about once a millisecond, on the calling thread. One that throws {@link UnavailableException} does
- * not hold yet; whatever else it throws ends the wait.
+ * <p>A condition is looked at about once a millisecond, on the calling thread. One that throws
+ * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait.
  */
 public final class Eventually {
     private static final long PAUSE_NANOS = 1_000_000;

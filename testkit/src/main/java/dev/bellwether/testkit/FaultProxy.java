@@ -22,11 +22,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A TCP link that can be cut: listens on a free port of the loopback, and carries every connection on to one server.
  *
- * <p>Thread-safe; one thread of its own, however many connections. One proxy is one link: give each client that is to be cut off by
- * itself a proxy of its own. While the way is cut, connections stay, what was sent is held (and beyond about a megabyte a connection,
- * left to the sender), and so is the end of a connection; it all arrives after {@link #heal}, in order. Who connects while the way to
- * the server is cut gets a connection on which nothing happens, since the operating system answers for us. Each call has taken effect
- * when it returns; what had reached the operating system before that still arrives.
+ * <p>Thread-safe; one thread of its own, however many connections. One proxy is one link: give each client that is to
+ * be cut off by itself a proxy of its own. While the way is cut, connections stay, what was sent is held (and beyond
+ * about a megabyte a connection, left to the sender), and so is the end of a connection; it all arrives after
+ * {@link #heal}, in order. Who connects while the way to the server is cut gets a connection on which nothing happens,
+ * since the operating system answers for us. Each call has taken effect when it returns; what had reached the operating
+ * system before that still arrives.
  */
 public final class FaultProxy implements Link, AutoCloseable {
     private final InetSocketAddress server;
@@ -87,8 +88,8 @@ public final class FaultProxy implements Link, AutoCloseable {
     }
 
     /**
-     * Lets nothing through on one of the connections that are there, counted from 0 from the oldest, and beyond the last from the
-     * beginning again. The others, and new ones, stay as they are. {@link #heal} ends it.
+     * Lets nothing through on one of the connections that are there, counted from 0 from the oldest, and beyond the
+     * last from the beginning again. The others, and new ones, stay as they are. {@link #heal} ends it.
      *
      * @return false if there is no connection
      */
@@ -128,8 +129,8 @@ public final class FaultProxy implements Link, AutoCloseable {
     }
 
     /**
-     * Carries nothing more on the connections that there are, for ever: neither end is told, as when a machine loses its power. Who
-     * connects from now on gets through.
+     * Carries nothing more on the connections that there are, for ever: neither end is told, as when a machine loses
+     * its power. Who connects from now on gets through.
      */
     public void abandon() {
         order(() -> connections.forEach(FaultProxyConnection::abandon));

@@ -12,7 +12,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
-/** One connection through a {@link FaultProxy}: two sockets and what is under way between them. Confined to the proxy's thread. */
+/**
+ * One connection through a {@link FaultProxy}: two sockets and what is under way between them. Confined to the proxy's
+ * thread.
+ */
 final class FaultProxyConnection {
     private static final int CHUNK = 16 * 1024;
     private static final int HELD_LIMIT = 1024 * 1024;

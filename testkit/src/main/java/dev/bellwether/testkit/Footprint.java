@@ -9,7 +9,10 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** What this process held at one time, to be compared with what it holds later: threads, open files, which sockets are too, and heap. */
+/**
+ * What this process held at one time, to be compared with what it holds later: threads, open files, which sockets are
+ * too, and heap.
+ */
 final class Footprint {
     /** By how many threads a pool may breathe; a leak is one per cycle. */
     private static final int THREADS = 2;

@@ -8,14 +8,19 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a backend's test supplies to the {@link ElectionsContract}: a running server, ways to connect to it, and ways to disturb it.
+ * What a backend's test supplies to the {@link ElectionsContract}: a running server, ways to connect to it, and ways to
+ * disturb it.
  *
- * <p>Made anew for each test; the server behind it may be shared by all of them, since every test uses elections of its own. The
- * methods without a body are all that a backend must give. Where it cannot give one of the others, it says so by {@link #lacks}.
+ * <p>Made anew for each test; the server behind it may be shared by all of them, since every test uses elections of its
+ * own. The methods without a body are all that a backend must give. Where it cannot give one of the others, it says so
+ * by {@link #lacks}.
  */
 public interface Infrastructure extends AutoCloseable {
 
-    /** What some infrastructures cannot offer. The fact that needs it prints the reason, and checks what is left to check. */
+    /**
+     * What some infrastructures cannot offer. The fact that needs it prints the reason, and checks what is left to
+     * check.
+     */
     enum Capability {
         /** {@link #restartServer}. */
         RESTART,
@@ -32,8 +37,8 @@ public interface Infrastructure extends AutoCloseable {
     String describe();
 
     /**
-     * Returns the shortest lease that is sensible here: the suite's time is mostly waiting for it. A third of it must be long
-     * against a stall of a busy test machine and a round trip; a second does for most.
+     * Returns the shortest lease that is sensible here: the suite's time is mostly waiting for it. A third of it must
+     * be long against a stall of a busy test machine and a round trip; a second does for most.
      */
     Duration lease();
 
@@ -41,14 +46,14 @@ public interface Infrastructure extends AutoCloseable {
     Elections connect(ElectionsConfig config);
 
     /**
-     * Connects a client of its own through a link that can be cut without the others noticing: a {@link FaultProxy}, or a {@link
-     * LinkedLeaseStore}. At most three of them are open at a time.
+     * Connects a client of its own through a link that can be cut without the others noticing: a {@link FaultProxy}, or
+     * a {@link LinkedLeaseStore}. At most three of them are open at a time.
      */
     Linked connectLinked(ElectionsConfig config);
 
     /**
-     * Counts what the server keeps, by kind: rows, nodes, connections, sessions, group members. The leak checks compare the counts
-     * before and after; a kind that is missing from one of them counts as zero.
+     * Counts what the server keeps, by kind: rows, nodes, connections, sessions, group members. The leak checks compare
+     * the counts before and after; a kind that is missing from one of them counts as zero.
      */
     Map<String, Long> leftovers();
 
@@ -74,8 +79,8 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns a part of the message with which the backend refuses this name of an election, or empty if it holds elections under
-     * it. By default it holds them under every name.
+     * Returns a part of the message with which the backend refuses this name of an election, or empty if it holds
+     * elections under it. By default it holds them under every name.
      */
     default Optional<String> refusal(String name) {
         return Optional.empty();
@@ -87,8 +92,8 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns a lease so long that whoever waited for it is told at once from whoever did not: half of it must be ample for a
-     * hand-over on a busy machine.
+     * Returns a lease so long that whoever waited for it is told at once from whoever did not: half of it must be ample
+     * for a hand-over on a busy machine.
      */
     default Duration longLease() {
         var twentyfold = lease().multipliedBy(20);
@@ -102,24 +107,24 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns whether candidates queue, each waiting for the one before it, so that those behind are not told who leads. By default
-     * all wait for the leader.
+     * Returns whether candidates queue, each waiting for the one before it, so that those behind are not told who
+     * leads. By default all wait for the leader.
      */
     default boolean queues() {
         return false;
     }
 
     /**
-     * Returns whether a standby asks for the seat and is refused, which is then told as an attempt; where a group decides, it is never
-     * asked. By default they ask.
+     * Returns whether a standby asks for the seat and is refused, which is then told as an attempt; where a group
+     * decides, it is never asked. By default they ask.
      */
     default boolean asks() {
         return true;
     }
 
     /**
-     * Returns how many stand/close cycles the leak check does by default; {@code -Dbellwether.cycles=N} goes before it. 1,000 is what
-     * a backend should afford; one whose cycle takes long may do fewer by default, and say why.
+     * Returns how many stand/close cycles the leak check does by default; {@code -Dbellwether.cycles=N} goes before it.
+     * 1,000 is what a backend should afford; one whose cycle takes long may do fewer by default, and say why.
      */
     default int cycles() {
         return 1_000;

@@ -11,11 +11,12 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks all the time, from one thread and on one monotonic clock, whether two candidacies of one election ever lead at once, and
- * whether tokens only rise.
+ * Looks all the time, from one thread and on one monotonic clock, whether two candidacies of one election ever lead at
+ * once, and whether tokens only rise.
  *
- * <p>Thread-safe. What it reports is certain: a mandate that holds at two instants held in between, so when another candidacy is seen
- * to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction of a millisecond, may have been.
+ * <p>Thread-safe. What it reports is certain: a mandate that holds at two instants held in between, so when another
+ * candidacy is seen to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction
+ * of a millisecond, may have been.
  */
 public final class LeadershipAuditor implements AutoCloseable {
     private static final long PAUSE_NANOS = 150_000;

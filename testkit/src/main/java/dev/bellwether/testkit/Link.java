@@ -3,9 +3,9 @@ package dev.bellwether.testkit;
 /**
  * The way between one client and the server, which a test can cut: a black hole, not a reset.
  *
- * <p>Thread-safe. While the way is cut nothing is refused and nobody is told; what was sent is held, in order, and arrives late,
- * after {@link #heal}, as it does when a network drops packets and TCP sends them again. Each call has taken effect when it
- * returns: what is sent from then on does not pass.
+ * <p>Thread-safe. While the way is cut nothing is refused and nobody is told; what was sent is held, in order, and
+ * arrives late, after {@link #heal}, as it does when a network drops packets and TCP sends them again. Each call has
+ * taken effect when it returns: what is sent from then on does not pass.
  */
 public interface Link {
 

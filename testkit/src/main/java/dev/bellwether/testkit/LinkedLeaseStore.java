@@ -24,11 +24,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease store at the far end of a {@link Link}: for stores without a network of their own, such as one in memory or in a file.
+ * A lease store at the far end of a {@link Link}: for stores without a network of their own, such as one in memory or
+ * in a file.
  *
- * <p>Thread-safe. While the way to it is cut, requests are held and carried out after {@link #heal}, as late as that is; while the way
- * from it is cut, requests are carried out and their answers, and the views of watches, are held. Neither ever fails, unless by {@link
- * #reset} or {@link #refuse}. Closing closes the store behind it only if so made.
+ * <p>Thread-safe. While the way to it is cut, requests are held and carried out after {@link #heal}, as late as that
+ * is; while the way from it is cut, requests are carried out and their answers, and the views of watches, are held.
+ * Neither ever fails, unless by {@link #reset} or {@link #refuse}. Closing closes the store behind it only if so made.
  */
 public final class LinkedLeaseStore implements LeaseStore, Link {
     private final LeaseStore store;
@@ -210,7 +211,9 @@ public final class LinkedLeaseStore implements LeaseStore, Link {
         }
     }
 
-    /** One way. What is carried arrives in order, on the thread that sends it, that heals, or that waits out the delay. */
+    /**
+     * One way. What is carried arrives in order, on the thread that sends it, that heals, or that waits out the delay.
+     */
     private static final class Pipe {
         private final Deque<Runnable> held = new ArrayDeque<>(); // guarded by this
         private boolean cut; // guarded by this

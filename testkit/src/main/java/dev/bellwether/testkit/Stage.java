@@ -18,8 +18,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 
 /**
- * The clients, candidacies and auditor of one test, over one {@link Infrastructure}. Closing it heals, frees and closes everything,
- * and fails if two candidacies ever led at once.
+ * The clients, candidacies and auditor of one test, over one {@link Infrastructure}. Closing it heals, frees and closes
+ * everything, and fails if two candidacies ever led at once.
  *
  * <p>Confined to the thread of the test, except {@link #closing}.
  */
@@ -134,7 +134,9 @@ public final class Stage implements AutoCloseable {
         return actor;
     }
 
-    /** Returns whom this candidate follows, if it can be that there are more than one between a standby and the leader. */
+    /**
+     * Returns whom this candidate follows, if it can be that there are more than one between a standby and the leader.
+     */
     private Optional<String> beyond(Optional<String> candidate) {
         return infrastructure.queues()
                 ? actors.stream()
@@ -145,8 +147,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Stands with the long lease, and a stand-down budget of more than half of it, so that whoever waits for either cannot be
-     * taken for one who was handed the seat.
+     * Stands with the long lease, and a stand-down budget of more than half of it, so that whoever waits for either
+     * cannot be taken for one who was handed the seat.
      */
     public Actor standLong(Elections client) {
         return standLong(client, new EventLog(), settings -> settings);

@@ -5,7 +5,10 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
-/** A memory server with one fault, or none, and little patience: so many facts must fail here, and failing takes that long. */
+/**
+ * A memory server with one fault, or none, and little patience: so many facts must fail here, and failing takes that
+ * long.
+ */
 final class BrokenInfrastructure extends MemoryInfrastructure {
     private final @Nullable Fault fault;
     private final BrokenLeaseStore store;

@@ -29,7 +29,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The memory store with one fault: it shows that the contract would find it. Thread-safe as far as the faults need it. */
+/**
+ * The memory store with one fault: it shows that the contract would find it. Thread-safe as far as the faults need it.
+ */
 final class BrokenLeaseStore implements LeaseStore {
     private final @Nullable Fault fault;
     private volatile LeaseStore sound = new MemoryLeaseStore(Clock.system());

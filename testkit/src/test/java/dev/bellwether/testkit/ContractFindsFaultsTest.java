@@ -21,7 +21,9 @@ import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 import org.junit.platform.launcher.listeners.TestExecutionSummary;
 
-/** Runs the facts of the contract against stores that are broken, each in one way, and against the same store unbroken. */
+/**
+ * Runs the facts of the contract against stores that are broken, each in one way, and against the same store unbroken.
+ */
 class ContractFindsFaultsTest {
     private static final int AT_ONCE = 4;
     private static final ThreadLocal<Optional<Fault>> FAULT = ThreadLocal.withInitial(Optional::empty);

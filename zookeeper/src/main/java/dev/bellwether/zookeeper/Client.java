@@ -80,7 +80,10 @@ final class Client {
         return List.of((slash < 0 ? all : all.substring(0, slash)).split(",", -1));
     }
 
-    /** Asks one server for a session of this length, which is closed at once; returns what was granted, or empty if there is no answer. */
+    /**
+     * Asks one server for a session of this length, which is closed at once; returns what was granted, or empty if
+     * there is no answer.
+     */
     Optional<Duration> granted(String address, Duration length, Duration patience) {
         var connected = new CountDownLatch(1);
         Watcher onConnect = event -> {

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One try to join a queue: ends by telling either that there is a node, or that there is none.
  *
- * <p>Confined to the loop. A creation is sent once. If its answer is lost, we look for the node, and know in the end: so no node of
- * ours is ever left that we do not know of.
+ * <p>Confined to the loop. A creation is sent once. If its answer is lost, we look for the node, and know in the end:
+ * so no node of ours is ever left that we do not know of.
  */
 final class Joining {
     private final QueueSeat seat;

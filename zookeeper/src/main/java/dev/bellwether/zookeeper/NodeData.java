@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a candidate's node holds: its id, as the original has it; and behind a line break, only if there is anything to say, its
- * priority and metadata, as {@code name=value} lines with percent signs for what would confuse them.
+ * What a candidate's node holds: its id, as the original has it; and behind a line break, only if there is anything to
+ * say, its priority and metadata, as {@code name=value} lines with percent signs for what would confuse them.
  */
 record NodeData(String candidate, int priority, Map<String, String> metadata) {
     private static final String PRIORITY = "priority";

@@ -9,8 +9,9 @@ import java.util.stream.IntStream;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Reads many nodes, however many and however large, without an answer that is too large for the client: that would break the connection
- * ({@code jute.maxbuffer}), and with it every proof that is under way on it. Looks at their sizes first, then reads in parts.
+ * Reads many nodes, however many and however large, without an answer that is too large for the client: that would
+ * break the connection ({@code jute.maxbuffer}), and with it every proof that is under way on it. Looks at their sizes
+ * first, then reads in parts.
  *
  * <p>Thread-safe.
  */
@@ -37,8 +38,8 @@ final class NodeReader {
     }
 
     /**
-     * Returns those nodes that are wanted, each at its place; empty for those that are not there, not wanted, or not for us to read. In
-     * place of data that is too large, what is said of it.
+     * Returns those nodes that are wanted, each at its place; empty for those that are not there, not wanted, or not
+     * for us to read. In place of data that is too large, what is said of it.
      */
     CompletableFuture<List<Optional<SingleRequests.Node>>> read(List<String> paths, Predicate<Stat> wanted) {
         var found = new ArrayList<Optional<SingleRequests.Node>>(paths.stream()

@@ -8,8 +8,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The nodes of one election as one candidacy reaches them: their full paths, and requests in its session, whose answers come on the
- * loop.
+ * The nodes of one election as one candidacy reaches them: their full paths, and requests in its session, whose answers
+ * come on the loop.
  *
  * <p>Immutable.
  */
@@ -70,7 +70,10 @@ final class Nodes {
         return () -> post(turn);
     }
 
-    /** Returns the turn such that nothing comes out of it: whoever stands must hear of what it throws, or would wait for ever. */
+    /**
+     * Returns the turn such that nothing comes out of it: whoever stands must hear of what it throws, or would wait for
+     * ever.
+     */
     Runnable guarded(Runnable turn) {
         return () -> {
             try {

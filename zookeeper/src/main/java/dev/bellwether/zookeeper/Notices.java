@@ -4,11 +4,11 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hears what others do to the nodes that concern one candidate: that its own is deleted, that the election ends, that it is to stand
- * down.
+ * Hears what others do to the nodes that concern one candidate: that its own is deleted, that the election ends, that
+ * it is to stand down.
  *
- * <p>Confined to the loop. A watch tells once that something has changed, and is set anew by the request that finds out what. If that
- * one is lost with its connection, it is sent again on the next.
+ * <p>Confined to the loop. A watch tells once that something has changed, and is set anew by the request that finds out
+ * what. If that one is lost with its connection, it is sent again on the next.
  */
 final class Notices {
     private final QueueSeat seat;

@@ -11,7 +11,8 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches an election for somebody who does not stand: the first node of the queue, or while there is none, for one to come.
+ * Watches an election for somebody who does not stand: the first node of the queue, or while there is none, for one to
+ * come.
  *
  * <p>Confined to the loop, except {@link #close}.
  */

@@ -44,8 +44,8 @@ final class Orders {
     }
 
     /**
-     * Makes a passing order of the end: who stands still, and has not heard of it, is told, and when nobody is left others may join. Of two
-     * at a time the second finds nothing to do.
+     * Makes a passing order of the end: who stands still, and has not heard of it, is told, and when nobody is left
+     * others may join. Of two at a time the second finds nothing to do.
      */
     private static CompletableFuture<Boolean> reopen(SeatSession session, String election) {
         var done = election + '/' + Paths.DONE;

@@ -6,10 +6,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
 /**
- * Finds the node of a creation whose answer was lost: it belongs to our session, holds what we wrote, and nobody here knows it.
+ * Finds the node of a creation whose answer was lost: it belongs to our session, holds what we wrote, and nobody here
+ * knows it.
  *
- * <p>That it is not found means that there is none and will be none: what we had sent over the lost connection has either been carried
- * out before our server catches up, or is refused, since the session has moved to another server.
+ * <p>That it is not found means that there is none and will be none: what we had sent over the lost connection has
+ * either been carried out before our server catches up, or is refused, since the session has moved to another server.
  */
 final class Orphans {
     private Orphans() {}

@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 record OwnNode(String name, String path, long owner, long token, long generation) {
     /**
-     * The nodes that candidacies of this process know to be theirs. Of two that look for the node of a creation whose answer was lost,
-     * in one session and with the same data, each takes one: it does not matter which.
+     * The nodes that candidacies of this process know to be theirs. Of two that look for the node of a creation whose
+     * answer was lost, in one session and with the same data, each takes one: it does not matter which.
      */
     private static final Map<Long, Set<String>> TAKEN = new ConcurrentHashMap<>();
 

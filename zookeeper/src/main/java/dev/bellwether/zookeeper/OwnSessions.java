@@ -12,8 +12,9 @@ import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
 
 /**
- * Sessions of our own, one per length of lease: the session's timeout is the lease, so that a crash costs a lease, however many
- * elections there are and whatever the leases of the others. One that nobody uses for a while is closed. Thread-safe.
+ * Sessions of our own, one per length of lease: the session's timeout is the lease, so that a crash costs a lease,
+ * however many elections there are and whatever the leases of the others. One that nobody uses for a while is closed.
+ * Thread-safe.
  */
 final class OwnSessions implements Sessions {
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(2);
@@ -84,7 +85,10 @@ final class OwnSessions implements Sessions {
         return open.size();
     }
 
-    /** Closes all at a time, and waits for all together no longer than for one; what is not closed by then closes behind us. */
+    /**
+     * Closes all at a time, and waits for all together no longer than for one; what is not closed by then closes behind
+     * us.
+     */
     @Override
     public void close() {
         List<SeatSession> all;

@@ -8,11 +8,11 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 
 /**
- * The watches of one session: one watcher per path, however many listen and however often they look again, so that neither client
- * nor server gathers watches; and none once nobody listens.
+ * The watches of one session: one watcher per path, however many listen and however often they look again, so that
+ * neither client nor server gathers watches; and none once nobody listens.
  *
- * <p>Thread-safe. A listener is told on the client's event thread that something about the path has changed, looks again with
- * {@link #watcher}, and is told of the next change.
+ * <p>Thread-safe. A listener is told on the client's event thread that something about the path has changed, looks
+ * again with {@link #watcher}, and is told of the next change.
  */
 final class PathWatches {
     private final SingleRequests requests;

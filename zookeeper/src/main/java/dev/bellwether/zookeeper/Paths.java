@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * Where things stand: {@code root/election/le_0000000042}, {@code root/election/DONE}, {@code root/election/stand_down}.
- * Immutable.
+ * Where things stand: {@code root/election/le_0000000042}, {@code root/election/DONE},
+ * {@code root/election/stand_down}. Immutable.
  *
  * @param root the parent of all elections; empty for the root of the server or chroot
  */
@@ -18,7 +18,10 @@ record Paths(String root) {
     static final String CANDIDATE = "le_";
     /** While there is a node of this name, nobody may join. */
     static final String DONE = "DONE";
-    /** Holds the name of the node whose candidate is to stand down. Sorts behind the candidates: the original takes the first. */
+    /**
+     * Holds the name of the node whose candidate is to stand down. Sorts behind the candidates: the original takes the
+     * first.
+     */
     static final String STAND_DOWN = "stand_down";
 
     private static final Pattern CANDIDATE_NODE = Pattern.compile("le_(-?\\d{10})");
@@ -71,8 +74,9 @@ record Paths(String root) {
     }
 
     /**
-     * Returns a name as that of a node: letters and digits of all alphabets, and a few signs, as they are; all else in percent
-     * signs, as in a URI, since slashes, dots, controls and characters beyond the basic plane are not for names of nodes.
+     * Returns a name as that of a node: letters and digits of all alphabets, and a few signs, as they are; all else in
+     * percent signs, as in a URI, since slashes, dots, controls and characters beyond the basic plane are not for names
+     * of nodes.
      */
     static String encode(String name) {
         var onlyDots = name.chars().allMatch(c -> c == '.');

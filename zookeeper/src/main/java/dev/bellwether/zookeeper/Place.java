@@ -4,17 +4,20 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a candidate stands in the queue: looks, and while others stand before it, watches the nearest of them and nobody else, so that
- * one departure wakes one candidate.
+ * Where a candidate stands in the queue: looks, and while others stand before it, watches the nearest of them and
+ * nobody else, so that one departure wakes one candidate.
  *
- * <p>Confined to the loop. Heeds no answer any more once it rests: two listings may be under way at one time, and when the first has
- * granted the seat, or the seat was given up, the second must not grant it again.
+ * <p>Confined to the loop. Heeds no answer any more once it rests: two listings may be under way at one time, and when
+ * the first has granted the seat, or the seat was given up, the second must not grant it again.
  */
 final class Place {
     private final QueueSeat seat;
     private final Nodes nodes;
     private final Runnable onPredecessor;
-    /** The zxid that made the election's node when we first joined; 0 before that. If another stands there, ours was deleted. */
+    /**
+     * The zxid that made the election's node when we first joined; 0 before that. If another stands there, ours was
+     * deleted.
+     */
     private long era;
 
     private @Nullable OwnNode sought;

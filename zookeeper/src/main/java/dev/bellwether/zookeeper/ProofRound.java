@@ -11,36 +11,43 @@ import java.time.Duration;
  */
 final class ProofRound {
     /*
-     * The leader of the ensemble (or the lone server) ends a session, by its clock, when the timeout has passed since it last heard of
-     * the session; rounded up to its next tick, never down. Which of our requests tell it of the session?
+     * The leader of the ensemble (or the lone server) ends a session, by its clock, when the timeout has passed since
+     * it last heard of the session; rounded up to its next tick, never down. Which of our requests tell it of the
+     * session?
      *
      *   - Any, if our server is the leader: it notes the session before it answers.
-     *   - None directly, if our server is a follower or an observer. That one notes which sessions it has heard of, and hands its list
-     *     over with its reply to the leader's next ping, which comes every half tick. A write that goes through the follower is
-     *     checked against the session at the leader, but does not extend it.
-     *   - An observer may hang behind a follower (ObserverMaster), which pings it each half tick, puts what it hears into its own list,
+     *   - None directly, if our server is a follower or an observer. That one notes which sessions it has heard of, and
+     *   hands its list
+     *     over with its reply to the leader's next ping, which comes every half tick. A write that goes through the
+     *     follower is checked against the session at the leader, but does not extend it.
+     *   - An observer may hang behind a follower (ObserverMaster), which pings it each half tick, puts what it hears
+     *   into its own list,
      *     and hands that over with its reply to the leader's ping: two hops.
      *
      * So a round is a sequence of requests on one connection, each sent when the one before was answered:
      *
      *   1. TOUCH: a read. Our server notes the session. From before this one the time counts.
      *   2. SYNC: goes to the leader and back. From now on at most half a tick passes until our server is owed a ping.
-     *   3. AWAIT_PING: half a tick, and a tenth of that, whatever the session's timeout is: servers may grant sessions that are shorter
+     *   3. AWAIT_PING: half a tick, and a tenth of that, whatever the session's timeout is: servers may grant sessions
+     *   that are shorter
      *      than a tick (minSessionTimeout), and their lists are handed over no more often for that.
      *   4. SYNC: the leader runs, after the ping has come due.
      *   5. AWAIT_SLACK: a leader that runs sends what is due within this time.
      *   6. SYNC: what comes back has queued behind that ping. So our server has replied to it, with its list.
-     *      With two hops: the next request queues behind that reply on its way to the follower in between; 2 to 6 once more.
-     *   7. CHECK: a transaction that changes nothing: it has queued behind the last reply on its way to the leader. When it is carried
-     *      out, the leader has read the list, and keeps the session from then on for the timeout. It is a transaction, not a read,
-     *      since only a leader that has not been deposed gets one through; a later leader begins all sessions anew. It also checks
-     *      that the nodes of those who lead are still there.
+     *      With two hops: the next request queues behind that reply on its way to the follower in between; 2 to 6 once
+     *      more.
+     *   7. CHECK: a transaction that changes nothing: it has queued behind the last reply on its way to the leader.
+     *   When it is carried
+     *      out, the leader has read the list, and keeps the session from then on for the timeout. It is a transaction,
+     *      not a read, since only a leader that has not been deposed gets one through; a later leader begins all
+     *      sessions anew. It also checks that the nodes of those who lead are still there.
      *
-     * What is taken on trust: that a leader that answers does not keep a ping that is due back for longer than the slack. Without 4, a
-     * leader that was paused through all of 3, and answers ours before it sends the ping that is overdue, would make a proof of nothing.
+     * What is taken on trust: that a leader that answers does not keep a ping that is due back for longer than the
+     * slack. Without 4, a leader that was paused through all of 3, and answers ours before it sends the ping that is
+     * overdue, would make a proof of nothing.
      *
-     * Both ways between two servers keep their order, since each is one TCP connection. If ours broke meanwhile, the round is void: its
-     * parts may have gone through different servers.
+     * Both ways between two servers keep their order, since each is one TCP connection. If ours broke meanwhile, the
+     * round is void: its parts may have gone through different servers.
      */
     enum Step {
         /** Send a read. */

@@ -4,7 +4,8 @@ import dev.bellwether.CandidacyConfig;
 import java.time.Duration;
 
 /**
- * How long a proof takes on servers of a tick, how often one is begun, and which leases are too short for that. Immutable.
+ * How long a proof takes on servers of a tick, how often one is begun, and which leases are too short for that.
+ * Immutable.
  *
  * @param tick the longest {@code tickTime} of any server
  */
@@ -12,23 +13,31 @@ record ProofTiming(Duration tick) {
     /** How long a leader of the ensemble that answers requests keeps a ping back that is due: taken on trust. */
     static final long SLACK_NANOS = 100_000_000;
 
-    /** Of a mandate, this part may pass before the proof that it rests on is complete; the way through the network comes on top. */
+    /**
+     * Of a mandate, this part may pass before the proof that it rests on is complete; the way through the network comes
+     * on top.
+     */
     private static final double LONGEST_ROUND = 2.0 / 3;
 
-    /** How long it takes until the leader owes our server a ping: half a tick, by a clock that is a tenth slower than ours. */
+    /**
+     * How long it takes until the leader owes our server a ping: half a tick, by a clock that is a tenth slower than
+     * ours.
+     */
     long pingNanos() {
         var half = tick.toNanos() / 2;
         return half + half / 10;
     }
 
-    /** For how long a round waits, besides the way through the network, when touches take so many hops to the leader. */
+    /**
+     * For how long a round waits, besides the way through the network, when touches take so many hops to the leader.
+     */
     Duration round(int hops) {
         return Duration.ofNanos(hops * (pingNanos() + SLACK_NANOS));
     }
 
     /**
-     * Returns when the next round begins after this one: while it is under way, if it takes long. Three come round in what is left of a
-     * mandate when the proof arrives.
+     * Returns when the next round begins after this one: while it is under way, if it takes long. Three come round in
+     * what is left of a mandate when the proof arrives.
      */
     Duration interval(CandidacyConfig config, int hops) {
         var spare = usable(config).minus(round(hops)).dividedBy(3);

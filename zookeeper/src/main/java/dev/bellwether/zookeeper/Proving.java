@@ -20,8 +20,8 @@ import org.apache.zookeeper.OpResult;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Proves, again and again, for how long the ensemble will keep a session: for all seats in it at one time, however many. Sends what a
- * {@link ProofRound} asks for; a round begins while others are under way, if they take long.
+ * Proves, again and again, for how long the ensemble will keep a session: for all seats in it at one time, however
+ * many. Sends what a {@link ProofRound} asks for; a round begins while others are under way, if they take long.
  *
  * <p>Confined to the loop.
  */

@@ -18,17 +18,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * One candidacy's seat: decides when it is ours, when it is not, and when we go.
  *
- * <p>Confined to the loop. A {@link Stay} has our node in the queue, a {@link Place} finds where it stands, {@link Notices} hear what
- * others want of us.
+ * <p>Confined to the loop. A {@link Stay} has our node in the queue, a {@link Place} finds where it stands,
+ * {@link Notices} hear what others want of us.
  */
 final class QueueSeat implements Seat {
     /*
-     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded--> ENDING
+     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded-->
+     *   ENDING
      *    ^                            |                              |                          |                     |
      *    +----------------------------+-- release, end, time up -----+--------------------------+---------------------+
      *
-     * From everywhere: when the session has expired, or our node was deleted, we are AWAY. Whoever held the seat hears that it is
-     * lost; whoever waited joins anew.
+     * From everywhere: when the session has expired, or our node was deleted, we are AWAY. Whoever held the seat hears
+     * that it is lost; whoever waited joins anew.
      */
     private enum Phase {
         /** We have no node, or one that we want to be rid of. */
@@ -139,7 +140,9 @@ final class QueueSeat implements Seat {
         ordered = false;
     }
 
-    /** We have nothing there, as the servers have confirmed; or we have lost sight of it, and it goes with its session. */
+    /**
+     * We have nothing there, as the servers have confirmed; or we have lost sight of it, and it goes with its session.
+     */
     void settled(boolean confirmed) {
         if (over && !left) {
             left = true;
@@ -334,8 +337,8 @@ final class QueueSeat implements Seat {
     }
 
     /**
-     * The servers did not do what we asked. Returns whether that is here to stay: then the candidacy ends. One that wants to leave does
-     * not wait for rights to come back.
+     * The servers did not do what we asked. Returns whether that is here to stay: then the candidacy ends. One that
+     * wants to leave does not wait for rights to come back.
      */
     boolean refused(Throwable error) {
         var refusal = ZooKeeperErrors.refusal(error, session.where());

@@ -29,7 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client of ZooKeeper with its session, or with one after another when they expire; and the seats whose nodes live in it.
+ * A client of ZooKeeper with its session, or with one after another when they expire; and the seats whose nodes live in
+ * it.
  *
  * <p>What concerns seats is confined to the loop; the rest is thread-safe.
  */
@@ -307,8 +308,9 @@ final class SeatSession implements AutoCloseable {
     }
 
     /**
-     * Has Curator make a new client, in place of one that gave up when its credentials were refused, and would never ask again: they may
-     * be taken by now. Nothing is lost by it: the session of the old one is out of reach, and its mandates run out.
+     * Has Curator make a new client, in place of one that gave up when its credentials were refused, and would never
+     * ask again: they may be taken by now. Nothing is lost by it: the session of the old one is out of reach, and its
+     * mandates run out.
      */
     private void revive() {
         if (closed || !client.wasRefused()) {
@@ -328,10 +330,10 @@ final class SeatSession implements AutoCloseable {
     }
 
     /**
-     * The session is no more, and so are its nodes; or it is about to be, since whoever lent us the client closes it. The servers free
-     * the seats as soon as they hear of that, so that nobody here must lead by then: we wait for the loop; if it does not run, until
-     * no mandate can be left. When Curator itself believes in an expiry, it has been without a connection for as long as the session
-     * lives, and every mandate has run out.
+     * The session is no more, and so are its nodes; or it is about to be, since whoever lent us the client closes it.
+     * The servers free the seats as soon as they hear of that, so that nobody here must lead by then: we wait for the
+     * loop; if it does not run, until no mandate can be left. When Curator itself believes in an expiry, it has been
+     * without a connection for as long as the session lives, and every mandate has run out.
      */
     private void ended(long session) {
         breaks.incrementAndGet();
@@ -358,7 +360,9 @@ final class SeatSession implements AutoCloseable {
         }
     }
 
-    /** Closes a client of our own, and with it the session; of one that was lent to us, only takes our listener away. */
+    /**
+     * Closes a client of our own, and with it the session; of one that was lent to us, only takes our listener away.
+     */
     @Override
     public void close() {
         closed = true;

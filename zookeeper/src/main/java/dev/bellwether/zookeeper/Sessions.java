@@ -8,7 +8,10 @@ interface Sessions extends AutoCloseable {
     /** Returns the one that observers and operators use. */
     SeatSession main();
 
-    /** Returns one for candidacies with a lease of this length, opening it if need be; it stays until it is given back as often. */
+    /**
+     * Returns one for candidacies with a lease of this length, opening it if need be; it stays until it is given back
+     * as often.
+     */
     SeatSession take(Duration lease);
 
     /** The session for this lease is not needed any more by somebody who has taken it. */

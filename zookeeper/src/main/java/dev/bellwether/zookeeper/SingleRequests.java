@@ -17,8 +17,8 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Single requests to ZooKeeper, each sent once and answered once. Curator sends a request again when its connection broke; whoever
- * counts time from a request, or must know what became of it, cannot have that.
+ * Single requests to ZooKeeper, each sent once and answered once. Curator sends a request again when its connection
+ * broke; whoever counts time from a request, or must know what became of it, cannot have that.
  *
  * <p>Thread-safe. Answers come on the client's event thread, errors as {@link KeeperException}.
  */
@@ -48,7 +48,9 @@ final class SingleRequests {
         this.handle = handle;
     }
 
-    /** Returns the node's state, or empty if there is none; with a watcher, either way, that is told of the next change. */
+    /**
+     * Returns the node's state, or empty if there is none; with a watcher, either way, that is told of the next change.
+     */
     CompletableFuture<Optional<Stat>> exists(String path, @Nullable Watcher watcher) {
         return send((zooKeeper, answer) -> zooKeeper.exists(
                 path,

@@ -12,8 +12,9 @@ final class Stay {
     /*
      *   OUT --enter--> JOINING --node made--> THERE --withdraw--> LEAVING --node deleted--> OUT
      *
-     * From everywhere: when the session has expired, or the node was deleted by others, we are OUT. Every step but the first is taken
-     * by one who has a node, and takes it back if it is no longer wanted. Whoever comes OUT and is wanted joins again.
+     * From everywhere: when the session has expired, or the node was deleted by others, we are OUT. Every step but the
+     * first is taken by one who has a node, and takes it back if it is no longer wanted. Whoever comes OUT and is
+     * wanted joins again.
      */
     private enum Phase {
         OUT,
@@ -31,7 +32,9 @@ final class Stay {
     private boolean wanted;
     private @Nullable Joining joining;
     private @Nullable OwnNode node;
-    /** Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it. */
+    /**
+     * Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it.
+     */
     private @Nullable OwnNode former;
     /** We may not delete our node: it goes with the session. */
     private boolean stuck;
@@ -79,9 +82,9 @@ final class Stay {
     }
 
     /**
-     * Takes the node away that we had in the session before, if it is still there. We stand again, so that nothing rests on it: the
-     * mandate under it has ended, and the work as well. And it is ours beyond doubt: while our new node is there, the election cannot be
-     * deleted and made anew, so that its name is given to nobody else.
+     * Takes the node away that we had in the session before, if it is still there. We stand again, so that nothing
+     * rests on it: the mandate under it has ended, and the work as well. And it is ours beyond doubt: while our new
+     * node is there, the election cannot be deleted and made anew, so that its name is given to nobody else.
      */
     private void removeFormer() {
         var before = former;

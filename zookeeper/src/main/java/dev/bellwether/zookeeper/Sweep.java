@@ -6,8 +6,8 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes away what a candidacy has left in a session that lives on without it: its elections were closed while there was no connection.
- * Tries on each connection, until it is done or the session has expired.
+ * Takes away what a candidacy has left in a session that lives on without it: its elections were closed while there was
+ * no connection. Tries on each connection, until it is done or the session has expired.
  *
  * <p>Thread-safe: runs on the client's event thread.
  */

@@ -7,7 +7,8 @@ import java.time.Duration;
 /**
  * Settings of the elections on one ensemble. Immutable.
  *
- * <p>In a {@code zk:} URI the root is the path, and the others are parameters of the same name; durations as in {@code 500ms}.
+ * <p>In a {@code zk:} URI the root is the path, and the others are parameters of the same name; durations as in
+ * {@code 500ms}.
  */
 public final class ZooKeeperConfig {
     private static final ZooKeeperConfig DEFAULTS = builder().build();
@@ -56,8 +57,8 @@ public final class ZooKeeperConfig {
         private Builder() {}
 
         /**
-         * Keeps the elections below this node: {@code billing} in {@code /bellwether/billing}. Give them one of their own,
-         * since all its children are listed as elections. Default: {@code /bellwether}.
+         * Keeps the elections below this node: {@code billing} in {@code /bellwether/billing}. Give them one of their
+         * own, since all its children are listed as elections. Default: {@code /bellwether}.
          */
         public Builder root(String root) {
             this.root = new Paths(root.equals("/") ? "" : root).root();
@@ -65,8 +66,8 @@ public final class ZooKeeperConfig {
         }
 
         /**
-         * Makes the node of an election when somebody first stands. If false, an administrator does, and who stands where there is
-         * none fails. Default: true.
+         * Makes the node of an election when somebody first stands. If false, an administrator does, and who stands
+         * where there is none fails. Default: true.
          */
         public Builder createElections(boolean createElections) {
             this.createElections = createElections;
@@ -74,9 +75,9 @@ public final class ZooKeeperConfig {
         }
 
         /**
-         * Assumes that no server's {@code tickTime} is longer: if one is, two may lead. A proof of leadership takes half a tick and more,
-         * since only then a server has surely told the leader of its ensemble which sessions it has heard of; a lease that is too short
-         * for that is refused. Default: 3 s, which is ZooKeeper's own default.
+         * Assumes that no server's {@code tickTime} is longer: if one is, two may lead. A proof of leadership takes
+         * half a tick and more, since only then a server has surely told the leader of its ensemble which sessions it
+         * has heard of; a lease that is too short for that is refused. Default: 3 s, which is ZooKeeper's own default.
          */
         public Builder tickTime(Duration tickTime) {
             if (tickTime.compareTo(Duration.ofMillis(1)) < 0 || tickTime.compareTo(Duration.ofMinutes(1)) > 0) {

@@ -101,8 +101,8 @@ final class ZooKeeperDoctor {
     }
 
     /**
-     * Asks each server by itself for a session as long as the lease: one that grants less ends a session sooner that moves there, and if
-     * its answer does not reach us, sooner than we know.
+     * Asks each server by itself for a session as long as the lease: one that grants less ends a session sooner that
+     * moves there, and if its answer does not reach us, sooner than we know.
      */
     private void servers() {
         var lease = config.lease();

@@ -14,9 +14,10 @@ import org.apache.curator.framework.CuratorFramework;
 /**
  * Elections on Apache ZooKeeper: one election is one node, and the first of its ephemeral sequential children leads.
  *
- * <p>{@code Elections.connect("zk://host:2181,host:2181/path")} is the same by URI, with sessions of its own: one for each length of
- * lease, whose timeout is the lease. Here all candidacies live in the one session of the given client: a lease must not be longer than
- * the timeout that was negotiated with the servers, and a crash costs that timeout, however short the lease.
+ * <p>{@code Elections.connect("zk://host:2181,host:2181/path")} is the same by URI, with sessions of its own: one for
+ * each length of lease, whose timeout is the lease. Here all candidacies live in the one session of the given client: a
+ * lease must not be longer than the timeout that was negotiated with the servers, and a crash costs that timeout,
+ * however short the lease.
  */
 public final class ZooKeeperElections {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -29,8 +30,8 @@ public final class ZooKeeperElections {
     }
 
     /**
-     * Holds elections over this client, which must have been started, and stays open when the elections are closed. Namespace, ACL
-     * provider and credentials are the client's. Close it after the elections.
+     * Holds elections over this client, which must have been started, and stays open when the elections are closed.
+     * Namespace, ACL provider and credentials are the client's. Close it after the elections.
      *
      * @throws dev.bellwether.ElectionException if the client was not started
      * @throws dev.bellwether.UnavailableException if it does not connect
@@ -40,10 +41,10 @@ public final class ZooKeeperElections {
     }
 
     /**
-     * Deletes all candidates of an election, and leaves the election: whoever stands hears that it has {@code Ended}, the leader once
-     * its work has ended; others may join when the last of them has left. One that has {@linkplain dev.bellwether.Election#end ended}
-     * remains so. Unlike {@link dev.bellwether.Election#delete}, this keeps the election's node, with its data and ACL: for elections
-     * whose nodes only an administrator makes.
+     * Deletes all candidates of an election, and leaves the election: whoever stands hears that it has {@code Ended},
+     * the leader once its work has ended; others may join when the last of them has left. One that has
+     * {@linkplain dev.bellwether.Election#end ended} remains so. Unlike {@link dev.bellwether.Election#delete}, this
+     * keeps the election's node, with its data and ACL: for elections whose nodes only an administrator makes.
      *
      * <p>Returns when the order has been recorded. Idempotent. Does nothing if there is no such election.
      *

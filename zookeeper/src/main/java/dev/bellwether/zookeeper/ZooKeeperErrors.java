@@ -26,8 +26,8 @@ final class ZooKeeperErrors {
     }
 
     /**
-     * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for want of rights or
-     * credentials; empty if they have not answered, or may answer otherwise when asked again.
+     * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for want of
+     * rights or credentials; empty if they have not answered, or may answer otherwise when asked again.
      */
     static Optional<ElectionException> refusal(Throwable error, String where) {
         var code = code(error);

@@ -18,8 +18,9 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * Knows {@code zk://user:password@host:2181,host:2181/path?name=value}. User and password are digest credentials; with {@code
- * acl=creator} only they may touch what was created with them. The other names are those of {@link ZooKeeperConfig}.
+ * Knows {@code zk://user:password@host:2181,host:2181/path?name=value}. User and password are digest credentials; with
+ * {@code acl=creator} only they may touch what was created with them. The other names are those of
+ * {@link ZooKeeperConfig}.
  */
 public final class ZooKeeperProvider implements ElectionsProvider {
     private static final List<String> PARAMETERS = List.of("createElections", "tickTime", "acl");

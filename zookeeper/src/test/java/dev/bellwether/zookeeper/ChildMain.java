@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * A candidate in a process of its own, which says on its output from when to when it found itself leading: on the monotonic clock,
- * which all processes of a machine share. Ends when its input does.
+ * A candidate in a process of its own, which says on its output from when to when it found itself leading: on the
+ * monotonic clock, which all processes of a machine share. Ends when its input does.
  */
 final class ChildMain {
     private ChildMain() {}

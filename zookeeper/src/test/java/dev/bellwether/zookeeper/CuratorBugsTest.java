@@ -19,7 +19,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * What befell Curator's LeaderLatch, as scenarios against ours. In each, the stage's auditor looks all the time whether two lead.
+ * What befell Curator's LeaderLatch, as scenarios against ours. In each, the stage's auditor looks all the time whether
+ * two lead.
  */
 class CuratorBugsTest {
     // JUnit calls start before anything else can look
@@ -57,8 +58,8 @@ class CuratorBugsTest {
     }
 
     /**
-     * CURATOR-696 and 620: the session expires while the servers are away; the old node is still there when they are back, is taken for
-     * ours, and vanishes unseen.
+     * CURATOR-696 and 620: the session expires while the servers are away; the old node is still there when they are
+     * back, is taken for ours, and vanishes unseen.
      */
     @Test
     void anExpiredLeadersOldNodeIsNeverTakenForItsNewOne() {
@@ -77,7 +78,10 @@ class CuratorBugsTest {
         (leader == first ? other : first).awaitLeads();
     }
 
-    /** CURATOR-653 and 652: the ensemble elects a new leader; all candidates reset, delete and make their nodes, and two win. */
+    /**
+     * CURATOR-653 and 652: the ensemble elects a new leader; all candidates reset, delete and make their nodes, and two
+     * win.
+     */
     @Test
     void aChangeOfTheEnsemblesLeaderMovesNoSeatThatIsHeldLongEnough() {
         var actors = new ArrayList<Actor>();
@@ -98,7 +102,10 @@ class CuratorBugsTest {
         leader(actors);
     }
 
-    /** CURATOR-645, 644 and 504: two candidates, told at one time that the one before them left, reset each other's nodes for ever. */
+    /**
+     * CURATOR-645, 644 and 504: two candidates, told at one time that the one before them left, reset each other's
+     * nodes for ever.
+     */
     @Test
     void twoThatAreLeftBehindSettleWithoutMakingNewNodes() throws Exception {
         try (var hands = new Hands(servers)) {
@@ -190,7 +197,10 @@ class CuratorBugsTest {
         }
     }
 
-    /** The answer to an old listing arrives after the connection was lost, and sets the leadership that was just taken away. */
+    /**
+     * The answer to an old listing arrives after the connection was lost, and sets the leadership that was just taken
+     * away.
+     */
     @Test
     void noGrantComesOfAnAnswerThatIsOlderThanTheLastLoss() {
         var linked = stage.linkedClient();

@@ -9,10 +9,10 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
- * What an ensemble knows of one session, in simulated time: its leader expires it in buckets of a tick, and pings its learners each half
- * tick; a learner hands the list of the sessions that it has heard of over with its reply; and an observer may hang behind a learner,
- * which does the same with it. Connections keep the order, and delay as they like. The leader may be paused,
- * and our server die.
+ * What an ensemble knows of one session, in simulated time: its leader expires it in buckets of a tick, and pings its
+ * learners each half tick; a learner hands the list of the sessions that it has heard of over with its reply; and an
+ * observer may hang behind a learner, which does the same with it. Connections keep the order, and delay as they like.
+ * The leader may be paused, and our server die.
  *
  * <p>Confined to one thread.
  */

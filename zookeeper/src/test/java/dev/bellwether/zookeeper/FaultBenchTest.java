@@ -12,8 +12,9 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes in the soak profile. Each
- * server draws its tick and the limits of sessions whenever it starts, so that they differ, and change under the candidates.
+ * Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes in the
+ * soak profile. Each server draws its tick and the limits of sessions whenever it starts, so that they differ, and
+ * change under the candidates.
  */
 class FaultBenchTest {
     /** The session's timeout, too: shorter than two of the longest ticks, less the stand-down budget. */

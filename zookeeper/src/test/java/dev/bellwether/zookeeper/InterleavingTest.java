@@ -135,7 +135,9 @@ class InterleavingTest {
         assertThat(said.tokens()).isSorted().doesNotHaveDuplicates();
     }
 
-    /** The answers of two listings wait to be heard, each of which shows our node as the first, with the session proven. */
+    /**
+     * The answers of two listings wait to be heard, each of which shows our node as the first, with the session proven.
+     */
     private void listTwiceInFrontOfTheQueue() throws Exception {
         var before = hands.join(election, "the first");
         seat.claim();

@@ -7,7 +7,10 @@ import javax.security.auth.login.Configuration;
 import org.apache.zookeeper.server.auth.DigestLoginModule;
 import org.jspecify.annotations.Nullable;
 
-/** What a JAAS file would say: sections with a user and a password each. In force for the whole process, until it is closed. */
+/**
+ * What a JAAS file would say: sections with a user and a password each. In force for the whole process, until it is
+ * closed.
+ */
 final class Jaas extends Configuration implements AutoCloseable {
     private final Map<String, Map<String, String>> sections = new TreeMap<>();
 

@@ -12,7 +12,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** More than a request or an answer of ZooKeeper may hold, a megabyte: one that is larger breaks the connection that others share. */
+/**
+ * More than a request or an answer of ZooKeeper may hold, a megabyte: one that is larger breaks the connection that
+ * others share.
+ */
 @Timeout(300)
 class LargeElectionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

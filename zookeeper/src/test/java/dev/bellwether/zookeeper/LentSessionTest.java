@@ -138,7 +138,10 @@ class LentSessionTest {
         }
     }
 
-    /** Curator believes in an expiry when it was without answers for as long as a session lives, though the server may hear us. */
+    /**
+     * Curator believes in an expiry when it was without answers for as long as a session lives, though the server may
+     * hear us.
+     */
     @Test
     void anExpiryThatCuratorMadeUpComesWhenTheMandateHasEndedThoughOurLoopIsStuck() throws Exception {
         var stalled = new CompletableFuture<Void>();

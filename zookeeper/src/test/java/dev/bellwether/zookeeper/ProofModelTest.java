@@ -16,8 +16,9 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rounds of proofs in an {@link EnsembleModel}, in simulated time: no proof may outlast the session. Each seed draws a tick, a session
- * that may be shorter than a tick, a server, delays and pauses, and when the client falls silent, or its server dies.
+ * Rounds of proofs in an {@link EnsembleModel}, in simulated time: no proof may outlast the session. Each seed draws a
+ * tick, a session that may be shorter than a tick, a server, delays and pauses, and when the client falls silent, or
+ * its server dies.
  */
 class ProofModelTest {
     private static final long MILLI = 1_000_000;
@@ -29,7 +30,10 @@ class ProofModelTest {
     private enum Rule {
         /** As it is. */
         OURS,
-        /** Planted: half a tick at most, but never more than a quarter of the session, since that lasts for two ticks by default. */
+        /**
+         * Planted: half a tick at most, but never more than a quarter of the session, since that lasts for two ticks by
+         * default.
+         */
         CAPPED_BY_THE_SESSION,
         /** Planted: observers are as near to the leader as followers. */
         OBSERVERS_ARE_FOLLOWERS,

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Test;
 
 /** What the original, go-leaderelection, tests, or would have liked to: here of ours. */
 class RecipeTest {
-    /** The times of go-leaderelection's own tests: for one to leave or to lead, to hear of an end, to lead after a resignation, for all to end. */
+    /**
+     * The times of go-leaderelection's own tests: for one to leave or to lead, to hear of an end, to lead after a
+     * resignation, for all to end.
+     */
     private static final Duration TURN = Duration.ofSeconds(1);
 
     private static final Duration NEWS = Duration.ofSeconds(2);
@@ -184,7 +187,9 @@ class RecipeTest {
         assertThat(hands.exists(election)).isFalse();
     }
 
-    /** Not on the stage: who deletes nodes by hand gives the seat away under its leader, for as long as the news takes. */
+    /**
+     * Not on the stage: who deletes nodes by hand gives the seat away under its leader, for as long as the news takes.
+     */
     @Test
     void whenTheElectionIsDeletedByHandAllHearThatItHasEnded() throws Exception {
         try (var one = Elections.connect(SharedServer.uri());

@@ -150,7 +150,10 @@ class SecurityTest {
         client.setACL().withACL(acl).forPath(path);
     }
 
-    /** Usual beside clients of Kafka: ZooKeeper's client tells of failed authentication at each attempt to connect, and goes on. */
+    /**
+     * Usual beside clients of Kafka: ZooKeeper's client tells of failed authentication at each attempt to connect, and
+     * goes on.
+     */
     @Test
     void aJaasFileOfOthersHurtsNobodyWhenAConnectionBreaks(@TempDir Path directory) throws Exception {
         var file = Files.writeString(directory.resolve("jaas.conf"), """

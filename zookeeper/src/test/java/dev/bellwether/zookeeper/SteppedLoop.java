@@ -13,7 +13,8 @@ import java.util.function.BooleanSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * A loop whose turns the test takes on its own thread, one by one: so it decides what comes first. The clocks are the machine's.
+ * A loop whose turns the test takes on its own thread, one by one: so it decides what comes first. The clocks are the
+ * machine's.
  */
 final class SteppedLoop implements Loop {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ensembles whose tick is long against the sessions that they grant: one candidate is on a follower, the other on the leader. */
+/**
+ * Ensembles whose tick is long against the sessions that they grant: one candidate is on a follower, the other on the
+ * leader.
+ */
 @Timeout(300)
 class TickTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -55,7 +58,10 @@ class TickTest {
         return lease(Duration.ofMillis(Math.max(600, millis)));
     }
 
-    /** Whatever happens to servers meanwhile; where the candidate's own server dies, so do the touches that it has not handed over. */
+    /**
+     * Whatever happens to servers meanwhile; where the candidate's own server dies, so do the touches that it has not
+     * handed over.
+     */
     @ParameterizedTest
     @ValueSource(ints = {100, 500, 2_000, 3_000})
     void twoNeverLeadWhateverTheTickOfTheEnsemble(int tickMillis) {

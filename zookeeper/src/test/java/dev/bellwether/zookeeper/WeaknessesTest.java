@@ -18,8 +18,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What is wrong with the original, one fact each. That a leader has a deadline and a token (its fourth) is the contract's to show, and
- * that data, errors and late news are told for what they are, in the other tests here.
+ * What is wrong with the original, one fact each. That a leader has a deadline and a token (its fourth) is the
+ * contract's to show, and that data, errors and late news are told for what they are, in the other tests here.
  */
 class WeaknessesTest {
     private final Stage stage = new Stage(new ZooKeeperInfrastructure(SharedServer.get()), "weakness");
@@ -226,7 +226,10 @@ class WeaknessesTest {
         assertThat(isEmpty()).isTrue();
     }
 
-    /** The tenth: any child with DONE in its name ended the election, and one that sorted first kept everybody from leading. */
+    /**
+     * The tenth: any child with DONE in its name ended the election, and one that sorted first kept everybody from
+     * leading.
+     */
     @Test
     void foreignChildrenAreNobodysConcern() throws Exception {
         for (var foreign :

@@ -21,8 +21,8 @@ class ZooKeeperInfrastructure implements Infrastructure {
     }
 
     /**
-     * A lone server is named twice: ZooKeeper's client waits a second before it tries the same address again, beside the up to one
-     * second that it always waits.
+     * A lone server is named twice: ZooKeeper's client waits a second before it tries the same address again, beside
+     * the up to one second that it always waits.
      */
     static String uri(String addresses) {
         var twice = addresses.contains(",") ? addresses : addresses + ',' + addresses.replace("127.0.0.1", "127.1");

@@ -13,8 +13,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * jetcd's Election, for the fault bench: campaigns under a lease that it keeps alive, leads from the end of the campaign until it is told that the lease is kept alive no more, and then
- * begins anew. Leaves by resigning and revoking its lease. Its token is the revision at which its key was made.
+ * jetcd's Election, for the fault bench: campaigns under a lease that it keeps alive, leads from the end of the
+ * campaign until it is told that the lease is kept alive no more, and then begins anew. Leaves by resigning and
+ * revoking its lease. Its token is the revision at which its key was made.
  */
 public final class JetcdInAProcess implements Contestant.Maker {
     /** For the process that stands. */

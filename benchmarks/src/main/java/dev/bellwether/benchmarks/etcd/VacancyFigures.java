@@ -4,7 +4,10 @@ import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.benchmarks.Vacancies;
 import java.time.Duration;
 
-/** How long nobody leads on a server of etcd: jetcd's Election. For scale, since Bellwether has no backend there. Argument: rounds. */
+/**
+ * How long nobody leads on a server of etcd: jetcd's Election. For scale, since Bellwether has no backend there.
+ * Argument: rounds.
+ */
 final class VacancyFigures {
     private static final Duration LEASE = Duration.ofSeconds(2);
     private static final int PLACES = 3;

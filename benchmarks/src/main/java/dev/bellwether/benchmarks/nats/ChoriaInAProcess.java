@@ -9,8 +9,8 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * The model of the timing of Choria's elections, for the fault bench, with a bucket whose TTL is the lease. Its token is the revision by which it came to lead. It has no
- * listener; that it leads no more it finds at its next turn.
+ * The model of the timing of Choria's elections, for the fault bench, with a bucket whose TTL is the lease. Its token
+ * is the revision by which it came to lead. It has no listener; that it leads no more it finds at its next turn.
  */
 public final class ChoriaInAProcess implements Contestant.Maker {
     private static final String BUCKET = "choria";

@@ -7,9 +7,9 @@ import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * A candidate that keeps the timing rules of Choria's elections, written down from what they do: a splay at the start, then every three
- * quarters of the TTL a {@code Create}, or, as leader, an {@code Update} with the last revision, any error of which is a loss; and a win
- * that counts after the next successful update and 200 ms.
+ * A candidate that keeps the timing rules of Choria's elections, written down from what they do: a splay at the start,
+ * then every three quarters of the TTL a {@code Create}, or, as leader, an {@code Update} with the last revision, any
+ * error of which is a loss; and a win that counts after the next successful update and 200 ms.
  */
 final class ChoriaLike implements AutoCloseable {
     private static final Duration GRACE = Duration.ofMillis(200);

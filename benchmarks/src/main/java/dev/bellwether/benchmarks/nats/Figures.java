@@ -30,9 +30,9 @@ import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 
 /**
- * How long a seat stays empty after a crash of its leader and when he leaves in order, and how many messages a server sees of a hundred
- * idle standbys. Give it the path of a nats-server; {@code choria-60} as a second word measures the model of Choria's at its default TTL
- * (five minutes), which leaves in order as it crashes: without a word.
+ * How long a seat stays empty after a crash of its leader and when he leaves in order, and how many messages a server
+ * sees of a hundred idle standbys. Give it the path of a nats-server; {@code choria-60} as a second word measures the
+ * model of Choria's at its default TTL (five minutes), which leaves in order as it crashes: without a word.
  */
 public final class Figures {
     private static final Duration PATIENCE = Duration.ofMinutes(4);

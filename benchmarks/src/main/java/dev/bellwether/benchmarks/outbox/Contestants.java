@@ -16,8 +16,9 @@ final class Contestants {
     private Contestants() {}
 
     /**
-     * Returns those whose names stand behind the first so many arguments, in that order and as often as they stand there; or all, the
-     * quick ones five times in turn, since the first run meets servers, and code of its own, that are still being compiled.
+     * Returns those whose names stand behind the first so many arguments, in that order and as often as they stand
+     * there; or all, the quick ones five times in turn, since the first run meets servers, and code of its own, that
+     * are still being compiled.
      */
     static List<OutboxContestant> named(String[] args, int from) {
         if (args.length > from) {

@@ -25,8 +25,9 @@ import org.apache.kafka.connect.source.SourceRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Debezium's outbox router in its embedded engine: the write-ahead log by pgoutput, an idempotent producer, and a batch is marked when
- * all of it is confirmed. Rows stay in the table, which costs it nothing here and somebody else's time later.
+ * Debezium's outbox router in its embedded engine: the write-ahead log by pgoutput, an idempotent producer, and a batch
+ * is marked when all of it is confirmed. Rows stay in the table, which costs it nothing here and somebody else's time
+ * later.
  */
 final class DebeziumRouter implements OutboxContestant {
     private static final String SLOT = "bench_router";

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
 /**
- * How fast a table that is full becomes empty, records confirmed by Kafka and rows gone; all on this machine. Nothing is run beforehand:
- * the first run in the process counts, and is told apart.
+ * How fast a table that is full becomes empty, records confirmed by Kafka and rows gone; all on this machine. Nothing
+ * is run beforehand: the first run in the process counts, and is told apart.
  */
 public final class Drain {
     private static final int OF_THE_SLOW = 20_000;
@@ -19,8 +19,8 @@ public final class Drain {
     private Drain() {}
 
     /**
-     * Takes the number of rows, a million by default; bytes of a value; "headers" or "plain", or "held" for plain ones while a
-     * transaction that has written into our table stays open; and who takes part.
+     * Takes the number of rows, a million by default; bytes of a value; "headers" or "plain", or "held" for plain ones
+     * while a transaction that has written into our table stays open; and who takes part.
      */
     public static void main(String[] args) throws Exception {
         var rows = args.length > 0 ? Integer.parseInt(args[0]) : 1_000_000;

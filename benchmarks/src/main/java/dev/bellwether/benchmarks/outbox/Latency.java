@@ -13,8 +13,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * How long it takes from before an insert to when a reader of committed records has the record, at a steady rate of transactions of
- * one row each. A transaction that is late by our own fault counts from when it was due.
+ * How long it takes from before an insert to when a reader of committed records has the record, at a steady rate of
+ * transactions of one row each. A transaction that is late by our own fault counts from when it was due.
  */
 public final class Latency {
     private static final int WRITERS = 8;
@@ -25,8 +25,8 @@ public final class Latency {
     private Latency() {}
 
     /**
-     * Takes transactions per second, 1,000 by default; seconds, 30; the isolation of the reader, or "held" for committed ones while a
-     * transaction that has written into our table stays open; and who takes part.
+     * Takes transactions per second, 1,000 by default; seconds, 30; the isolation of the reader, or "held" for
+     * committed ones while a transaction that has written into our table stays open; and who takes part.
      */
     public static void main(String[] args) throws Exception {
         var rate = args.length > 0 ? Integer.parseInt(args[0]) : 1_000;

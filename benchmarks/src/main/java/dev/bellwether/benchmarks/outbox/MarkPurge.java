@@ -18,9 +18,10 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * goharvest's mark and purge, written anew from its sources' behaviour, at its default settings: 100 records are marked by one update,
- * sent by one of eight producers chosen by the key, one of each key and a thousand in all at a time, each deleted by a statement of its
- * own when it is acknowledged; a pause of 10 ms when there is nothing to mark. In Java: nobody should take it for a figure of the Go program.
+ * goharvest's mark and purge, written anew from its sources' behaviour, at its default settings: 100 records are marked
+ * by one update, sent by one of eight producers chosen by the key, one of each key and a thousand in all at a time,
+ * each deleted by a statement of its own when it is acknowledged; a pause of 10 ms when there is nothing to mark. In
+ * Java: nobody should take it for a figure of the Go program.
  */
 final class MarkPurge implements OutboxContestant {
     private static final int MARK = 100;

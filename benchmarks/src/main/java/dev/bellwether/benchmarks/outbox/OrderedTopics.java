@@ -19,11 +19,11 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * A stand-in for the ordered mode of gruelbox's transaction-outbox, of which only releases without that mode could be had; its numbers are ours and not
- * checked against the library: each key is a topic; a flush takes the first entry of each topic, up to 4,096, pushes its next attempt back, and
- * gives it to 16 threads; each of them, in a transaction, locks the entry, sends one record, waits for its confirmation, and deletes the
- * entry. It flushes again at once while there is something, and after 5 ms when there was nothing. Nobody should take it for a figure of
- * the library.
+ * A stand-in for the ordered mode of gruelbox's transaction-outbox, of which only releases without that mode could be
+ * had; its numbers are ours and not checked against the library: each key is a topic; a flush takes the first entry of
+ * each topic, up to 4,096, pushes its next attempt back, and gives it to 16 threads; each of them, in a transaction,
+ * locks the entry, sends one record, waits for its confirmation, and deletes the entry. It flushes again at once while
+ * there is something, and after 5 ms when there was nothing. Nobody should take it for a figure of the library.
  */
 final class OrderedTopics implements OutboxContestant {
     private static final int THREADS = 16;

@@ -82,7 +82,9 @@ final class Ours implements OutboxContestant {
         return relay;
     }
 
-    /** Asks the relay, and the table only at the end: to look there for what is left is to walk over all that is dead. */
+    /**
+     * Asks the relay, and the table only at the end: to look there for what is left is to walk over all that is dead.
+     */
     @Override
     public long left(Stand stand) throws SQLException {
         var deleted = relay == null

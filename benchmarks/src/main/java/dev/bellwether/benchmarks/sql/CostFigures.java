@@ -7,7 +7,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What elections cost on PostgreSQL, beside Spring Integration and ShedLock. Argument: seconds of counting. Spring Integration has no figure at 10,000 elections: it has a thread for each.
+ * What elections cost on PostgreSQL, beside Spring Integration and ShedLock. Argument: seconds of counting. Spring
+ * Integration has no figure at 10,000 elections: it has a thread for each.
  */
 final class CostFigures {
     /** ShedLock keeps nothing shorter alive. */

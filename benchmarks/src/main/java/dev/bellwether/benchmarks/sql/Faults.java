@@ -7,7 +7,8 @@ import dev.bellwether.testkit.faults.Contestant;
 import java.time.Duration;
 
 /** The fault bench on PostgreSQL: ours, and Spring Integration's JDBC leader, under the same seed. Arguments: seconds, seed, and, as a third, the seconds
- * after which Spring Integration's driver gives up to wait for an answer ({@code socketTimeout}); without it, it has no such bound. Ours has one of its own. */
+ * after which Spring Integration's driver gives up to wait for an answer ({@code socketTimeout}); without it, it has no
+ * such bound. Ours has one of its own. */
 final class Faults {
     private static final Duration LEASE = Duration.ofSeconds(2);
 

@@ -17,11 +17,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /**
- * What a lease in PostgreSQL costs, and how long its seat stays empty, beside Spring Integration and ShedLock on the same server at
- * the same lease.
+ * What a lease in PostgreSQL costs, and how long its seat stays empty, beside Spring Integration and ShedLock on the
+ * same server at the same lease.
  *
- * <p>A crash is what the server sees when a process is killed: its connections are reset, and none comes back. Its time counts from
- * then, so that it is the rest of the lease and what comes on top.
+ * <p>A crash is what the server sees when a process is killed: its connections are reset, and none comes back. Its time
+ * counts from then, so that it is the rest of the lease and what comes on top.
  */
 public final class Figures {
     private static final List<SqlContestant> MAKES =
@@ -37,8 +37,9 @@ public final class Figures {
     private Figures() {}
 
     /**
-     * Takes what to measure ({@code hand-over}, {@code crash}, {@code standby}, {@code hold} or {@code all}, the default), the
-     * number of rounds, 30 by default, the seconds of counting, 60 by default, and how many elections are held, 1,000.
+     * Takes what to measure ({@code hand-over}, {@code crash}, {@code standby}, {@code hold} or {@code all}, the
+     * default), the number of rounds, 30 by default, the seconds of counting, 60 by default, and how many elections are
+     * held, 1,000.
      */
     public static void main(String[] args) throws IOException, SQLException {
         // they complain of what we do to them

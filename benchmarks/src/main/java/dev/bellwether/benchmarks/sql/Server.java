@@ -42,7 +42,10 @@ final class Server implements AutoCloseable {
         return postgres.getPort();
     }
 
-    /** Returns how many statements there were since the last call, by this server's own count; BEGIN and COMMIT count too. */
+    /**
+     * Returns how many statements there were since the last call, by this server's own count; BEGIN and COMMIT count
+     * too.
+     */
     long statements() throws SQLException {
         try (var connection = DriverManager.getConnection(SqlContestant.uri(port()));
                 var statement = connection.createStatement();

@@ -15,9 +15,9 @@ import net.javacrumbs.shedlock.support.KeepAliveLockProvider;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * ShedLock made to lead: a job that takes the lock and keeps it. Whoever has not got it tries again every half second, the pace of
- * Spring Integration's defaults, since ShedLock has none of its own. Its keep-alive accepts no lease below 30 s; below that we
- * extend the lock by hand at the same half of the lease.
+ * ShedLock made to lead: a job that takes the lock and keeps it. Whoever has not got it tries again every half second,
+ * the pace of Spring Integration's defaults, since ShedLock has none of its own. Its keep-alive accepts no lease below
+ * 30 s; below that we extend the lock by hand at the same half of the lease.
  */
 final class ShedLock implements SqlContestant {
     private static final int POOL = 10;

@@ -16,12 +16,14 @@ import net.javacrumbs.shedlock.support.KeepAliveLockProvider;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * ShedLock made to lead, for the fault bench: a task that begins as soon as it has the lock, which a {@link KeepAliveLockProvider} extends each half of the lease,
- * and that ends, and gives the lock back, when it is told to. Whoever has not got the lock tries again every half second.
+ * ShedLock made to lead, for the fault bench: a task that begins as soon as it has the lock, which a
+ * {@link KeepAliveLockProvider} extends each half of the lease, and that ends, and gives the lock back, when it is told
+ * to. Whoever has not got the lock tries again every half second.
  *
- * <p>ShedLock is there for tasks that end by themselves, and promises no more than that. What it lacks for a leader: a task under a lock is not told that the lock could not be extended, or
- * that it was another's before a pause of this process ended; so this one leads on, beside its successor, until it is stopped. It has no token; the instant at which it
- * got the lock stands for one.
+ * <p>ShedLock is there for tasks that end by themselves, and promises no more than that. What it lacks for a leader: a
+ * task under a lock is not told that the lock could not be extended, or that it was another's before a pause of this
+ * process ended; so this one leads on, beside its successor, until it is stopped. It has no token; the instant at which
+ * it got the lock stands for one.
  */
 public final class ShedLockInAProcess implements Contestant.Maker {
     private static final int POOL = 4;

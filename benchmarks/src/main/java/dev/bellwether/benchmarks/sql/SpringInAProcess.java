@@ -11,7 +11,8 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /**
- * Spring Integration's leader election over its JDBC lock registry, for the fault bench: with its defaults but for the lease.
+ * Spring Integration's leader election over its JDBC lock registry, for the fault bench: with its defaults but for the
+ * lease.
  */
 public final class SpringInAProcess implements Contestant.Maker {
     private static final int POOL = 4;

@@ -8,8 +8,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 
 /**
- * How long nobody leads on PostgreSQL: ours, Spring Integration's JDBC leader, and ShedLock with its keep-alive, which accepts no lease below 30 s and so has rounds of its own.
- * Arguments: rounds, rounds of ShedLock.
+ * How long nobody leads on PostgreSQL: ours, Spring Integration's JDBC leader, and ShedLock with its keep-alive, which
+ * accepts no lease below 30 s and so has rounds of its own. Arguments: rounds, rounds of ShedLock.
  */
 final class VacancyFigures {
     private static final Duration LEASE = Duration.ofSeconds(2);

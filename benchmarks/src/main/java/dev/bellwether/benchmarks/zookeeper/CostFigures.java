@@ -6,8 +6,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What elections cost on ZooKeeper, beside LeaderLatch. Argument: seconds of counting. Spring Integration has no figures: it has a thread for each candidate, and is a LeaderSelector
- * else.
+ * What elections cost on ZooKeeper, beside LeaderLatch. Argument: seconds of counting. Spring Integration has no
+ * figures: it has a thread for each candidate, and is a LeaderSelector else.
  */
 final class CostFigures {
     private static final Duration SESSION = Duration.ofSeconds(30);

@@ -6,7 +6,10 @@ import dev.bellwether.testkit.zookeeper.ZooKeeperGround;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 
-/** The fault bench on three servers of ZooKeeper: ours, and Curator's LeaderLatch, under the same seed. Arguments: seconds, seed. */
+/**
+ * The fault bench on three servers of ZooKeeper: ours, and Curator's LeaderLatch, under the same seed. Arguments:
+ * seconds, seed.
+ */
 final class Faults {
     private static final Duration LEASE = Duration.ofSeconds(2);
     private static final int PLACES = 3;

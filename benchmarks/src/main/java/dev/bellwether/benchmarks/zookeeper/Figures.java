@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * Hand-over, crash fail-over, a start of 500 candidates, requests per departure, and what 1,000 elections in one process take: ours and
- * LeaderLatch's in turn, on one server, in one run.
+ * Hand-over, crash fail-over, a start of 500 candidates, requests per departure, and what 1,000 elections in one
+ * process take: ours and LeaderLatch's in turn, on one server, in one run.
  */
 final class Figures {
     private static final List<ZooKeeperContestant.Kind> KINDS =

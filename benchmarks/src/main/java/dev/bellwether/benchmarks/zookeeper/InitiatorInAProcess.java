@@ -7,7 +7,8 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.springframework.integration.zookeeper.leader.LeaderInitiator;
 
 /**
- * Spring Integration's leader on ZooKeeper, over Curator's LeaderSelector, for the fault bench: with a session of the lease, and its defaults else.
+ * Spring Integration's leader on ZooKeeper, over Curator's LeaderSelector, for the fault bench: with a session of the
+ * lease, and its defaults else.
  */
 public final class InitiatorInAProcess implements Contestant.Maker {
     /** For the process that stands. */

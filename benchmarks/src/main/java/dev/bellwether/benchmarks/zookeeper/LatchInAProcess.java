@@ -9,7 +9,10 @@ import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Curator's LeaderLatch, for the fault bench: with a session of the lease, and its defaults else. Its token is the sequence number of its node. */
+/**
+ * Curator's LeaderLatch, for the fault bench: with a session of the lease, and its defaults else. Its token is the
+ * sequence number of its node.
+ */
 public final class LatchInAProcess implements Contestant.Maker {
     /** For the process that stands. */
     public LatchInAProcess() {}

@@ -6,7 +6,10 @@ import dev.bellwether.testkit.zookeeper.ZooKeeperGround;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 
-/** How long nobody leads on three servers of ZooKeeper: ours, Curator's LeaderLatch, and Spring Integration's leader. Argument: rounds. */
+/**
+ * How long nobody leads on three servers of ZooKeeper: ours, Curator's LeaderLatch, and Spring Integration's leader.
+ * Argument: rounds.
+ */
 final class VacancyFigures {
     private static final Duration SESSION = Duration.ofSeconds(2);
     private static final int PLACES = 3;

@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks on a thread of its own, and gives up when the time is over, whatever is being waited for: a driver may have a limit for each step,
- * and none for all of them. Thread-safe.
+ * Asks on a thread of its own, and gives up when the time is over, whatever is being waited for: a driver may have a
+ * limit for each step, and none for all of them. Thread-safe.
  *
  * @param timeout how long to wait
  * @param late says, once the time is over, what the matter may be

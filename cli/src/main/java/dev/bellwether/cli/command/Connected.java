@@ -31,7 +31,10 @@ public final class Connected implements AutoCloseable {
         return backend;
     }
 
-    /** Gives it all of its time again: somebody has been asked, or something else has taken time that is not the backend's. */
+    /**
+     * Gives it all of its time again: somebody has been asked, or something else has taken time that is not the
+     * backend's.
+     */
     public void again() {
         endNanos = System.nanoTime() + timeout.toNanos();
     }

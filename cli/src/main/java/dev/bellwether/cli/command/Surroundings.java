@@ -12,7 +12,8 @@ import java.util.Optional;
  *
  * @param inIsTerminal whether somebody can be asked
  * @param outIsTerminal whether somebody is looking, so that colours and redrawing make sense
- * @param memoryAllowed whether {@code memory:} is taken for a backend, which only makes sense where all happens in one process
+ * @param memoryAllowed whether {@code memory:} is taken for a backend, which only makes sense where all happens in one
+ *     process
  */
 public record Surroundings(
         Map<String, String> environment,

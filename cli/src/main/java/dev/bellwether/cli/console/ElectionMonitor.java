@@ -21,7 +21,8 @@ import java.util.Optional;
 /**
  * Watches all elections of a backend and tells a page of them. Thread-safe.
  *
- * <p>Times are this machine's, from when a change was heard of: the backend's own tell since when somebody leads, if that is longer ago.
+ * <p>Times are this machine's, from when a change was heard of: the backend's own tell since when somebody leads, if
+ * that is longer ago.
  */
 final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
     private static final int TERMS_KEPT = 40;

@@ -18,8 +18,9 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * A candidate of the demo, in a process of its own. Looks at {@code isLeader()} some thousand times a second and writes down when it
- * was true, resigns at each line of its standard input, to stand again a lease later, and ends when that does.
+ * A candidate of the demo, in a process of its own. Looks at {@code isLeader()} some thousand times a second and writes
+ * down when it was true, resigns at each line of its standard input, to stand again a lease later, and ends when that
+ * does.
  */
 @Command(name = "demo-candidate", hidden = true)
 public final class DemoCandidate implements Callable<Integer> {

@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** What is typed into the terminal of the demo: a number chooses a candidate, a letter does something to it. One thread reads. */
+/**
+ * What is typed into the terminal of the demo: a number chooses a candidate, a letter does something to it. One thread
+ * reads.
+ */
 final class DemoKeys {
     private final Surroundings around;
     private final Scene scene;

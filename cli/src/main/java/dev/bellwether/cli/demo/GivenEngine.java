@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * A backend that somebody else runs. Where its URI names one host, each candidate comes to it by a link of its own; not to Kafka, whose
- * brokers tell their clients where else to go, nor with TLS, which wants the name of the host to stay.
+ * A backend that somebody else runs. Where its URI names one host, each candidate comes to it by a link of its own; not
+ * to Kafka, whose brokers tell their clients where else to go, nor with TLS, which wants the name of the host to stay.
  */
 final class GivenEngine implements Engine {
     private static final int PLACES = 6;

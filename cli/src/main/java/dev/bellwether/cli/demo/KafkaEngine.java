@@ -29,7 +29,10 @@ final class KafkaEngine implements Engine, Engine.Server {
         return new KafkaEngine(KafkaBrokers.start(1, PLACES, Map.of(), home));
     }
 
-    /** The broker is a hundred megabytes that no other verb wants on its class path: the launcher says in which folder it lies. */
+    /**
+     * The broker is a hundred megabytes that no other verb wants on its class path: the launcher says in which folder
+     * it lies.
+     */
     private static String classPath() throws IOException {
         var own = System.getProperty("java.class.path");
         var folder = System.getProperty("bellwether.broker", "");

@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The terminal, set so that each key is heard at once, and back again in the end. Where that cannot be done, keys are heard with Enter.
- * Thread-safe.
+ * The terminal, set so that each key is heard at once, and back again in the end. Where that cannot be done, keys are
+ * heard with Enter. Thread-safe.
  */
 final class KeyPresses implements AutoCloseable {
     private final String before;

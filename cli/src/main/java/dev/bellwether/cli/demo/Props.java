@@ -13,8 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the demo has to put away in the end, however it ends: at SIGKILL a shell that waits for the end of a pipe removes the folder and
- * restores the terminal, and each process of the demo ends by itself, as its own pipe does. Thread-safe.
+ * What the demo has to put away in the end, however it ends: at SIGKILL a shell that waits for the end of a pipe
+ * removes the folder and restores the terminal, and each process of the demo ends by itself, as its own pipe does.
+ * Thread-safe.
  */
 final class Props implements AutoCloseable {
     private static final String SWEEP = "trap '' HUP INT TERM TTOU; read -r end; [ \"$end\" != swept ] || exit 0;"

@@ -70,7 +70,10 @@ final class Scene implements AutoCloseable {
         start(one);
     }
 
-    /** Does it, to this candidate if it is about one, and to the leader if none is named. Complains by IllegalStateException. */
+    /**
+     * Does it, to this candidate if it is about one, and to the leader if none is named. Complains by
+     * IllegalStateException.
+     */
     synchronized void act(Action action, Optional<String> name) throws IOException, InterruptedException {
         if (over) {
             throw new IllegalStateException("the demo is over");

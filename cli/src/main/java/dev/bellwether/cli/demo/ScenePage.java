@@ -9,7 +9,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** Tells the page what happens in the scene; times are milliseconds since the beginning. Confined to whoever holds the lock of the scene. */
+/**
+ * Tells the page what happens in the scene; times are milliseconds since the beginning. Confined to whoever holds the
+ * lock of the scene.
+ */
 final class ScenePage {
     private final Feed feed;
     private final Engine engine;

@@ -11,7 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
-/** The demo without a person: does to the election what people would, and checks what follows. Confined to one thread. */
+/**
+ * The demo without a person: does to the election what people would, and checks what follows. Confined to one thread.
+ */
 final class Tour {
     private static final int SLOW_TRIES = 5;
 

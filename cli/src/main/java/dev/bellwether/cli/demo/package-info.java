@@ -1,4 +1,7 @@
-/** {@code demo}: candidates as processes of their own, on a backend that is given or started for it, and what one can do to them. */
+/**
+ * {@code demo}: candidates as processes of their own, on a backend that is given or started for it, and what one can do
+ * to them.
+ */
 @NullMarked
 package dev.bellwether.cli.demo;
 

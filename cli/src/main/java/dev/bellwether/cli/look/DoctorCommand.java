@@ -208,7 +208,9 @@ public final class DoctorCommand implements Callable<Integer> {
                 : Finding.ok("election", leads + "; " + standbys + " stand by" + heard(state));
     }
 
-    /** Who was killed is listed for a while where standbys give signs only now and then: it is told when the last was. */
+    /**
+     * Who was killed is listed for a while where standbys give signs only now and then: it is told when the last was.
+     */
     private static String heard(Election.State state) {
         var now = Instant.now();
         var signs = state.candidates().stream()

@@ -54,8 +54,8 @@ record Screen(int rows, int columns) {
     }
 
     /**
-     * Returns what is drawn: never more lines than there is room for above the cursor, so that the next drawing can begin where this one
-     * did; and no line that would go on in the next.
+     * Returns what is drawn: never more lines than there is room for above the cursor, so that the next drawing can
+     * begin where this one did; and no line that would go on in the next.
      *
      * @param head the line above the table
      * @param rows the lines of the table, those first that matter most

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Serves the page, what it shows, and takes what its buttons order. Thread-safe.
  *
- * <p>Nobody else's page may act through a browser of ours: an order is a POST with a token in a header, which no other site can know,
- * nor send without being asked first, which we never answer; and whoever speaks to us must call us by an address or a name that we
- * expect, so that no name can be bent to lead here.
+ * <p>Nobody else's page may act through a browser of ours: an order is a POST with a token in a header, which no other
+ * site can know, nor send without being asked first, which we never answer; and whoever speaks to us must call us by an
+ * address or a name that we expect, so that no name can be bent to lead here.
  */
 public final class PageServer implements AutoCloseable {
     static final String TOKEN_HEADER = "X-Bellwether-Token";

@@ -16,8 +16,8 @@ import java.util.Properties;
 /**
  * A file that says until when its writer leads, for those who look at files: scripts and cron jobs on the same machine.
  *
- * <p>Time is told by the seconds since the machine was started, which no setting of a clock moves; where there is no such figure, by the
- * wall clock. Confined to whoever holds its lock.
+ * <p>Time is told by the seconds since the machine was started, which no setting of a clock moves; where there is no
+ * such figure, by the wall clock. Confined to whoever holds its lock.
  */
 final class FreshFile {
     private static final Path UPTIME = Path.of("/proc/uptime");
@@ -30,7 +30,9 @@ final class FreshFile {
         this.file = file;
     }
 
-    /** Writes, in one step, that the mandate lasts as long as it does now; a reader sees the old file or the new one. */
+    /**
+     * Writes, in one step, that the mandate lasts as long as it does now; a reader sees the old file or the new one.
+     */
     synchronized void write(Mandate mandate) throws IOException {
         var clock = clock(); // read before what remains: the end comes out early rather than late
         var remaining = mandate.remaining();
@@ -83,7 +85,8 @@ final class FreshFile {
     }
 
     /**
-     * Refuses what is not ours to replace: anything but a file that was written for this election by a writer such as this one.
+     * Refuses what is not ours to replace: anything but a file that was written for this election by a writer such as
+     * this one.
      *
      * @throws UsageException if it is something else
      */

@@ -19,10 +19,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The watchdog around a command, seen from {@code bellwether run}: started with a first deadline, told of every later one.
+ * The watchdog around a command, seen from {@code bellwether run}: started with a first deadline, told of every later
+ * one.
  *
- * <p>Thread-safe. The watchdog itself is {@code keeper.bash}, a process of its own, which ends the command when it hears
- * nothing. Should it be the watchdog that is gone or stuck, this side kills the command: each watches the other.
+ * <p>Thread-safe. The watchdog itself is {@code keeper.bash}, a process of its own, which ends the command when it
+ * hears nothing. Should it be the watchdog that is gone or stuck, this side kills the command: each watches the other.
  */
 final class Keeper {
     private static final Path UPTIME = Path.of("/proc/uptime");
@@ -94,8 +95,8 @@ final class Keeper {
     }
 
     /**
-     * Starts the watchdog, which starts the command when it has heard the first deadline, and tells it later ones at this
-     * interval.
+     * Starts the watchdog, which starts the command when it has heard the first deadline, and tells it later ones at
+     * this interval.
      */
     static Keeper start(Job job, Mandate mandate, Duration interval) throws IOException, InterruptedException {
         var folder = Files.createTempDirectory("bellwether-run-");
@@ -203,8 +204,8 @@ final class Keeper {
     }
 
     /**
-     * Tells the watchdog how long the mandate lasts. Its clock is read before the mandate is asked: if we are held up between
-     * the two, the deadline comes out early, not late.
+     * Tells the watchdog how long the mandate lasts. Its clock is read before the mandate is asked: if we are held up
+     * between the two, the deadline comes out early, not late.
      */
     private void extend() {
         var now = uptimeMillis();

@@ -15,8 +15,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One candidacy of {@code bellwether run}: starts the command when it leads, ends it when it does no more, and tells what came
- * of it.
+ * One candidacy of {@code bellwether run}: starts the command when it leads, ends it when it does no more, and tells
+ * what came of it.
  *
  * <p>Its events come one at a time; an outcome may be taken by another thread.
  */

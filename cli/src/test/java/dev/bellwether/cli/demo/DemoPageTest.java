@@ -20,7 +20,10 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The page of the demo in a real browser. In order, since one demo serves all: to start it takes longer than to look at it. */
+/**
+ * The page of the demo in a real browser. In order, since one demo serves all: to start it takes longer than to look at
+ * it.
+ */
 @Timeout(240)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class DemoPageTest {

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Makes the moving picture of the README from the real page in a real browser: the leader is killed, nobody leads, the next one leads.
- * Run by {@code scripts/pictures}; not a test of the build.
+ * Makes the moving picture of the README from the real page in a real browser: the leader is killed, nobody leads, the
+ * next one leads. Run by {@code scripts/pictures}; not a test of the build.
  */
 @Timeout(300)
 class DemoPicture {

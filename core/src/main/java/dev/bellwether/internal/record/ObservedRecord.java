@@ -7,7 +7,8 @@ import java.time.Instant;
  *
  * @param seenNanos when this record was first known here to exist: not before that
  * @param untilNanos when the last lease that was seen of this seat runs out, counted from its sighting
- * @param suspect whether there is no record where there was one, or where the store may drop them: that tells nothing, and cannot be watched
+ * @param suspect whether there is no record where there was one, or where the store may drop them: that tells nothing,
+ *     and cannot be watched
  * @param former the last record that could be read: this one, or the one before
  */
 record ObservedRecord(StoredRecord stored, long seenNanos, long untilNanos, boolean suspect, SeatRecord former) {

@@ -95,7 +95,10 @@ final class OrderRequest extends SeatRequest<Boolean> {
         return ask(false, nowNanos);
     }
 
-    /** Returns a vacant seat in place of what told nothing; if somebody may have led, it is to be left alone for a while. */
+    /**
+     * Returns a vacant seat in place of what told nothing; if somebody may have led, it is to be left alone for a
+     * while.
+     */
     private SeatRecord riddle(ObservedRecord known) {
         var before = known.lastReadable();
         var lease = known.record().isRiddle() || known.suspect() ? memory.riddle(AFTER_A_RIDDLE) : Duration.ZERO;

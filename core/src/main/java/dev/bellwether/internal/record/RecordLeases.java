@@ -38,8 +38,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The record engine: makes leases of a {@link RecordStore}. What may be claimed, extended and released, and when, is decided in {@link SeatRules} and the {@link
- * SeatRequest}s; why that is safe is written there. Thread-safe; blocks only in {@link #close} and {@link #findings}.
+ * The record engine: makes leases of a {@link RecordStore}. What may be claimed, extended and released, and when, is
+ * decided in {@link SeatRules} and the {@link SeatRequest}s; why that is safe is written there. Thread-safe; blocks
+ * only in {@link #close} and {@link #findings}.
  */
 public final class RecordLeases implements LeaseStore {
     private static final Logger log = LoggerFactory.getLogger(RecordLeases.class);

@@ -12,7 +12,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one process knows of one seat: what it saw last, the highest token it ever saw, and which records it wrote itself.
+ * What one process knows of one seat: what it saw last, the highest token it ever saw, and which records it wrote
+ * itself.
  *
  * <p>Confined to whoever holds its lock. Deterministic: time is an argument.
  */
@@ -128,14 +129,19 @@ final class SeatMemory {
         return note(found, nowNanos);
     }
 
-    /** Takes note of what was heard, if it is not older than what is known. It is a hint: whoever acts on it reads first. */
+    /**
+     * Takes note of what was heard, if it is not older than what is known. It is a hint: whoever acts on it reads
+     * first.
+     */
     void hear(StoredRecord found, long nowNanos) {
         if (observed == null || found.revision() >= observed.revision()) {
             note(found, nowNanos);
         }
     }
 
-    /** Takes note of a record of which only the revision was told, as seen just now though it may have been seen before. */
+    /**
+     * Takes note of a record of which only the revision was told, as seen just now though it may have been seen before.
+     */
     ObservedRecord guess(StoredRecord found, long nowNanos) {
         var former = observed == null ? found.record() : observed.lastReadable();
         observed = new ObservedRecord(
@@ -150,12 +156,17 @@ final class SeatMemory {
         return rules.waitNanos(known, claim.nonce(), riddle(claim.lease()), nowNanos);
     }
 
-    /** Returns for how long to watch what does not tell whose lease it ended: the longest lease that we know of here. */
+    /**
+     * Returns for how long to watch what does not tell whose lease it ended: the longest lease that we know of here.
+     */
     Duration riddle(Duration lease) {
         return lease.compareTo(longestLease) > 0 ? lease : longestLease;
     }
 
-    /** Returns the base with which a record that is written over this revision has a token above all that were seen here. */
+    /**
+     * Returns the base with which a record that is written over this revision has a token above all that were seen
+     * here.
+     */
     long base(SeatRecord record, long expected) {
         return rules.base(record, highestToken, Math.max(expected, floor));
     }

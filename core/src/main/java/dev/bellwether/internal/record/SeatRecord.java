@@ -10,9 +10,10 @@ import org.jspecify.annotations.Nullable;
  * What the record of a seat says. Immutable.
  *
  * @param nonce names the claim that was granted; empty if nobody holds the seat
- * @param stamp names this one write of the holder, or of nobody; random, drawn when the write was sent. An operator's order leaves it alone
- * @param token the token of that grant; 0 if the record is itself the grant, so that its token is base plus revision. Of a vacant seat,
- *     the last token
+ * @param stamp names this one write of the holder, or of nobody; random, drawn when the write was sent. An operator's
+ *     order leaves it alone
+ * @param token the token of that grant; 0 if the record is itself the grant, so that its token is base plus revision.
+ *     Of a vacant seat, the last token
  * @param base what is added to a revision to make a token of it: more than 0 since revisions have fallen
  * @param lease for how long the record keeps others away from when they see it
  * @param since when it was granted, by the store's clock; null in the record that granted it
@@ -37,7 +38,10 @@ record SeatRecord(
         HELD,
         /** As {@link #HELD}, but not to lead before the grace of Choria's rules is over. */
         PENDING,
-        /** Nobody holds it. With a lease: somebody may believe to hold it, and the record is there to be watched for so long. */
+        /**
+         * Nobody holds it. With a lease: somebody may believe to hold it, and the record is there to be watched for so
+         * long.
+         */
         VACANT,
         /** Somebody deleted the record, who was not one of us. */
         DELETED,
@@ -58,7 +62,8 @@ record SeatRecord(
      * @param ended whether the election has ended
      * @param era how many times it was deleted
      * @param listed whether it was claimed since it was last deleted
-     * @param origin the revision of the record over which the order was laid; 0 if this record is itself what its writer wrote
+     * @param origin the revision of the record over which the order was laid; 0 if this record is itself what its
+     *     writer wrote
      */
     record Orders(long standDown, boolean ended, long era, boolean listed, long origin) {
         static final Orders NONE = new Orders(0, false, 0, false, 0);
@@ -130,7 +135,10 @@ record SeatRecord(
         return new SeatRecord(Kind.VACANT, "", "", stamp, lastToken, base, lease, null, 0, Map.of(), kept);
     }
 
-    /** Returns the record with an operator's will in it. Whose it is, its stamp and its lease stay: it is the same record to who waits. */
+    /**
+     * Returns the record with an operator's will in it. Whose it is, its stamp and its lease stay: it is the same
+     * record to who waits.
+     */
     SeatRecord ordered(long token, @Nullable Instant since, Orders orders) {
         return new SeatRecord(
                 kind,

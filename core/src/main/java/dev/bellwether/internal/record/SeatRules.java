@@ -5,26 +5,29 @@ import dev.bellwether.internal.record.SeatRecord.Orders;
 import java.time.Duration;
 
 /**
- * The decisions on which it rests that nobody leads beside another: each in one place. Immutable. Open only so that a simulation can show what becomes of an
- * election in which one of them is made wrongly.
+ * The decisions on which it rests that nobody leads beside another: each in one place. Immutable. Open only so that a
+ * simulation can show what becomes of an election in which one of them is made wrongly.
  */
 class SeatRules {
     /*
-     * Why a claim is safe. A claim is a write that the store carries out only if the record is still at revision N. We send it when we have known the record at N
-     * for as long as its lease lasts, by our own clock, and have just read that it is there still. Its holder wrote N before we knew of it, and counts its
-     * deadline from before it wrote. If it had extended its lease since, the record would be past N and our write refused; so it has not, and
-     * its deadline is over. No clock of a server comes into it, no time of a message, and not whether what we heard was up to date: to be late in seeing N only
-     * makes us wait longer.
+     * Why a claim is safe. A claim is a write that the store carries out only if the record is still at revision N. We
+     * send it when we have known the record at N for as long as its lease lasts, by our own clock, and have just read
+     * that it is there still. Its holder wrote N before we knew of it, and counts its deadline from before it wrote. If
+     * it had extended its lease since, the record would be past N and our write refused; so it has not, and its
+     * deadline is over. No clock of a server comes into it, no time of a message, and not whether what we heard was up
+     * to date: to be late in seeing N only makes us wait longer.
      *
-     * Whoever may not read (in Choria's buckets only) creates the key, as Choria's candidates do, and lets the grace of Choria's rules pass: the server refuses
-     * while there is anything, and drops what was there at the TTL, which is longer than any lease.
+     * Whoever may not read (in Choria's buckets only) creates the key, as Choria's candidates do, and lets the grace of
+     * Choria's rules pass: the server refuses while there is anything, and drops what was there at the TTL, which is
+     * longer than any lease.
      */
     static final SeatRules TRUE = new SeatRules();
 
     /**
-     * Returns whether this is the same record as that one, so that whoever has waited since they saw that one has waited for this one too: the same revision and
-     * the same stamp, or an order laid over it. A revision alone does not tell: a store that lost its last writes gives their revisions to others. Neither
-     * does a stamp: a doubled write may be carried out again after the record was dropped.
+     * Returns whether this is the same record as that one, so that whoever has waited since they saw that one has
+     * waited for this one too: the same revision and the same stamp, or an order laid over it. A revision alone does
+     * not tell: a store that lost its last writes gives their revisions to others. Neither does a stamp: a doubled
+     * write may be carried out again after the record was dropped.
      */
     boolean isSame(StoredRecord found, StoredRecord known) {
         return found.origin() == known.origin()
@@ -36,11 +39,12 @@ class SeatRules {
     }
 
     /**
-     * Returns how long a claim must wait. If the record is still there after that wait, then whoever held the seat has not extended its lease since we saw it, and
-     * that is over.
+     * Returns how long a claim must wait. If the record is still there after that wait, then whoever held the seat has
+     * not extended its lease since we saw it, and that is over.
      *
      * @param nonce of the claim
-     * @param longest for how long to watch what does not tell whose lease it ended: the longest lease that is known here
+     * @param longest for how long to watch what does not tell whose lease it ended: the longest lease that is known
+     *     here
      */
     long waitNanos(ObservedRecord known, String nonce, Duration longest, long nowNanos) {
         var watched = known.seenNanos() + longest.toNanos();
@@ -48,38 +52,45 @@ class SeatRules {
         return Math.max(0, until - nowNanos);
     }
 
-    /** Returns whether a claim must have read the record once more, when it has waited long enough for what was heard of it. */
+    /**
+     * Returns whether a claim must have read the record once more, when it has waited long enough for what was heard of
+     * it.
+     */
     boolean readsBeforeClaiming() {
         return true;
     }
 
     /**
-     * Returns whether a holder must read its record before it writes over it when the connection is not the one over which it knows it. A store that lost its last writes
-     * while it was restarted may have given the revision of our last write to another's: to extend our lease there would be to write over theirs.
+     * Returns whether a holder must read its record before it writes over it when the connection is not the one over
+     * which it knows it. A store that lost its last writes while it was restarted may have given the revision of our
+     * last write to another's: to extend our lease there would be to write over theirs.
      */
     boolean readsAfterABreak() {
         return true;
     }
 
     /**
-     * Returns whether a record that is nobody's must be written and watched before a claim. "Nothing" has no revision: somebody may have come and gone between two
-     * looks. So to have seen nothing for a lease is not enough where there was a record, or where the store may drop them.
+     * Returns whether a record that is nobody's must be written and watched before a claim. "Nothing" has no revision:
+     * somebody may have come and gone between two looks. So to have seen nothing for a lease is not enough where there
+     * was a record, or where the store may drop them.
      */
     boolean mustBeMarked(ObservedRecord known) {
         return known.suspect();
     }
 
     /**
-     * Returns whether a lower revision, in two readings that were sent one after the other, is a fact: the store has lost its last writes. The record is then seen for the
-     * first time, whoever wrote what was lost has lost the seat, and the next token is above all that were seen.
+     * Returns whether a lower revision, in two readings that were sent one after the other, is a fact: the store has
+     * lost its last writes. The record is then seen for the first time, whoever wrote what was lost has lost the seat,
+     * and the next token is above all that were seen.
      */
     boolean believesFall() {
         return true;
     }
 
     /**
-     * Returns whether a record under our name is our own: the last write of ours that was carried out, or one whose answer is missing; or an order lies over it. Anything
-     * else is a copy of this process, or what a store that lost our later writes has left.
+     * Returns whether a record under our name is our own: the last write of ours that was carried out, or one whose
+     * answer is missing; or an order lies over it. Anything else is a copy of this process, or what a store that lost
+     * our later writes has left.
      *
      * @param carriedOut the stamp of the last write that is known to have been carried out
      * @param revision where that was
@@ -91,12 +102,17 @@ class SeatRules {
                 : unanswered && found.origin() > revision;
     }
 
-    /** Returns the record with an order in it, which leaves holder, stamp and lease alone: nobody waits again for it. */
+    /**
+     * Returns the record with an order in it, which leaves holder, stamp and lease alone: nobody waits again for it.
+     */
     SeatRecord ordered(SeatRecord over, ObservedRecord known, Orders orders, String stamp) {
         return over.ordered(known.token(), known.since(), orders);
     }
 
-    /** Returns whether an order that was tried before concerns this token, or this era, too: it is for one, and never hits the next. */
+    /**
+     * Returns whether an order that was tried before concerns this token, or this era, too: it is for one, and never
+     * hits the next.
+     */
     boolean isFor(long named, long present) {
         return named == present;
     }

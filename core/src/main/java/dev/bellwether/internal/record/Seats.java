@@ -28,10 +28,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The seats in a {@link RecordStore}: has the store carry out {@link SeatRequest}s, which have the rules, and tells those who watch. Thread-safe. Never blocks, and
- * calls nobody under a lock.
+ * The seats in a {@link RecordStore}: has the store carry out {@link SeatRequest}s, which have the rules, and tells
+ * those who watch. Thread-safe. Never blocks, and calls nobody under a lock.
  *
- * <p>What is known of a seat is kept while it is of interest here, that is, watched, held or asked for in the last while.
+ * <p>What is known of a seat is kept while it is of interest here, that is, watched, held or asked for in the last
+ * while.
  */
 final class Seats {
     private static final Logger log = LoggerFactory.getLogger(Seats.class);

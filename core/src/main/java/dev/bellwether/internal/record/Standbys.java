@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who stands: a record for each candidate, written when it comes, again from time to time, and removed when it leaves. For display, and so that
- * low priorities know of higher ones; nothing else depends on it. Thread-safe. Never blocks.
+ * Who stands: a record for each candidate, written when it comes, again from time to time, and removed when it leaves.
+ * For display, and so that low priorities know of higher ones; nothing else depends on it. Thread-safe. Never blocks.
  */
 final class Standbys {
     private static final Logger log = LoggerFactory.getLogger(Standbys.class);
@@ -133,8 +133,8 @@ final class Standbys {
     }
 
     /*
-     * One question at a time: a server looks through all of its keys for each, and where many elections begin together, or are asked for from time to time,
-     * one question for all of their candidates is as good.
+     * One question at a time: a server looks through all of its keys for each, and where many elections begin together,
+     * or are asked for from time to time, one question for all of their candidates is as good.
      */
     private void askNext() {
         List<String> elections;

@@ -15,7 +15,10 @@ record StoredRecord(long revision, Instant written, SeatRecord record) {
         return record.orders().origin() == 0 ? revision : record.orders().origin();
     }
 
-    /** Returns whether both were written at the same time, as far as that is known: by that what has no stamp is told apart. */
+    /**
+     * Returns whether both were written at the same time, as far as that is known: by that what has no stamp is told
+     * apart.
+     */
     boolean isAsOldAs(StoredRecord that) {
         return written.equals(that.written) || written.equals(Instant.EPOCH) || that.written.equals(Instant.EPOCH);
     }

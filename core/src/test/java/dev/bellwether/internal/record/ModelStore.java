@@ -8,8 +8,9 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * One key of a store with compare-and-set, and what becomes of it when all goes wrong: reads that are stale, keys that are dropped, writes that were acknowledged and are
- * forgotten, revisions that are used again. Confined to the simulation.
+ * One key of a store with compare-and-set, and what becomes of it when all goes wrong: reads that are stale, keys that
+ * are dropped, writes that were acknowledged and are forgotten, revisions that are used again. Confined to the
+ * simulation.
  */
 final class ModelStore {
     private static final StoredRecord NONE = new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT);

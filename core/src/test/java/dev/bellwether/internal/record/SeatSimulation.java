@@ -25,11 +25,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One seat on a {@link ModelStore}, drawn from a seed: candidates with clocks of their own that claim, renew, stand down, crash, freeze, are cut off and are copied; operators that
- * order, delete and overwrite; a store that drops keys and forgets writes. No server, no thread, no clock of the machine.
+ * One seat on a {@link ModelStore}, drawn from a seed: candidates with clocks of their own that claim, renew, stand
+ * down, crash, freeze, are cut off and are copied; operators that order, delete and overwrite; a store that drops keys
+ * and forgets writes. No server, no thread, no clock of the machine.
  *
- * <p>What is found: two leaders in true time, a token that does not rise, an order that hits more than it was for, and nobody leading when nothing is wrong any more. Two
- * leaders are excused as long as one of them goes by a write that the store acknowledged and forgot, or by a proof from before it was copied: no protocol helps there.
+ * <p>What is found: two leaders in true time, a token that does not rise, an order that hits more than it was for, and
+ * nobody leading when nothing is wrong any more. Two leaders are excused as long as one of them goes by a write that
+ * the store acknowledged and forgot, or by a proof from before it was copied: no protocol helps there.
  */
 final class SeatSimulation {
     private static final long MILLI = 1_000_000;

@@ -5,6 +5,7 @@ import dev.bellwether.Mandate;
 /**
  * We lead. Published before anything that is {@link LeaderOnly} runs: prepare what leading takes.
  *
- * <p>Heard by {@code @EventListener} methods, on a thread of the elections; never while another turn of the same election is being heard.
+ * <p>Heard by {@code @EventListener} methods, on a thread of the elections; never while another turn of the same
+ * election is being heard.
  */
 public record AcquiredEvent(Mandate mandate) {}

@@ -65,7 +65,10 @@ public class BellwetherEndpoint {
                 "election", election, "ordered", elections.election(election).standDown());
     }
 
-    /** Lets this process leave the election, until its context starts again: in order, and at once if it leads. For what stops a process. */
+    /**
+     * Lets this process leave the election, until its context starts again: in order, and at once if it leads. For what
+     * stops a process.
+     */
     @DeleteOperation
     public Map<String, Object> resign(@Selector String election) {
         var candidacy = candidacies.of(election);

@@ -16,8 +16,9 @@ public class BellwetherProperties {
     private boolean enabled = true;
 
     /**
-     * The infrastructure to hold elections on, such as jdbc:postgresql://db/app, kafka://broker:9092, zk://zoo:2181/elections, nats://nats:4222 or
-     * memory:. By default the client that the application has: its DataSource, Kafka settings, CuratorFramework or NATS Connection.
+     * The infrastructure to hold elections on, such as jdbc:postgresql://db/app, kafka://broker:9092,
+     * zk://zoo:2181/elections, nats://nats:4222 or memory:. By default the client that the application has: its
+     * DataSource, Kafka settings, CuratorFramework or NATS Connection.
      */
     private @Nullable String uri;
 
@@ -31,7 +32,8 @@ public class BellwetherProperties {
     private Duration requestTimeout = Duration.ofSeconds(5);
 
     /**
-     * Whether the application starts while the infrastructure does not answer: it then stands by, and health is down, until there is a connection.
+     * Whether the application starts while the infrastructure does not answer: it then stands by, and health is down,
+     * until there is a connection.
      */
     private boolean connectLazily;
 
@@ -75,7 +77,10 @@ public class BellwetherProperties {
         /** Whether the process halts rather than let work outlast the lease. */
         private boolean haltOnOverrun;
 
-        /** How long the infrastructure may refuse access, having granted it before, until the candidacy fails. 5m by default. */
+        /**
+         * How long the infrastructure may refuse access, having granted it before, until the candidacy fails. 5m by
+         * default.
+         */
         private @Nullable Duration accessPatience;
 
         public @Nullable Duration getLease() {

@@ -44,7 +44,8 @@ public final class Candidacies {
     /**
      * Returns the candidacy in an election.
      *
-     * @throws IllegalStateException if there is none, because the context has not started or has stopped, or nothing names the election
+     * @throws IllegalStateException if there is none, because the context has not started or has stopped, or nothing
+     *     names the election
      */
     public Candidacy of(String election) {
         return find(election)

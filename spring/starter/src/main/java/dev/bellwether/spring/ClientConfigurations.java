@@ -66,8 +66,9 @@ final class ClientConfigurations {
     }
 
     /**
-     * The admin client's settings, as Spring makes them of {@code spring.kafka} and, before that, of {@code KafkaConnectionDetails}. The classes of
-     * these two have moved between the versions of Spring Boot; this one has not.
+     * The admin client's settings, as Spring makes them of {@code spring.kafka} and, before that, of
+     * {@code KafkaConnectionDetails}. The classes of these two have moved between the versions of Spring Boot; this one
+     * has not.
      */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = {"dev.bellwether.kafka.KafkaElections", KAFKA})

@@ -9,8 +9,8 @@ import java.util.TreeMap;
 import java.util.function.BiFunction;
 
 /**
- * How the elections of this application are, whatever the version of Spring Boot calls that. A standby is well. An infrastructure that does
- * not answer is not, nor is a candidacy that has failed for good.
+ * How the elections of this application are, whatever the version of Spring Boot calls that. A standby is well. An
+ * infrastructure that does not answer is not, nor is a candidacy that has failed for good.
  */
 final class ElectionsHealth {
     /** What is neither up nor down: no leader, and none the worse for it. */

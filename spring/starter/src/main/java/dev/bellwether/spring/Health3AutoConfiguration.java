@@ -33,7 +33,10 @@ public class Health3AutoConfiguration {
                 .build());
     }
 
-    /** Up where this process leads, by election; for a group that routing goes by, whose name, say leader, must be another. */
+    /**
+     * Up where this process leads, by election; for a group that routing goes by, whose name, say leader, must be
+     * another.
+     */
     @Bean
     @ConditionalOnEnabledHealthIndicator("leading")
     CompositeHealthContributor leadingHealthContributor(Elections elections, Candidacies candidacies) {

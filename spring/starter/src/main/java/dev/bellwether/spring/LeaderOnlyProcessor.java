@@ -17,9 +17,11 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 
 /**
- * Puts {@link LeaderOnlyInterceptor} before the beans that have {@link LeaderOnly} methods, and notes the elections that they name.
+ * Puts {@link LeaderOnlyInterceptor} before the beans that have {@link LeaderOnly} methods, and notes the elections
+ * that they name.
  *
- * <p>Outside of what other proxies do: a transaction has ended when the call has. Inside of {@code @Async}, whose processor comes later.
+ * <p>Outside of what other proxies do: a transaction has ended when the call has. Inside of {@code @Async}, whose
+ * processor comes later.
  */
 final class LeaderOnlyProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor {
     private static final long serialVersionUID = 1;

@@ -14,8 +14,8 @@ import org.springframework.context.ApplicationEventPublisher;
 /**
  * One election in which this application stands: carries its turns to beans.
  *
- * <p>The listener is called one event at a time, and does not return before all that ran under the mandate has ended: that is what the
- * successor waits for, and what keeps two terms of this process from running side by side.
+ * <p>The listener is called one event at a time, and does not return before all that ran under the mandate has ended:
+ * that is what the successor waits for, and what keeps two terms of this process from running side by side.
  */
 final class Leadership implements LeadershipListener {
     private static final Duration LOOK = Duration.ofMillis(20);

@@ -12,7 +12,10 @@ import org.springframework.context.Lifecycle;
 import org.springframework.context.Phased;
 import org.springframework.context.SmartLifecycle;
 
-/** The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the listener. */
+/**
+ * The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the
+ * listener.
+ */
 final class LedBeans {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
 

@@ -12,8 +12,8 @@ import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProc
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Lets a {@code @Scheduled} method have a {@link Mandate} as its parameter, where Spring would refuse it: by a processor of our own, which
- * differs from Spring's in nothing else, and takes its place if scheduling is enabled.
+ * Lets a {@code @Scheduled} method have a {@link Mandate} as its parameter, where Spring would refuse it: by a
+ * processor of our own, which differs from Spring's in nothing else, and takes its place if scheduling is enabled.
  */
 final class MandateScheduling implements BeanDefinitionRegistryPostProcessor {
     /** The bean's name, whose package is another in Spring 7: a constant would be that which we were compiled with. */

@@ -28,7 +28,10 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
-/** What operators see. The classes of health have other names in each version of Spring Boot, and are looked at by their methods. */
+/**
+ * What operators see. The classes of health have other names in each version of Spring Boot, and are looked at by their
+ * methods.
+ */
 @ExtendWith(BellwetherExtension.class)
 @Timeout(60)
 class ActuatorTest {

@@ -32,7 +32,10 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.util.ClassUtils;
 
-/** Elections over the clients that an application has, each with a server of its own. What the application made, it closes. */
+/**
+ * Elections over the clients that an application has, each with a server of its own. What the application made, it
+ * closes.
+ */
 @Timeout(180)
 class ClientsTest {
     /** Longer than our patience: whoever takes the seat was handed it. */
@@ -113,7 +116,10 @@ class ClientsTest {
         }
     }
 
-    /** Stands in that application, is seen by others on the same server, and lets one of them lead when its context has closed. */
+    /**
+     * Stands in that application, is seen by others on the same server, and lets one of them lead when its context has
+     * closed.
+     */
     private static void standsAndHandsOver(ApplicationContextRunner application, Elections others) {
         application
                 .withPropertyValues("bellwether.elections.billing.lease=" + LEASE)

@@ -23,7 +23,10 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
-/** What {@code docs/spring.md} says of properties and artifacts is so. Its Java is held against the example by another test. */
+/**
+ * What {@code docs/spring.md} says of properties and artifacts is so. Its Java is held against the example by another
+ * test.
+ */
 class GuideTest {
     private static final Path ROOT = Path.of("..", "..");
     private static final Pattern BLOCK = Pattern.compile("(?ms)^```properties\\n(.*?)^```$");

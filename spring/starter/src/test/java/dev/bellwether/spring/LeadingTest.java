@@ -121,7 +121,9 @@ class LeadingTest {
         }
     }
 
-    /** Elections where whoever stands leads before {@code stand} returns, and has been told so, if anything tells him. */
+    /**
+     * Elections where whoever stands leads before {@code stand} returns, and has been told so, if anything tells him.
+     */
     private static Elections lateToReturn(Elections elections, Future<?> told) {
         return (Elections) Proxy.newProxyInstance(
                 Elections.class.getClassLoader(), new Class<?>[] {Elections.class}, (proxy, method, arguments) -> {

@@ -28,7 +28,10 @@ public enum BenchFault {
     RESET(Victim.LINK),
     /** One of its connections dies, and neither end is told; the others live. */
     HALF_DEAD(Victim.LINK),
-    /** Its machine loses its power while it waits for an answer: nobody is told, and its connections stay. It is started again when the time is over. */
+    /**
+     * Its machine loses its power while it waits for an answer: nobody is told, and its connections stay. It is started
+     * again when the time is over.
+     */
     VANISH(Victim.LINK),
     /** It leaves in order; another comes when the time is over. */
     LEAVE(Victim.CANDIDATE),

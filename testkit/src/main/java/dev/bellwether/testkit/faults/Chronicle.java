@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What happened, by the clock of the terms; at once on disk, so that a run that breaks off can be read, too. Thread-safe. */
+/**
+ * What happened, by the clock of the terms; at once on disk, so that a run that breaks off can be read, too.
+ * Thread-safe.
+ */
 final class Chronicle {
     private final Path file;
     private final long beganNanos = System.nanoTime();

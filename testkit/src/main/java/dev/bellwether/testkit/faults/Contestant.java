@@ -7,7 +7,9 @@ import java.util.function.Consumer;
 /** One that stands in an election, of whatever make: what the bench starts in a process of its own. */
 public interface Contestant extends Looker.Subject, AutoCloseable {
 
-    /** Stands no more, in order. It is looked at until this returns; if this thread is interrupted, for a lease more. */
+    /**
+     * Stands no more, in order. It is looked at until this returns; if this thread is interrupted, for a lease more.
+     */
     @Override
     void close();
 
@@ -20,8 +22,10 @@ public interface Contestant extends Looker.Subject, AutoCloseable {
     /**
      * What a contestant is told.
      *
-     * @param held is to be called by its listener, as the work of the application: returns at once, or when the listener is no longer blocked
-     * @param stubborn whether work ends only when its thread is interrupted; so it is when the thread that closes is interrupted
+     * @param held is to be called by its listener, as the work of the application: returns at once, or when the
+     *     listener is no longer blocked
+     * @param stubborn whether work ends only when its thread is interrupted; so it is when the thread that closes is
+     *     interrupted
      * @param faults is to be told of what must not be
      */
     record Orders(

@@ -11,8 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The process of one contestant. Says {@code standing}, {@code fault WHAT} and {@code closed}; takes {@code block MILLIS} and {@code interrupted};
- * leaves in order at the end of its input, after {@code interrupted} by a thread that is interrupted.
+ * The process of one contestant. Says {@code standing}, {@code fault WHAT} and {@code closed}; takes
+ * {@code block MILLIS} and {@code interrupted}; leaves in order at the end of its input, after {@code interrupted} by a
+ * thread that is interrupted.
  */
 final class ContestantMain {
     private static final Duration BETWEEN_LOOKS = Duration.ofNanos(100_000);

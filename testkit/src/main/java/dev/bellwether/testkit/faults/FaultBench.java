@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Candidates in processes of their own, and what is done to them. Confined to one thread.
  *
- * <p>Start them, {@link #begin} what shall go wrong and let it end, or have a {@link Nemesis} do so; then {@link #end}, and look at the {@link Findings}.
+ * <p>Start them, {@link #begin} what shall go wrong and let it end, or have a {@link Nemesis} do so; then {@link #end},
+ * and look at the {@link Findings}.
  */
 public final class FaultBench implements AutoCloseable {
     /** How long whoever must lead may take on a machine that is busy with other things. */
@@ -88,13 +89,14 @@ public final class FaultBench implements AutoCloseable {
     }
 
     /**
-     * Starts all, lets things go wrong as drawn from a seed, prints what was found, and complains of what must never be. It runs for
-     * {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed}.
+     * Starts all, lets things go wrong as drawn from a seed, prints what was found, and complains of what must never
+     * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed}.
      *
-     * <p>A run that did little has shown nothing. So a run goes on until it has done the {@linkplain Ground#atLeast least} that its time asks for,
-     * for three times its time at most.
+     * <p>A run that did little has shown nothing. So a run goes on until it has done the
+     * {@linkplain Ground#atLeast least} that its time asks for, for three times its time at most.
      *
-     * @throws AssertionError if two led at once, or what else must never be; or if there were fewer faults or terms than the least
+     * @throws AssertionError if two led at once, or what else must never be; or if there were fewer faults or terms
+     *     than the least
      */
     public static Findings run(Ground ground, Setting setting) {
         return run(

@@ -78,7 +78,10 @@ public final class Findings {
         return found;
     }
 
-    /** The last thing that was done, to who led or to all, before it was last seen to lead or just after. What ended a process is no cause of what became of the next. */
+    /**
+     * The last thing that was done, to who led or to all, before it was last seen to lead or just after. What ended a
+     * process is no cause of what became of the next.
+     */
     private String cause(History.Vacancy vacancy, List<Chronicle.Deed> all) {
         var led = terms.stream()
                 .filter(term -> term.lastNanos() == vacancy.fromNanos())
@@ -112,7 +115,10 @@ public final class Findings {
         return terms;
     }
 
-    /** Returns what must never be: two leaders at once, tokens that do not rise, events that are not paired, processes that end by themselves. */
+    /**
+     * Returns what must never be: two leaders at once, tokens that do not rise, events that are not paired, processes
+     * that end by themselves.
+     */
     public List<String> faults() {
         return List.copyOf(faults);
     }

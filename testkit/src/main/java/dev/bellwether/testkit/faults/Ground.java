@@ -19,7 +19,9 @@ public interface Ground extends AutoCloseable {
     /** Returns what an operator connects to, whose way is never cut. */
     String operatorsUri();
 
-    /** Returns the links of a candidate, all of which lead to servers; none if it has no network of its own to be cut. */
+    /**
+     * Returns the links of a candidate, all of which lead to servers; none if it has no network of its own to be cut.
+     */
     default List<FaultProxy> links(int place) {
         return List.of();
     }
@@ -34,17 +36,25 @@ public interface Ground extends AutoCloseable {
         throw new UnsupportedOperationException(describe() + " has several servers, and does not tell which one leads");
     }
 
-    /** Returns whether candidates' wall clocks may step, each by itself. Where all go by the machine's, they must not. */
+    /**
+     * Returns whether candidates' wall clocks may step, each by itself. Where all go by the machine's, they must not.
+     */
     default boolean clocksMayStep() {
         return true;
     }
 
-    /** Returns whether a candidate that is frozen may hold what all others need, such as the lock of a file, until it is thawed. */
+    /**
+     * Returns whether a candidate that is frozen may hold what all others need, such as the lock of a file, until it is
+     * thawed.
+     */
     default boolean frozenMayBlockAll() {
         return false;
     }
 
-    /** Returns whether a machine that vanishes may hold what all others need, such as the lock of a row, for longer than anybody waits. */
+    /**
+     * Returns whether a machine that vanishes may hold what all others need, such as the lock of a row, for longer than
+     * anybody waits.
+     */
     default boolean vanishedMayBlockAll() {
         return false;
     }

@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Looks all the time whether one candidate leads, on a thread of its own, and writes down its terms: certain leadership runs from the end of
- * the first look that says so to the beginning of the last.
+ * Looks all the time whether one candidate leads, on a thread of its own, and writes down its terms: certain leadership
+ * runs from the end of the first look that says so to the beginning of the last.
  */
 public final class Looker implements AutoCloseable {
     private static final long CLEAR_NANOS = 5_000_000;

@@ -18,7 +18,10 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** How to do what a bench does to all that is not a candidate's process. Confined to the thread of the bench, but for the operator's. */
+/**
+ * How to do what a bench does to all that is not a candidate's process. Confined to the thread of the bench, but for
+ * the operator's.
+ */
 final class Mischief implements AutoCloseable {
     private static final Duration STEP = Duration.ofHours(1);
 
@@ -122,7 +125,10 @@ final class Mischief implements AutoCloseable {
         return () -> ground.links(place).forEach(FaultProxy::heal);
     }
 
-    /** Has it wait for answers first, so that whatever it does in several steps is half done; then nothing of it arrives any more. */
+    /**
+     * Has it wait for answers first, so that whatever it does in several steps is half done; then nothing of it arrives
+     * any more.
+     */
     void loseTouch(int place) {
         ground.links(place).forEach(link -> link.delay(lease.dividedBy(12)));
         LockSupport.parkNanos(lease.dividedBy(2).toNanos());

@@ -16,8 +16,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does to a bench what it draws from a seed: one fault of each kind that the ground has, in an order by chance, then again; up to three at a time, on
- * leaders twice as often as on others, and one candidate is always left alone. Confined to one thread; servers are started again by another, since that takes a while.
+ * Does to a bench what it draws from a seed: one fault of each kind that the ground has, in an order by chance, then
+ * again; up to three at a time, on leaders twice as often as on others, and one candidate is always left alone.
+ * Confined to one thread; servers are started again by another, since that takes a while.
  */
 public final class Nemesis {
     private static final int AT_ONCE = 3;
@@ -106,7 +107,10 @@ public final class Nemesis {
         running.removeIf(one -> one.isOver(now, false));
     }
 
-    /** Begins the next of the deck for which there is a victim just now; of a new deck beside it, if there is none. Returns whether there was one. */
+    /**
+     * Begins the next of the deck for which there is a victim just now; of a new deck beside it, if there is none.
+     * Returns whether there was one.
+     */
     private boolean begin() {
         if (deck.isEmpty()) {
             shuffle();

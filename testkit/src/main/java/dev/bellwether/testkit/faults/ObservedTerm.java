@@ -1,7 +1,8 @@
 package dev.bellwether.testkit.faults;
 
 /**
- * From when to when a candidate certainly led: from the end of its first look that said so, to the beginning of its last.
+ * From when to when a candidate certainly led: from the end of its first look that said so, to the beginning of its
+ * last.
  *
  * @param candidate its name
  * @param process its process, by a number that no two have

@@ -14,8 +14,8 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A member of three rosters, one of each mode, in one process. The bench itself looks at a role of the exclusive one; each role of each is looked at besides,
- * and written down for {@link RoleTerms}.
+ * A member of three rosters, one of each mode, in one process. The bench itself looks at a role of the exclusive one;
+ * each role of each is looked at besides, and written down for {@link RoleTerms}.
  */
 public class OurRosters implements Contestant.Maker {
     /** How many roles each roster has, each a partition. */

@@ -16,11 +16,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What leadership protects: takes writes of all who believe that they lead, and refuses a token lower than the highest it has seen.
+ * What leadership protects: takes writes of all who believe that they lead, and refuses a token lower than the highest
+ * it has seen.
  *
- * <p>Each write tells when its writer looked whether it led. So the register knows two things. <em>By arrival</em>: what a guard had to refuse, since its
- * writer was stopped, or the network slow, between the look and the write; that is allowed, and what guards are for. <em>By the look</em>: whether somebody
- * believed in a token when another already believed in a higher one; that must never be. Thread-safe.
+ * <p>Each write tells when its writer looked whether it led. So the register knows two things. <em>By arrival</em>:
+ * what a guard had to refuse, since its writer was stopped, or the network slow, between the look and the write; that
+ * is allowed, and what guards are for. <em>By the look</em>: whether somebody believed in a token when another already
+ * believed in a higher one; that must never be. Thread-safe.
  */
 public final class Register implements AutoCloseable {
     private final ServerSocket listening;
@@ -107,7 +109,9 @@ public final class Register implements AutoCloseable {
         return refused;
     }
 
-    /** Returns what must never be: two processes under one token, and a lower token believed in after a higher one was. */
+    /**
+     * Returns what must never be: two processes under one token, and a lower token believed in after a higher one was.
+     */
     synchronized List<String> faults() {
         var all = new ArrayList<>(faults);
         var higher = Long.MAX_VALUE; // when a higher token was first believed in

@@ -7,7 +7,10 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.util.concurrent.locks.LockSupport;
 
-/** Writes to the {@link Register} whenever its candidate believes that it leads, on a thread of its own: as an application does. */
+/**
+ * Writes to the {@link Register} whenever its candidate believes that it leads, on a thread of its own: as an
+ * application does.
+ */
 final class RegisterWriter implements AutoCloseable {
     private static final long PAUSE_NANOS = 500_000;
 

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * The terms of one of the many roles that a process may lead: each role has a file of its own in each process, all in one folder.
- * Immutable.
+ * The terms of one of the many roles that a process may lead: each role has a file of its own in each process, all in
+ * one folder. Immutable.
  */
 public final class RoleTerms {
     private static final Pattern FILE = Pattern.compile("(.+)@(.+)@(\\d+)\\.terms");

@@ -9,13 +9,16 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The wall clock of a process that was started with it, and of its children: what a file says. Its monotonic clock is left alone. */
+/**
+ * The wall clock of a process that was started with it, and of its children: what a file says. Its monotonic clock is
+ * left alone.
+ */
 public final class SteppedClock {
     private SteppedClock() {}
 
     /**
-     * Returns the environment in which a server has the wall clock that the file sets: all its processes notice at once, since on one
-     * machine they have one clock.
+     * Returns the environment in which a server has the wall clock that the file sets: all its processes notice at
+     * once, since on one machine they have one clock.
      */
     public static Map<String, String> environmentOfServer(Path file, String libfaketime) {
         var environment = new HashMap<>(environment(file, libfaketime));

@@ -12,7 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The terms of one process, in memory that it shares with others through a file: what it saw a moment before SIGKILL is told, too.
+ * The terms of one process, in memory that it shares with others through a file: what it saw a moment before SIGKILL is
+ * told, too.
  *
  * <p>One thread of one process writes; any may read. A term is four words: token, first, last, and whether it is over.
  */

@@ -16,8 +16,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * A nats-server with JetStream of one's own, which can be killed, frozen and started again. Whoever starts it says where its program is.
- * It keeps its data in a temporary folder, and takes that along when it is closed. Confined to one thread at a time.
+ * A nats-server with JetStream of one's own, which can be killed, frozen and started again. Whoever starts it says
+ * where its program is. It keeps its data in a temporary folder, and takes that along when it is closed. Confined to
+ * one thread at a time.
  */
 public final class NatsServer implements Ground.Server, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

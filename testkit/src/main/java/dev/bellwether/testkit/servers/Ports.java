@@ -11,8 +11,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
 
 /**
- * Ports for servers that must be told theirs beforehand. Below those that the system gives to outgoing connections (32768 and up on
- * Linux), one of which may otherwise sit on a server's port while the server is down for a moment.
+ * Ports for servers that must be told theirs beforehand. Below those that the system gives to outgoing connections
+ * (32768 and up on Linux), one of which may otherwise sit on a server's port while the server is down for a moment.
  */
 public final class Ports {
     private static final int FIRST = 10_000;

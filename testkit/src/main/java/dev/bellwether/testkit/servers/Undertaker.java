@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * Sees to it that a server does not outlive this JVM, even if that is killed: a shell that waits for the end of a pipe, which
- * the system closes, and then kills the one process.
+ * Sees to it that a server does not outlive this JVM, even if that is killed: a shell that waits for the end of a pipe,
+ * which the system closes, and then kills the one process.
  */
 public final class Undertaker {
     private Undertaker() {}

@@ -22,7 +22,9 @@ final class Agenda {
         at(now + Math.max(0, delayNanos), what);
     }
 
-    /** Lets the next thing happen if it is not later than the given time; else moves on to that time, and returns false. */
+    /**
+     * Lets the next thing happen if it is not later than the given time; else moves on to that time, and returns false.
+     */
     boolean step(long until) {
         var next = entries.peek();
         if (next == null || next.time > until) {

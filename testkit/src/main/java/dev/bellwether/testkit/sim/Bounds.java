@@ -40,10 +40,10 @@ final class Bounds {
     }
 
     /**
-     * How long it may take, once all is well, until somebody leads: what is still on its way arrives and takes or extends the seat (longest
-     * delay, then a lease); one who was ordered to stand down holds back (a lease); a claim that got lost is given up, read back and tried
-     * again (two renew intervals and a retry), after a back-off if there is one; work of an old mandate ends; one way or another a few
-     * round trips.
+     * How long it may take, once all is well, until somebody leads: what is still on its way arrives and takes or
+     * extends the seat (longest delay, then a lease); one who was ordered to stand down holds back (a lease); a claim
+     * that got lost is given up, read back and tried again (two renew intervals and a retry), after a back-off if there
+     * is one; work of an old mandate ends; one way or another a few round trips.
      */
     long recovery(Weather weather, long longestWork) {
         return weather.longestDelayNanos()
@@ -55,8 +55,9 @@ final class Bounds {
     }
 
     /**
-     * How long it may take until another leads when the leader, whose lease this is, is killed: its last renewal is on its way; then the
-     * lease; then the standby's claim and what answers it. A standby that reckons by a faster clock asks too early, once or twice.
+     * How long it may take until another leads when the leader, whose lease this is, is killed: its last renewal is on
+     * its way; then the lease; then the standby's claim and what answers it. A standby that reckons by a faster clock
+     * asks too early, once or twice.
      */
     long failover(Weather weather, long leaseOfTheDead) {
         return stretched(leaseOfTheDead + 2 * retry + 3 * backoff) + 8 * weather.delayNanos() + slack(weather);
@@ -67,7 +68,9 @@ final class Bounds {
         return stretched(budget + 3 * renew) + longestWork + 8 * weather.delayNanos() + slack(weather);
     }
 
-    /** For how long a leader surely rides through an outage: two renewals may have to be missed on either side of it. */
+    /**
+     * For how long a leader surely rides through an outage: two renewals may have to be missed on either side of it.
+     */
     long outage(Weather weather) {
         return (long) (lease * (1 - drift))
                 - budget

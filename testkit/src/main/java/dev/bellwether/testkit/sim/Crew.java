@@ -10,8 +10,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads that user code runs on in one world. They take turns with the world's own thread: at any time one of them all runs, so
- * that what they do is in an order that the seed decides. They sleep in virtual time.
+ * The threads that user code runs on in one world. They take turns with the world's own thread: at any time one of them
+ * all runs, so that what they do is in an order that the seed decides. They sleep in virtual time.
  */
 final class Crew {
     /** How long, in real time, user code may go without sleeping in virtual time before it is taken to be stuck. */
@@ -184,7 +184,9 @@ final class Crew {
             }
         }
 
-        /** Called by core, in a turn of the loop: wakes the worker in virtual time. Nothing is interrupted in real time. */
+        /**
+         * Called by core, in a turn of the loop: wakes the worker in virtual time. Nothing is interrupted in real time.
+         */
         @Override
         public void interrupt() {
             interrupted = true;

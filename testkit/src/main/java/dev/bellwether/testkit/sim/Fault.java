@@ -20,7 +20,9 @@ public enum Fault {
     PAUSE,
     /** A machine is suspended: its monotonic clock stops, its wall clock runs on. */
     SUSPEND,
-    /** A wall clock is set. Back, too, but not in a world with {@link #SUSPEND}: together they can hide a suspension. */
+    /**
+     * A wall clock is set. Back, too, but not in a world with {@link #SUSPEND}: together they can hide a suspension.
+     */
     CLOCK_JUMP,
     /** A process is killed. Another one comes up in its place, sooner or later. */
     CRASH,
@@ -32,12 +34,22 @@ public enum Fault {
     STAND_DOWN,
     /** An operator ends elections, and deletes them. A process whose candidacies have all ended is restarted. */
     END,
-    /** A process comes up as a copy of one that runs (a snapshot, a cloned machine): it shares instance ids and state of chance. */
+    /**
+     * A process comes up as a copy of one that runs (a snapshot, a cloned machine): it shares instance ids and state of
+     * chance.
+     */
     CLONE,
-    /** A process is told of changes that did not happen: an end, a higher token, an order, a vacancy, a holder for years. */
+    /**
+     * A process is told of changes that did not happen: an end, a higher token, an order, a vacancy, a holder for
+     * years.
+     */
     FORGED_NOTICE,
-    /** For a while, calls throw that core makes in its turns: to clocks, timers, the loop, the store and the metrics. */
+    /**
+     * For a while, calls throw that core makes in its turns: to clocks, timers, the loop, the store and the metrics.
+     */
     THROW,
-    /** The store's clock is set back: leases that were granted before last longer, and so do answers that tell of them. */
+    /**
+     * The store's clock is set back: leases that were granted before last longer, and so do answers that tell of them.
+     */
     STORE_CLOCK
 }

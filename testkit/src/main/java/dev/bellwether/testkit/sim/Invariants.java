@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Looks at all candidacies after everything that happens, in true time.
  *
- * <p>Looking after each event is enough to see every overlap: time alone ends mandates and begins none, so two that overlap do so from an
- * event on. A process that is paused counts as well: it might run again now and ask.
+ * <p>Looking after each event is enough to see every overlap: time alone ends mandates and begins none, so two that
+ * overlap do so from an event on. A process that is paused counts as well: it might run again now and ask.
  */
 final class Invariants {
     /** Core looks at the clocks at least so often; then what has overrun its time is told. */
@@ -78,7 +78,10 @@ final class Invariants {
         }
     }
 
-    /** Work whose mandate has ended has the seat to itself until its budget has run out; and must then be told that it has. */
+    /**
+     * Work whose mandate has ended has the seat to itself until its budget has run out; and must then be told that it
+     * has.
+     */
     private void checkWork(long now, Standpoint leader, Standpoint other) {
         var budget = other.config().standDownBudget().toNanos();
         var drift = other.config().driftBound();

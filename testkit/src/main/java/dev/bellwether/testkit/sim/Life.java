@@ -5,7 +5,10 @@ import dev.bellwether.spi.Order;
 import java.time.Duration;
 import java.util.List;
 
-/** The course of a world: a storm; then calm, in which what was promised must come about; then the end, after which nothing is left. */
+/**
+ * The course of a world: a storm; then calm, in which what was promised must come about; then the end, after which
+ * nothing is left.
+ */
 final class Life {
     private final World world;
     private final Simulation settings;

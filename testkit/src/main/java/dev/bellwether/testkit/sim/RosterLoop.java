@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 
-/** A thread of one member, in virtual time: the loop of its elections, or its client of the group. While it is held up its turns wait. */
+/**
+ * A thread of one member, in virtual time: the loop of its elections, or its client of the group. While it is held up
+ * its turns wait.
+ */
 final class RosterLoop implements Loop {
     private final RosterWorld world;
     private final SimClock clock;

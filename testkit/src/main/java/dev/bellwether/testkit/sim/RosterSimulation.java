@@ -8,13 +8,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs rosters in many simulated worlds, each drawn from a seed: the unchanged core, several members with drifting clocks, and the model of
- * a broker, {@link dev.bellwether.memory.MemoryGroups}, behind a network.
+ * Runs rosters in many simulated worlds, each drawn from a seed: the unchanged core, several members with drifting
+ * clocks, and the model of a broker, {@link dev.bellwether.memory.MemoryGroups}, behind a network.
  *
- * <p>In a storm, members join, leave, crash, stand still, wholly or but for their clients, are cut off, one way or both, and are thrown out of the group; messages are
- * late and lost. Then the faults stop, every role must have one leader and everybody his share; then all leave. At every instant of true
- * time: no two lead a role, and its tokens rise; or, where overlap is wanted, no role is without a leader, unless one has crashed, and then for
- * two leases at most. Events come paired.
+ * <p>In a storm, members join, leave, crash, stand still, wholly or but for their clients, are cut off, one way or
+ * both, and are thrown out of the group; messages are late and lost. Then the faults stop, every role must have one
+ * leader and everybody his share; then all leave. At every instant of true time: no two lead a role, and its tokens
+ * rise; or, where overlap is wanted, no role is without a leader, unless one has crashed, and then for two leases at
+ * most. Events come paired.
  *
  * <p>{@code -Dbellwether.seed=SEED} runs one world alone, {@code -Dbellwether.seeds=N} so many.
  */

@@ -35,7 +35,10 @@ final class RosterWire implements MemoryRosters.Wire {
         });
     }
 
-    /** What arrives while the way is cut waits, as in a network that drops packets; some of it is lost with the connection. */
+    /**
+     * What arrives while the way is cut waits, as in a network that drops packets; some of it is lost with the
+     * connection.
+     */
     private void carry(boolean out, long at, Runnable message) {
         if (world.random().nextDouble() < world.loss()) {
             return;

@@ -155,7 +155,10 @@ final class RosterWorld {
         return random.nextInt(10) > 0 || !storm ? random.nextLong(1_000_000) : random.nextLong(longestWork);
     }
 
-    /** A loop has had a turn that may have begun a mandate. Time alone begins none, so that looking after these misses nothing. */
+    /**
+     * A loop has had a turn that may have begun a mandate. Time alone begins none, so that looking after these misses
+     * nothing.
+     */
     void turned() {
         turned = true;
     }
@@ -363,7 +366,10 @@ final class RosterWorld {
         agenda.in(LEASE / 4, () -> standing.forEach(member -> member.roster().resize(roles)));
     }
 
-    /** The topic is deleted, and created again: at once as it was, or by a broker, with fewer partitions, which are added a little later. */
+    /**
+     * The topic is deleted, and created again: at once as it was, or by a broker, with fewer partitions, which are
+     * added a little later.
+     */
     private void recreate() {
         var fewer = mode == RosterMode.OVERLAPPING ? partitions : random.nextInt(1, partitions + 1);
         trace.line("log", "deleted, and created with " + fewer + " partitions");

@@ -5,7 +5,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Requests of one process to the store, through the network. One without an answer stays open, or fails later. Confined to the world. */
+/**
+ * Requests of one process to the store, through the network. One without an answer stays open, or fails later. Confined
+ * to the world.
+ */
 final class SimCalls {
     private final World world;
     private final SimProcess process;

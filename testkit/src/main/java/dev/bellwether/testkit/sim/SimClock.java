@@ -3,8 +3,8 @@ package dev.bellwether.testkit.sim;
 import dev.bellwether.spi.Clock;
 
 /**
- * The two clocks of one machine, each with its own rate and offset against true time. The monotonic one stops while the machine is
- * suspended; the wall clock can be set.
+ * The two clocks of one machine, each with its own rate and offset against true time. The monotonic one stops while the
+ * machine is suspended; the wall clock can be set.
  */
 final class SimClock implements Clock {
     private final Agenda agenda;

@@ -10,8 +10,8 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The loop of one process, in virtual time. Turns come in the order in which they were posted, timers at their time or a little later;
- * while the loop is held up they wait.
+ * The loop of one process, in virtual time. Turns come in the order in which they were posted, timers at their time or
+ * a little later; while the loop is held up they wait.
  */
 final class SimLoop implements Loop {
     private final World world;
@@ -83,7 +83,9 @@ final class SimLoop implements Loop {
         return armed;
     }
 
-    /** The loop may run again: what waited has its turn, in the order of arrival or, as the real loop does, timers last. */
+    /**
+     * The loop may run again: what waited has its turn, in the order of arrival or, as the real loop does, timers last.
+     */
     void resume() {
         var due = List.copyOf(waiting);
         waiting.clear();

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One process of a simulated world, as the code that runs in it sees it.
  *
- * <p>To be used by that code only: by {@link Application#start}, by listeners and tasks, and by what was {@linkplain #spawn spawned}. One
- * piece of code runs at a time in the whole world, so nothing need be guarded against threads. When the process crashes, its code is never
- * heard of again: it does not return from its sleep.
+ * <p>To be used by that code only: by {@link Application#start}, by listeners and tasks, and by what was
+ * {@linkplain #spawn spawned}. One piece of code runs at a time in the whole world, so nothing need be guarded against
+ * threads. When the process crashes, its code is never heard of again: it does not return from its sleep.
  */
 public final class SimProcess {
     private final World world;
@@ -71,8 +71,9 @@ public final class SimProcess {
     }
 
     /**
-     * Returns the elections of this process. They behave as the real ones do; whatever waits, waits in virtual time. The executor of a
-     * {@link dev.bellwether.CandidacyConfig} is not used: all code of the process runs in its simulation.
+     * Returns the elections of this process. They behave as the real ones do; whatever waits, waits in virtual time.
+     * The executor of a {@link dev.bellwether.CandidacyConfig} is not used: all code of the process runs in its
+     * simulation.
      */
     public Elections elections() {
         return elections;
@@ -99,7 +100,8 @@ public final class SimProcess {
     }
 
     /**
-     * Lets virtual time pass: at least so much, and more if the process is held up. This is where everything else happens.
+     * Lets virtual time pass: at least so much, and more if the process is held up. This is where everything else
+     * happens.
      *
      * @throws InterruptedException if core interrupts a listener or a task, because its time is running out
      */

@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
-/** The record engine of one process. Its operators' orders are carried out beside the store, where the world keeps account of them. Confined to the world. */
+/**
+ * The record engine of one process. Its operators' orders are carried out beside the store, where the world keeps
+ * account of them. Confined to the world.
+ */
 final class SimRecordLeases implements LeaseStore {
     private final World world;
     private final LeaseStore engine;

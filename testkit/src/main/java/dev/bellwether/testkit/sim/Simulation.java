@@ -15,16 +15,17 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs an {@link Application} in many simulated worlds, each drawn from a seed, and looks for one in which a promise is broken.
+ * Runs an {@link Application} in many simulated worlds, each drawn from a seed, and looks for one in which a promise is
+ * broken.
  *
- * <p>A world has several processes, one store and a network, all in virtual time. Core runs in it unchanged. At first everything goes
- * wrong that the {@link Fault}s allow; then the faults stop, and somebody has to lead; then all leave, and nothing may remain. After
- * everything that happens, in true time, the invariants are checked, and whatever {@link SimProcess#check} or an assertion of the
- * application says.
+ * <p>A world has several processes, one store and a network, all in virtual time. Core runs in it unchanged. At first
+ * everything goes wrong that the {@link Fault}s allow; then the faults stop, and somebody has to lead; then all leave,
+ * and nothing may remain. After everything that happens, in true time, the invariants are checked, and whatever
+ * {@link SimProcess#check} or an assertion of the application says.
  *
- * <p>A seed decides everything, so a failure can be seen again: it names its seed, and {@code -Dbellwether.seed=SEED} runs that one alone.
- * {@code -Dbellwether.seeds=N} changes how many are run. An application must take all chance and all time from its process, and share
- * nothing between worlds.
+ * <p>A seed decides everything, so a failure can be seen again: it names its seed, and {@code -Dbellwether.seed=SEED}
+ * runs that one alone. {@code -Dbellwether.seeds=N} changes how many are run. An application must take all chance and
+ * all time from its process, and share nothing between worlds.
  *
  * <p>Not thread-safe; {@link #run} uses two threads.
  */
@@ -56,8 +57,8 @@ public final class Simulation {
     }
 
     /**
-     * Simulates an application. It is asked for anew for each world, so that what its processes share, such as the resource that leadership
-     * protects, is new as well.
+     * Simulates an application. It is asked for anew for each world, so that what its processes share, such as the
+     * resource that leadership protects, is new as well.
      */
     public static Simulation of(Supplier<? extends Application> applications) {
         return new Simulation(applications);
@@ -88,7 +89,10 @@ public final class Simulation {
         return this;
     }
 
-    /** Lets the rates of any two clocks of a world differ by up to one of these fractions. Default: 0.01, as core assumes by default. */
+    /**
+     * Lets the rates of any two clocks of a world differ by up to one of these fractions. Default: 0.01, as core
+     * assumes by default.
+     */
     public Simulation driftBounds(double... driftBounds) {
         this.driftBounds = driftBounds.clone();
         return this;
@@ -100,7 +104,10 @@ public final class Simulation {
         return this;
     }
 
-    /** Says how many leases a listener or a bite of a task takes at most: after the storm, one that still runs is waited for. Default: 2. */
+    /**
+     * Says how many leases a listener or a bite of a task takes at most: after the storm, one that still runs is waited
+     * for. Default: 2.
+     */
     public Simulation longestWork(double leases) {
         longestWork = leases;
         return this;
@@ -112,15 +119,18 @@ public final class Simulation {
         return this;
     }
 
-    /** Runs over this kind of store, given the clock of its machine; it must answer at once. Default: {@link MemoryLeaseStore}. */
+    /**
+     * Runs over this kind of store, given the clock of its machine; it must answer at once. Default:
+     * {@link MemoryLeaseStore}.
+     */
     public Simulation over(Function<Clock, LeaseStore> stores) {
         this.stores = stores;
         return this;
     }
 
     /**
-     * Runs over a store that has records and no leases: each process has a record engine of its own, which reaches the records through the network. There are no copies
-     * of processes then.
+     * Runs over a store that has records and no leases: each process has a record engine of its own, which reaches the
+     * records through the network. There are no copies of processes then.
      */
     public Simulation overRecords() {
         overRecords = true;
@@ -133,7 +143,9 @@ public final class Simulation {
         return this;
     }
 
-    /** Demands that leaders go on to lead when all is well: the application neither resigns nor fails of its own will. */
+    /**
+     * Demands that leaders go on to lead when all is well: the application neither resigns nor fails of its own will.
+     */
     Simulation steady() {
         steady = true;
         return this;

@@ -233,7 +233,10 @@ final class Standpoint implements Candidacy {
         }
     }
 
-    /** Acquired, then Revoked or Fenced or both in this order; between two mandates, Following; at the end, Ended or Failed. */
+    /**
+     * Acquired, then Revoked or Fenced or both in this order; between two mandates, Following; at the end, Ended or
+     * Failed.
+     */
     private void checkOrder(LeadershipEvent event) {
         var right = !toldTheEnd;
         if (event instanceof LeadershipEvent.Acquired acquired) {

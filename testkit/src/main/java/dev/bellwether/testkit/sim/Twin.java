@@ -10,8 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a process the copy of another: what it sends bears the instance ids of the original, and what bears them it takes for its own.
- * Confined to the world.
+ * Makes a process the copy of another: what it sends bears the instance ids of the original, and what bears them it
+ * takes for its own. Confined to the world.
  */
 final class Twin {
     /** The length of an instance id, with which each nonce begins. */
@@ -63,7 +63,10 @@ final class Twin {
                 view.remaining());
     }
 
-    /** Decided once: the n-th that stands for an election here is the copy of the n-th of the original, if that has come so far. */
+    /**
+     * Decided once: the n-th that stands for an election here is the copy of the n-th of the original, if that has come
+     * so far.
+     */
     private @Nullable String asOriginal(String election, String nonce) {
         var mine = instance(nonce);
         var known = instances.computeIfAbsent(election, name -> new ArrayList<>());

@@ -3,7 +3,10 @@ package dev.bellwether.testkit.sim;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A world in which something was not as it must be: which seed, which invariant, how it came about, and how to see it again. */
+/**
+ * A world in which something was not as it must be: which seed, which invariant, how it came about, and how to see it
+ * again.
+ */
 public final class Violation extends AssertionError {
     private static final long serialVersionUID = 1;
 

@@ -6,8 +6,9 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the listeners and tasks of one process run. On threads of the {@link Crew}, so that they may sleep in virtual time; or, where speed
- * counts, at once, with what they post to the loop held back for as long as they said to be {@linkplain #busy}.
+ * Where the listeners and tasks of one process run. On threads of the {@link Crew}, so that they may sleep in virtual
+ * time; or, where speed counts, at once, with what they post to the loop held back for as long as they said to be
+ * {@linkplain #busy}.
  */
 final class Workers implements Executor {
     private final World world;
@@ -81,7 +82,9 @@ final class Workers implements Executor {
         }
     }
 
-    /** Holds something back until the piece that is running has ended; returns false if none is that would hold it back. */
+    /**
+     * Holds something back until the piece that is running has ended; returns false if none is that would hold it back.
+     */
     boolean held(Runnable post) {
         if (heldBack == null) {
             return false;

@@ -10,8 +10,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One simulated world: some processes, a store, a network between them, and what befalls them, all drawn from one seed. Confined to the
- * thread that runs it, and to those of its {@link Crew} while that waits.
+ * One simulated world: some processes, a store, a network between them, and what befalls them, all drawn from one seed.
+ * Confined to the thread that runs it, and to those of its {@link Crew} while that waits.
  */
 final class World {
     private static final int MOST_PROCESSES = 12;
@@ -84,7 +84,10 @@ final class World {
                         wrong.cause);
     }
 
-    /** Lets things happen until something is so, the time has come, or an invariant was broken. Returns whether it is so. */
+    /**
+     * Lets things happen until something is so, the time has come, or an invariant was broken. Returns whether it is
+     * so.
+     */
     boolean until(long time, BooleanSupplier condition) {
         while (found == null) {
             if (condition.getAsBoolean()) {
@@ -150,7 +153,10 @@ final class World {
         turned = process;
     }
 
-    /** Lets a process exit whose candidacies have all ended, and replaces it. Code that still runs has a lease to wind up. */
+    /**
+     * Lets a process exit whose candidacies have all ended, and replaces it. Code that still runs has a lease to wind
+     * up.
+     */
     private void reap() {
         var process = turned;
         turned = null;

@@ -5,7 +5,8 @@ import java.io.IOException;
 /**
  * What a server's process runs.
  *
- * <p>By reflection, so that the testkit depends on no ZooKeeper: who starts servers has it, and what it needs, on the class path.
+ * <p>By reflection, so that the testkit depends on no ZooKeeper: who starts servers has it, and what it needs, on the
+ * class path.
  */
 final class ServerMain {
     private ServerMain() {}

@@ -19,7 +19,10 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** One server of a {@link ZooKeeperServers}: a process that can be killed, paused, and started again with what it had on disk. */
+/**
+ * One server of a {@link ZooKeeperServers}: a process that can be killed, paused, and started again with what it had on
+ * disk.
+ */
 public final class ZooKeeperServer implements Ground.Server {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -16,13 +16,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * A ZooKeeper server, or an ensemble of several, each a process of its own that can be killed, paused and started again.
+ * A ZooKeeper server, or an ensemble of several, each a process of its own that can be killed, paused and started
+ * again.
  *
- * <p>Tuned for tests: a tick of 100 ms, sessions from 200 ms to a minute, and nothing forced to disk. Each server can also be reached
- * by {@link FaultProxy links}. Needs {@code org.apache.zookeeper:zookeeper} and what its server needs on the class path.
+ * <p>Tuned for tests: a tick of 100 ms, sessions from 200 ms to a minute, and nothing forced to disk. Each server can
+ * also be reached by {@link FaultProxy links}. Needs {@code org.apache.zookeeper:zookeeper} and what its server needs
+ * on the class path.
  *
- * <p>Thread-safe as far as different servers are concerned. {@link #close} kills what runs and deletes what it wrote; a process that
- * ends without it takes its servers along.
+ * <p>Thread-safe as far as different servers are concerned. {@link #close} kills what runs and deletes what it wrote; a
+ * process that ends without it takes its servers along.
  */
 public final class ZooKeeperServers implements AutoCloseable {
     /** The milliseconds of a tick, unless told otherwise. */

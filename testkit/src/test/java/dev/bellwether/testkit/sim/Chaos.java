@@ -9,7 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Leader code with every setting that there is, and all that a user's code may do, good and bad: what core is simulated with. */
+/**
+ * Leader code with every setting that there is, and all that a user's code may do, good and bad: what core is simulated
+ * with.
+ */
 final class Chaos implements Application {
     /** The longest that a listener or a bite takes, in leases. */
     static final double LONGEST_WORK = 3;

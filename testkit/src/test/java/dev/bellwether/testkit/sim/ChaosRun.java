@@ -2,7 +2,10 @@ package dev.bellwether.testkit.sim;
 
 import java.util.function.LongFunction;
 
-/** Runs chaos over whatever core this class was loaded with. Speaks in types of the JDK only, since its caller knows another core. */
+/**
+ * Runs chaos over whatever core this class was loaded with. Speaks in types of the JDK only, since its caller knows
+ * another core.
+ */
 public final class ChaosRun implements LongFunction<String[]> {
     /** For reflection. */
     public ChaosRun() {}

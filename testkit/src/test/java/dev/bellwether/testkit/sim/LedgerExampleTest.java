@@ -15,7 +15,9 @@ import org.junit.jupiter.api.Test;
 class LedgerExampleTest {
 
     // tag::ledger
-    /** What leadership protects: entries, each written once. With a guard, it refuses whoever comes with an old token. */
+    /**
+     * What leadership protects: entries, each written once. With a guard, it refuses whoever comes with an old token.
+     */
     private static final class Ledger {
         private final boolean guarded;
         private final List<Integer> entries = new ArrayList<>();

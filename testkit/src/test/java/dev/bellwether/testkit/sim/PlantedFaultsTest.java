@@ -26,8 +26,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Shows that the simulator finds faults: for each of these, core with one text changed is simulated with the default seeds
- * until an invariant is broken.
+ * Shows that the simulator finds faults: for each of these, core with one text changed is simulated with the default
+ * seeds until an invariant is broken.
  */
 class PlantedFaultsTest {
     static final Path CORE = Path.of(System.getProperty("bellwether.core.sources", "../core/src/main/java"));
@@ -228,7 +228,10 @@ class PlantedFaultsTest {
         Files.writeString(Path.of("target", "planted-faults.md"), table);
     }
 
-    /** Compiles the one file of core with the fault in it, and returns where its classes are; all others stay as they are. */
+    /**
+     * Compiles the one file of core with the fault in it, and returns where its classes are; all others stay as they
+     * are.
+     */
     static Path compile(Plant plant, Path directory) throws IOException {
         var classes = Files.createDirectories(directory.resolve("classes"));
         if (plant.file.isEmpty()) {
@@ -267,7 +270,10 @@ class PlantedFaultsTest {
         }
     }
 
-    /** Loads what is in a directory, and the rest of core and the simulator and its chaos anew beside it; all else as usual. */
+    /**
+     * Loads what is in a directory, and the rest of core and the simulator and its chaos anew beside it; all else as
+     * usual.
+     */
     private static final class OwnCore extends URLClassLoader {
         private OwnCore(Path core) {
             super(

@@ -78,8 +78,8 @@ class HandOverTest {
     }
 
     /**
-     * Prints how long it takes, by the clocks of the applications; {@code -Dbellwether.rounds=30} for a figure. The quickest must take
-     * less than a second; the others a minute, since the machine may be busy.
+     * Prints how long it takes, by the clocks of the applications; {@code -Dbellwether.rounds=30} for a figure. The
+     * quickest must take less than a second; the others a minute, since the machine may be busy.
      */
     @Test
     @Timeout(900)

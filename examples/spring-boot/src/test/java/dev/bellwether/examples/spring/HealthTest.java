@@ -14,7 +14,10 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
-/** What the application of {@code docs/spring.md} tells of its health, twice in this process, over a PostgreSQL that is killed. */
+/**
+ * What the application of {@code docs/spring.md} tells of its health, twice in this process, over a PostgreSQL that is
+ * killed.
+ */
 @Timeout(240)
 class HealthTest {
     private static final HttpClient HTTP = HttpClient.newHttpClient();

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 
 /**
- * Puts {@link dev.bellwether.testkit.ControlledElections} in place of the elections of an application under test, beside {@code @SpringBootTest} for
- * instance. After each test, whoever leads is fenced.
+ * Puts {@link dev.bellwether.testkit.ControlledElections} in place of the elections of an application under test,
+ * beside {@code @SpringBootTest} for instance. After each test, whoever leads is fenced.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

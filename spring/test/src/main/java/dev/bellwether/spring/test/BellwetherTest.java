@@ -14,12 +14,14 @@ import org.springframework.test.context.BootstrapWith;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
- * A test of what an application does while it leads: only its components with {@link dev.bellwether.spring.LeaderOnly} on them or on one of their
- * methods are there, and what the test imports; no server, no database, nothing else that would be configured by itself.
+ * A test of what an application does while it leads: only its components with {@link dev.bellwether.spring.LeaderOnly}
+ * on them or on one of their methods are there, and what the test imports; no server, no database, nothing else that
+ * would be configured by itself.
  *
  * <p>{@link dev.bellwether.testkit.ControlledElections}, a bean, says who leads: nobody, until the test lets {@code
- * controlled.election("billing").acquire()}; then {@code revoke()}, {@code fence()}. When these return, all that they entail has happened: methods have been
- * interrupted and have ended, beans have stopped. After each test, whoever leads is fenced.
+ * controlled.election("billing").acquire()}; then {@code revoke()}, {@code fence()}. When these return, all that they
+ * entail has happened: methods have been interrupted and have ended, beans have stopped. After each test, whoever leads
+ * is fenced.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -12,8 +12,8 @@ import org.springframework.test.context.ContextCustomizerFactory;
 import org.springframework.test.context.MergedContextConfiguration;
 
 /**
- * Cuts an application down to the slice of {@link BellwetherTest}. By what is the same in all versions of Spring Boot: its own slices are made
- * with classes that have moved.
+ * Cuts an application down to the slice of {@link BellwetherTest}. By what is the same in all versions of Spring Boot:
+ * its own slices are made with classes that have moved.
  */
 final class SliceCustomizerFactory implements ContextCustomizerFactory {
     @Override
