@@ -21,25 +21,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The protocol of the NELI paper, whole: everybody broadcasts to all partitions, and who has lately received a message from a partition
- * leads it.
+ * The protocol of the NELI paper, whole: everybody broadcasts to all partitions, and who has lately received a message
+ * from a partition leads it.
  */
 final class RosterInduction implements RosterDriver {
     /*
-     * The vector V of the paper is in the slots: `received` is V_i, and the tenure of the partition holds while V_i is younger than T.
+     * The vector V of the paper is in the slots: `received` is V_i, and the tenure of the partition holds while V_i is
+     * younger than T.
      *
-     * Overlapping: V_i is the time of receipt here. A partition that has moved on is led until V_i is older than T, by which time the next
-     * owner has received a message: T is longer than the session and two broadcasts. Nothing holds a rebalance up.
+     * Overlapping: V_i is the time of receipt here. A partition that has moved on is led until V_i is older than T, by
+     * which time the next owner has received a message: T is longer than the session and two broadcasts. Nothing holds
+     * a rebalance up.
      *
-     * Timed: V_i is the broker's time-stamp, on our wall clock, so that what lay in a buffer while we did not run is as old as it is.
-     * Clocks differ by e at most, so that we lead until T + e after the message was written, which is before our session ends. A
-     * group may give a partition away sooner, when it waits no longer for a member whose loop is held up: so the next owner waits for the grace period. And where a group does not fence reads (Kafka
-     * does not), a message proves that we are connected, not that the partition is ours; so V_i is then no later than the last commit that
-     * the group accepted.
+     * Timed: V_i is the broker's time-stamp, on our wall clock, so that what lay in a buffer while we did not run is as
+     * old as it is. Clocks differ by e at most, so that we lead until T + e after the message was written, which is
+     * before our session ends. A group may give a partition away sooner, when it waits no longer for a member whose
+     * loop is held up: so the next owner waits for the grace period. And where a group does not fence reads (Kafka does
+     * not), a message proves that we are connected, not that the partition is ours; so V_i is then no later than the
+     * last commit that the group accepted.
      *
-     * A commit counts from when it was asked for, however late its answer is. The next is asked for when that one has been answered, or with the
-     * first broadcast after the patience. So if each is answered within the patience p, what we count from is never older than 2p and a
-     * broadcast, which is to be less than what the drift and the stand-down budget leave of T: see RosterConfig.commitPatience.
+     * A commit counts from when it was asked for, however late its answer is. The next is asked for when that one has
+     * been answered, or with the first broadcast after the patience. So if each is answered within the patience p, what
+     * we count from is never older than 2p and a broadcast, which is to be less than what the drift and the stand-down
+     * budget leave of T: see RosterConfig.commitPatience.
      */
     private static final int MOST_ASKED = 8;
     private static final Logger log = LoggerFactory.getLogger(Roster.class);

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Calls the user of a roster: its listener, in order for each partition, and its task, for roles that the listener has heard of. Confined to the
- * loop, but for {@link #whileLeading} and {@link #runsHere}.
+ * Calls the user of a roster: its listener, in order for each partition, and its task, for roles that the listener has
+ * heard of. Confined to the loop, but for {@link #whileLeading} and {@link #runsHere}.
  */
 final class RosterVoice {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);

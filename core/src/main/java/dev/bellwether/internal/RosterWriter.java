@@ -11,8 +11,8 @@ import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /**
- * Writes the records of one member to the journal. What is conceded, released and given back in one turn goes together: many partitions, one
- * record. Confined to the loop.
+ * Writes the records of one member to the journal. What is conceded, released and given back in one turn goes together:
+ * many partitions, one record. Confined to the loop.
  */
 final class RosterWriter {
     /** The number of a release whose writer led, under the last claim in all of the log before the release's base. */
@@ -69,7 +69,10 @@ final class RosterWriter {
         flushSoon();
     }
 
-    /** Writes, once all that belongs together has been asked, what was conceded and released; then gives the partitions back. */
+    /**
+     * Writes, once all that belongs together has been asked, what was conceded and released; then gives the partitions
+     * back.
+     */
     void flushSoon() {
         if (!flushing) {
             flushing = true;

@@ -97,7 +97,9 @@ class RosterLedgerTest {
         assertThat(ledger.highest()).isEqualTo(ledger.tokenOf("a", 3));
     }
 
-    /** Roles would have other owners here and there: role 4 is of partition 0 with four, and of partition 4 with five. */
+    /**
+     * Roles would have other owners here and there: role 4 is of partition 0 with four, and of partition 4 with five.
+     */
     @Test
     void aClaimWithAnotherNumberOfPartitionsEndsAllOfOurs() {
         claims("a", 0, 1, 2, 3);

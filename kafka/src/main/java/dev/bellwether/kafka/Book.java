@@ -16,9 +16,9 @@ interface Book {
     long nextOffset();
 
     /**
-     * Asks the brokers whether the log is still the one that was read: a topic that was deleted and created again has another identity,
-     * and may have grown past our place in the old one, so that its records show nothing. If it is another one, all of it is read before
-     * the next answer can be true. False also if there is no answer.
+     * Asks the brokers whether the log is still the one that was read: a topic that was deleted and created again has
+     * another identity, and may have grown past our place in the old one, so that its records show nothing. If it is
+     * another one, all of it is read before the next answer can be true. False also if there is no answer.
      */
     boolean isSameLog(Duration patience);
 
@@ -28,8 +28,8 @@ interface Book {
     }
 
     /**
-     * Writes a record; then, on any thread, tells the error, or null. May block for as long as the client does not know where to send
-     * it.
+     * Writes a record; then, on any thread, tells the error, or null. May block for as long as the client does not know
+     * where to send it.
      */
     void write(Entry entry, Consumer<@Nullable Exception> done);
 

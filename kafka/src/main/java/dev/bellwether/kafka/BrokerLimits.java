@@ -23,7 +23,9 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
     /** Below, a lease is all jitter: clients count in milliseconds, and threads are woken when there is time. */
     private static final Duration LEAST = Duration.ofMillis(30);
 
-    /** Asks one broker; all are supposed to be set alike. Without the right to ask, only the broker itself will refuse. */
+    /**
+     * Asks one broker; all are supposed to be set alike. Without the right to ask, only the broker itself will refuse.
+     */
     static BrokerLimits read(Admin admin, Duration patience) {
         try {
             var nodes = admin.describeCluster().nodes().get(patience.toMillis(), TimeUnit.MILLISECONDS);

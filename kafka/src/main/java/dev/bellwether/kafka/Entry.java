@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 record Entry(What what, String election, Fields fields) {
 
     /**
-     * What a record says. Those of one family share a key, so that compaction keeps the last of them: each of them must say by itself
-     * what somebody who comes late has to know.
+     * What a record says. Those of one family share a key, so that compaction keeps the last of them: each of them must
+     * say by itself what somebody who comes late has to know.
      */
     enum What {
         /** The partition is mine: from here on I may lead, and whoever claimed before me may not. */

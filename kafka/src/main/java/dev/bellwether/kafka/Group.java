@@ -42,7 +42,10 @@ interface Group {
     /** Returns the highest token that anybody in the group knew of when we became owner. */
     long highestToken();
 
-    /** Asks the coordinator whether we are the owner still: it accepts offsets from none but members of the present generation. */
+    /**
+     * Asks the coordinator whether we are the owner still: it accepts offsets from none but members of the present
+     * generation.
+     */
     Commit commit();
 
     /** Asks the coordinator to have all members join again. */

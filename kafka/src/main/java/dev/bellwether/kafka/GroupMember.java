@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A candidate as a member of its election's group: the consumer, which fetches nothing.
  *
- * <p>Confined to the thread of its {@link GroupSeat}, except {@link #wake}. A consumer is made when it is first polled, and again
- * after {@link #discard}.
+ * <p>Confined to the thread of its {@link GroupSeat}, except {@link #wake}. A consumer is made when it is first polled,
+ * and again after {@link #discard}.
  */
 final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceListener {
 

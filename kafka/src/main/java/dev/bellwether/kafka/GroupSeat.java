@@ -28,8 +28,8 @@ import org.slf4j.LoggerFactory;
 /**
  * One candidacy's hold on a seat: the thread on which its {@link Incumbency} lives, and the mail to it.
  *
- * <p>The methods of {@link Seat} and {@link Journal.Reader} only leave word; the thread polls the group's consumer, and in between
- * heeds what it finds.
+ * <p>The methods of {@link Seat} and {@link Journal.Reader} only leave word; the thread polls the group's consumer, and
+ * in between heeds what it finds.
  */
 final class GroupSeat implements Seat, Journal.Reader, Turns {
     private static final Logger log = LoggerFactory.getLogger(GroupSeat.class);
@@ -56,7 +56,10 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
 
     private long askedNanos;
 
-    /** Confined to the loop: what was asked in this turn. Carried over as one, so that «release, claim» never lets go in between. */
+    /**
+     * Confined to the loop: what was asked in this turn. Carried over as one, so that «release, claim» never lets go in
+     * between.
+     */
     private final List<Runnable> asked = new ArrayList<>();
 
     private boolean started;
@@ -234,7 +237,10 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
         }
     }
 
-    /** Our thread has died of something that is no error of the client: what this candidacy believes of itself is worth nothing. */
+    /**
+     * Our thread has died of something that is no error of the client: what this candidacy believes of itself is worth
+     * nothing.
+     */
     private void died(Throwable death) {
         dead = true;
         claimant.failed(new ElectionException(
@@ -271,8 +277,8 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     }
 
     /**
-     * Somebody beats in every renew interval, if there is a leader. If nothing came for longer than that, we ask, since a consumer that
-     * finds nobody to read from says so to no one.
+     * Somebody beats in every renew interval, if there is a leader. If nothing came for longer than that, we ask, since
+     * a consumer that finds nobody to read from says so to no one.
      */
     private void listen() {
         var config = standing.config();
@@ -305,7 +311,9 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
         claimant.answered();
     }
 
-    /** A claim is made, and the end of an election seen, only by one who has read all there was when he began to stand. */
+    /**
+     * A claim is made, and the end of an election seen, only by one who has read all there was when he began to stand.
+     */
     private void catchUp() {
         arbiter.upToDate().whenComplete((read, error) -> {
             if (error == null) {

@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads partition 0 of the leader topic, all of it and for ever, on a thread of its own: one for all candidacies and observers of a
- * connection.
+ * Reads partition 0 of the leader topic, all of it and for ever, on a thread of its own: one for all candidacies and
+ * observers of a connection.
  *
  * <p>Thread-safe. Readers are called on that thread, in the order of the log, and must not block.
  */
@@ -162,7 +162,10 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         });
     }
 
-    /** Others can write to the topic too: a record that cannot be read is none, and what it is beside is read all the same. */
+    /**
+     * Others can write to the topic too: a record that cannot be read is none, and what it is beside is read all the
+     * same.
+     */
     private Optional<Entry> parsed(ConsumerRecord<byte[], byte[]> entry, long now) {
         try {
             var parsed = Entry.parse(entry.key(), entry.value());
@@ -221,7 +224,10 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         readers.values().forEach(list -> list.forEach(reader -> reader.failed(error)));
     }
 
-    /** No record tells that a lease has run out. Each is looked at when the first of them may have: a beat only puts that off. */
+    /**
+     * No record tells that a lease has run out. Each is looked at when the first of them may have: a beat only puts
+     * that off.
+     */
     private void tellExpiries() {
         var now = clock.nanos();
         if (changed.getAndSet(false) || now - nextExpiryNanos >= 0) {

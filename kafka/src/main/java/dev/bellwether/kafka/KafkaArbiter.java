@@ -42,8 +42,8 @@ import org.apache.kafka.common.config.ConfigException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The elections of one Kafka cluster and leader topic. What all candidacies share is here: one journal, one writer, one admin client;
- * each candidacy adds a consumer and its thread.
+ * The elections of one Kafka cluster and leader topic. What all candidacies share is here: one journal, one writer, one
+ * admin client; each candidacy adds a consumer and its thread.
  *
  * <p>Thread-safe.
  */

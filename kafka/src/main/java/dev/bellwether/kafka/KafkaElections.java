@@ -11,17 +11,20 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Elections on Apache Kafka: one election is one consumer group on a leader topic, and the owner of its partition 0 leads.
+ * Elections on Apache Kafka: one election is one consumer group on a leader topic, and the owner of its partition 0
+ * leads.
  *
- * <p>{@code Elections.connect("kafka://host:9092,host:9092?topic=leaders")} is the same by URI. All properties but these go to
- * Kafka's clients as they are, those for security included; the few that leadership hangs on are refused by name.
+ * <p>{@code Elections.connect("kafka://host:9092,host:9092?topic=leaders")} is the same by URI. All properties but
+ * these go to Kafka's clients as they are, those for security included; the few that leadership hangs on are refused by
+ * name.
  *
  * <ul>
  *   <li>{@code topic}: the leader topic; {@code bellwether} by default. It is created if it does not exist.
  *   <li>{@code topic.create}: {@code false} leaves that to an administrator.
  *   <li>{@code group.prefix}: precedes the name of an election in the id of its group; the topic and a dot by default.
  *   <li>{@code roster.group}: the id of the group of a roster, with {@code *} for the name of the group.
- *   <li>{@code assignors}: Kafka's own assignors beside ours, such as {@code range}, for rolling out in a group that has other
+ *   <li>{@code assignors}: Kafka's own assignors beside ours, such as {@code range}, for rolling out in a group that
+ *   has other
  *       members.
  * </ul>
  */
@@ -45,16 +48,18 @@ public final class KafkaElections {
     }
 
     /**
-     * Makes a producer for what the holder of this mandate writes to Kafka: a transactional one, whose transactions cannot be
-     * committed any more once a later leader of the same election has made his.
+     * Makes a producer for what the holder of this mandate writes to Kafka: a transactional one, whose transactions
+     * cannot be committed any more once a later leader of the same election has made his.
      *
-     * <p>Call it after the mandate was acquired, once per mandate; it takes some hundred milliseconds. The producer is ready for
-     * {@code beginTransaction}, and yours to close. It throws {@code ProducerFencedException} or {@code
-     * InvalidProducerEpochException} when a later leader has fenced it: close it then. Should that happen under a mandate that is
-     * valid, a former leader has come back from a long pause and called this too late; it was refused, and you make another.
+     * <p>Call it after the mandate was acquired, once per mandate; it takes some hundred milliseconds. The producer is
+     * ready for {@code beginTransaction}, and yours to close. It throws {@code ProducerFencedException} or {@code
+     * InvalidProducerEpochException} when a later leader has fenced it: close it then. Should that happen under a
+     * mandate that is valid, a former leader has come back from a long pause and called this too late; it was refused,
+     * and you make another.
      *
-     * <p>The one condition: a leader must make his own, and so fence his predecessor's, before he reads what that one has written
-     * (with {@code isolation.level=read_committed}) or writes himself. Until then a predecessor who was paused may still commit.
+     * <p>The one condition: a leader must make his own, and so fence his predecessor's, before he reads what that one
+     * has written (with {@code isolation.level=read_committed}) or writes himself. Until then a predecessor who was
+     * paused may still commit.
      *
      * @param properties as for {@link #using(Map)}, and any property of a producer but {@code transactional.id}, {@code
      *     enable.idempotence} and {@code acks}
@@ -67,8 +72,9 @@ public final class KafkaElections {
     }
 
     /**
-     * Makes a producer for one role of a roster, as {@link #fencedProducer(Mandate, Map, Serializer, Serializer)} does for an election. The roles
-     * of one partition have one mandate: each needs a producer of its own, since two made without the role would fence each other.
+     * Makes a producer for one role of a roster, as {@link #fencedProducer(Mandate, Map, Serializer, Serializer)} does
+     * for an election. The roles of one partition have one mandate: each needs a producer of its own, since two made
+     * without the role would fence each other.
      */
     public static <K, V> Producer<K, V> fencedProducer(
             Mandate mandate, int role, Map<String, ?> properties, Serializer<K> keys, Serializer<V> values) {
@@ -82,8 +88,8 @@ public final class KafkaElections {
         try {
             producer.initTransactions();
             /*
-             * Now, not before: whoever finds himself leading after his initTransactions had no successor yet while that ran, so each
-             * successor's comes later, and fences this one.
+             * Now, not before: whoever finds himself leading after his initTransactions had no successor yet while that
+             * ran, so each successor's comes later, and fences this one.
              */
             mandate.ensure();
             return producer;

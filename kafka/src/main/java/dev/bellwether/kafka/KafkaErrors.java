@@ -50,8 +50,8 @@ final class KafkaErrors {
     }
 
     /**
-     * Returns whether a producer can go on after this error. Those that are of one record leave it as it was; most of the others do not,
-     * and it does not tell.
+     * Returns whether a producer can go on after this error. Those that are of one record leave it as it was; most of
+     * the others do not, and it does not tell.
      */
     static boolean isOfOneRecord(Throwable error) {
         return error instanceof RetriableException

@@ -40,8 +40,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One member of a roster's group: one consumer and one thread for all of its roles. What core asks is left as word for the thread, which
- * polls, and in between heeds what it finds.
+ * One member of a roster's group: one consumer and one thread for all of its roles. What core asks is left as word for
+ * the thread, which polls, and in between heeds what it finds.
  */
 final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener, RosterAssignor.Desk {
     private static final Logger log = LoggerFactory.getLogger(KafkaMembership.class);
@@ -137,8 +137,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     }
 
     /**
-     * Writes, or not: whoever must know reads. A client that does not know where to send a record blocks for as long as it may, to find out: so after
-     * one such, those of the next second are dropped, and the others that this thread works for are served.
+     * Writes, or not: whoever must know reads. A client that does not know where to send a record blocks for as long as
+     * it may, to find out: so after one such, those of the next second are dropped, and the others that this thread
+     * works for are served.
      */
     private void writeNow(int partition, byte[] record) {
         if (System.nanoTime() - mutedUntilNanos < 0) {
@@ -300,8 +301,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     }
 
     /**
-     * Joins only when it can claim at once: a client's first record takes a while, and for that while the partitions that others have given
-     * up for a newcomer would be nobody's. The record says nothing.
+     * Joins only when it can claim at once: a client's first record takes a while, and for that while the partitions
+     * that others have given up for a newcomer would be nobody's. The record says nothing.
      */
     private void probe() {
         try {
@@ -379,8 +380,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     }
 
     /**
-     * Looks after the topic now and then. The number of partitions must not change: roles would have other owners here and there. And another
-     * topic of the same name is another log, though our place may exist in it, too.
+     * Looks after the topic now and then. The number of partitions must not change: roles would have other owners here
+     * and there. And another topic of the same name is another log, though our place may exist in it, too.
      */
     private void look() {
         if (System.nanoTime() - lookedNanos >= LOOK_NANOS) {
@@ -438,8 +439,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     /**
      * No topic ever shrinks, and ours had enough partitions when we came: so this is another one, made by a broker, or
-     * by somebody who wants it so. It has settings also when another member has mended it since we looked: then the next
-     * look finds it whole.
+     * by somebody who wants it so. It has settings also when another member has mended it since we looked: then the
+     * next look finds it whole.
      */
     private void tooFew(Uuid id, int count) {
         lacking = true;

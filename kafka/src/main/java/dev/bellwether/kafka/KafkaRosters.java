@@ -36,8 +36,9 @@ import org.apache.kafka.common.errors.AuthorizationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rosters of one Kafka cluster: each has a topic of its own, each group of it is a consumer group. A member adds a consumer and its
- * thread, and in the exclusive mode a reader of the journal and its thread, however many roles there are.
+ * The rosters of one Kafka cluster: each has a topic of its own, each group of it is a consumer group. A member adds a
+ * consumer and its thread, and in the exclusive mode a reader of the journal and its thread, however many roles there
+ * are.
  *
  * <p>Thread-safe.
  */

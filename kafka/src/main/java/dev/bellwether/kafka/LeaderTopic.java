@@ -36,7 +36,9 @@ final class LeaderTopic {
     private static final Logger log = LoggerFactory.getLogger(LeaderTopic.class);
     private static final long REPAIR_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease hangs on is. */
+    /**
+     * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease hangs on is.
+     */
     private static final Map<String, String> CONFIG = new TreeMap<>(Map.of(
             "cleanup.policy",
             "compact",
@@ -123,8 +125,8 @@ final class LeaderTopic {
     }
 
     /**
-     * The topic is another one than before. Brokers with {@code auto.create.topics.enable} make one by themselves as soon as anybody asks
-     * for it, with settings of theirs: it is given ours.
+     * The topic is another one than before. Brokers with {@code auto.create.topics.enable} make one by themselves as
+     * soon as anybody asks for it, with settings of theirs: it is given ours.
      */
     // nobody waits: it is used as it is until then
     @SuppressWarnings("FutureReturnValueIgnored")

@@ -7,8 +7,8 @@ import org.apache.kafka.common.Uuid;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Knows which topic it is that is read: one that was deleted and created again is another one, though its name is the same and its
- * offsets may have grown past our place.
+ * Knows which topic it is that is read: one that was deleted and created again is another one, though its name is the
+ * same and its offsets may have grown past our place.
  *
  * <p>Thread-safe.
  */

@@ -8,11 +8,17 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 
-/** The list of candidates on the wire: the group's assignor sends it to the owner, and the owner writes it into the journal. */
+/**
+ * The list of candidates on the wire: the group's assignor sends it to the owner, and the owner writes it into the
+ * journal.
+ */
 final class Roll {
     private Roll() {}
 
-    /** A record and a group's state have their limits, 1 MB by default; there the metadata is left out, and not the candidates. */
+    /**
+     * A record and a group's state have their limits, 1 MB by default; there the metadata is left out, and not the
+     * candidates.
+     */
     private static final int MOST_METADATA = 200_000;
 
     static Fields of(List<Candidate> candidates) {

@@ -23,8 +23,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deals the partitions of a roster out to the members of its group by {@link Balance}: by weight, and moving as few as can be. A partition
- * that is to move is first taken from its owner, and given in the rebalance after that; the others are not disturbed.
+ * Deals the partitions of a roster out to the members of its group by {@link Balance}: by weight, and moving as few as
+ * can be. A partition that is to move is first taken from its owner, and given in the rebalance after that; the others
+ * are not disturbed.
  *
  * <p>For Kafka's consumers, which make it by its name; of no use to applications. Confined to the thread that polls.
  */
@@ -35,12 +36,17 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     /** The configuration that holds the {@link Desk}. */
     static final String DESK = "bellwether.roster.desk";
 
-    /** The member that the consumer belongs to. It knows of tokens: should the topic be deleted, the group is where they are not forgotten. Thread-safe. */
+    /**
+     * The member that the consumer belongs to. It knows of tokens: should the topic be deleted, the group is where they
+     * are not forgotten. Thread-safe.
+     */
     interface Desk {
         /** Returns the highest token that the member knows of. */
         long highest();
 
-        /** Told, within a poll and before what is assigned, of the highest token that any member knew of when it joined. */
+        /**
+         * Told, within a poll and before what is assigned, of the highest token that any member knew of when it joined.
+         */
         void highest(long token);
 
         /** Returns what the member's settings mean for the others. */
@@ -49,7 +55,10 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
         /** Returns whether the member was ever given a partition. */
         boolean wasGiven();
 
-        /** Told, within a poll, that the member gets nothing, and why: its settings do not go together with those of the others. */
+        /**
+         * Told, within a poll, that the member gets nothing, and why: its settings do not go together with those of the
+         * others.
+         */
         void refused(String why);
     }
 
@@ -75,8 +84,8 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     }
 
     /**
-     * Both, so that it can stand in one list with any of Kafka's own. Under the eager one nobody owns anything in a rebalance, and all
-     * partitions are dealt out anew.
+     * Both, so that it can stand in one list with any of Kafka's own. Under the eager one nobody owns anything in a
+     * rebalance, and all partitions are dealt out anew.
      */
     @Override
     public List<RebalanceProtocol> supportedProtocols() {
@@ -134,7 +143,10 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
         }
     }
 
-    /** Returns who cannot be a member beside the others, and why: those who own partitions stay, then those who did, then any. */
+    /**
+     * Returns who cannot be a member beside the others, and why: those who own partitions stay, then those who did,
+     * then any.
+     */
     private static Map<String, String> refusals(Map<String, Subscription> subscriptions) {
         var order = new ArrayList<>(subscriptions.keySet());
         order.sort(Comparator.comparing((String member) -> owns(subscriptions.get(member)))

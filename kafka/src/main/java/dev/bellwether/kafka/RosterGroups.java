@@ -41,7 +41,9 @@ final class RosterGroups {
         });
     }
 
-    /** Returns the topic that the members have partitions of, which need not be the one that is named after the roster. */
+    /**
+     * Returns the topic that the members have partitions of, which need not be the one that is named after the roster.
+     */
     private static Optional<String> sharedTopic(Map<String, ConsumerGroupDescription> groups) {
         return groups.values().stream()
                 .flatMap(group -> group.members().stream())

@@ -12,7 +12,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
 
-/** Hands the journal of a roster, partition 0 of its topic, to a member, and says when all has been read that it held at first. */
+/**
+ * Hands the journal of a roster, partition 0 of its topic, to a member, and says when all has been read that it held at
+ * first.
+ */
 final class RosterReader implements LogTail.Follower {
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
     private static final Duration SHORT_POLL = Duration.ofMillis(200);

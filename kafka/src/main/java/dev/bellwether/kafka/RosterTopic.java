@@ -41,7 +41,9 @@ final class RosterTopic {
 
     private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    /** Nothing in it is worth more than a few leases: what is older goes soon, since a new member reads what is left. */
+    /**
+     * Nothing in it is worth more than a few leases: what is older goes soon, since a new member reads what is left.
+     */
     private static final Map<String, String> CONFIG = new TreeMap<>(Map.of(
             "cleanup.policy",
             "delete",
@@ -149,7 +151,10 @@ final class RosterTopic {
         return looked;
     }
 
-    /** The topic is gone: creates it anew, if that is allowed. Nobody waits: what matters is whether it is there the next time. */
+    /**
+     * The topic is gone: creates it anew, if that is allowed. Nobody waits: what matters is whether it is there the
+     * next time.
+     */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
     static void createAnew(Settings settings, Admin admin, String name, RosterConfig config) {
@@ -166,8 +171,8 @@ final class RosterTopic {
     }
 
     /**
-     * The topic was deleted, and a broker has made it again by itself, as it does by default for whoever writes to it: with as many partitions as
-     * it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
+     * The topic was deleted, and a broker has made it again by itself, as it does by default for whoever writes to it:
+     * with as many partitions as it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
      */
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
@@ -209,7 +214,10 @@ final class RosterTopic {
                 });
     }
 
-    /** Returns whether a topic has no settings of its own: then a broker has made it, and nobody chose how many partitions it has. */
+    /**
+     * Returns whether a topic has no settings of its own: then a broker has made it, and nobody chose how many
+     * partitions it has.
+     */
     static CompletionStage<Boolean> bare(Admin admin, String name) {
         return admin.describeConfigs(List.of(resource(name)))
                 .all()

@@ -16,8 +16,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides within a group who owns partition 0: its owner, for as long as that is a member; else the member of the highest priority;
- * among equals the one who has stood for longest. Nobody owns any other partition.
+ * Decides within a group who owns partition 0: its owner, for as long as that is a member; else the member of the
+ * highest priority; among equals the one who has stood for longest. Nobody owns any other partition.
  *
  * <p>For Kafka's consumers, which make it by its name; of no use to applications. Confined to the thread that polls.
  */
@@ -52,7 +52,10 @@ public final class SeatAssignor implements ConsumerPartitionAssignor, Configurab
         return "bellwether";
     }
 
-    /** Both, so that it can stand in one list with any of Kafka's own: alone, it is cooperative, and owners are left in peace. */
+    /**
+     * Both, so that it can stand in one list with any of Kafka's own: alone, it is cooperative, and owners are left in
+     * peace.
+     */
     @Override
     public List<RebalanceProtocol> supportedProtocols() {
         return List.of(RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER);
@@ -106,8 +109,8 @@ public final class SeatAssignor implements ConsumerPartitionAssignor, Configurab
     }
 
     /**
-     * Returns the last generation in which a member owned the seat; -1 if it never did. Under the eager protocol every member has given
-     * up all it had before it joins, and only its own word tells who had the seat.
+     * Returns the last generation in which a member owned the seat; -1 if it never did. Under the eager protocol every
+     * member has given up all it had before it joins, and only its own word tells who had the seat.
      */
     private static int ownedIn(TopicPartition seat, Subscription subscription, Membership member) {
         var owned = subscription.ownedPartitions().contains(seat)

@@ -23,7 +23,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * @param topic the leader topic
  * @param createTopic whether to create it if it does not exist
  * @param groupPrefix what precedes the name of an election in the id of its group
- * @param rosterGroup the id of a roster's group, with a star for the name of the group; empty for ids made from the names of both
+ * @param rosterGroup the id of a roster's group, with a star for the name of the group; empty for ids made from the
+ *     names of both
  * @param assignors names of further assignors, after ours: for rolling out and away
  * @param client what every client gets
  */
@@ -142,9 +143,10 @@ record Settings(
     }
 
     /**
-     * Returns the id of the group of an election, which is also the transactional id of its fenced producers: another one for each topic
-     * and election. The parts are joined by a dot, and if either has dots of its own, what tells them apart is added. A prefix that the
-     * user has chosen is put before the name as it is: then the ids must be those of other members, too.
+     * Returns the id of the group of an election, which is also the transactional id of its fenced producers: another
+     * one for each topic and election. The parts are joined by a dot, and if either has dots of its own, what tells
+     * them apart is added. A prefix that the user has chosen is put before the name as it is: then the ids must be
+     * those of other members, too.
      */
     String group(String election) {
         var plain = groupPrefix + election;
@@ -152,7 +154,10 @@ record Settings(
         return ambiguous && groupPrefix.equals(topic + '.') ? plain + '~' + topic.length() : plain;
     }
 
-    /** Returns the id of a group of a roster. A shape that the user has chosen is that of other members, too, and says all. */
+    /**
+     * Returns the id of a group of a roster. A shape that the user has chosen is that of other members, too, and says
+     * all.
+     */
     String rosterGroup(String roster, String group) {
         return rosterGroup.isEmpty() ? groupPrefix + "roster." + roster + '.' + group : rosterGroup.replace("*", group);
     }
@@ -222,8 +227,8 @@ record Settings(
     }
 
     /**
-     * Members are many, and mostly idle. Kafka's heartbeat thread looks around once in each back-off, whether or not anything has
-     * failed: often enough to be on time, and no more often than that.
+     * Members are many, and mostly idle. Kafka's heartbeat thread looks around once in each back-off, whether or not
+     * anything has failed: often enough to be on time, and no more often than that.
      */
     private static Map<String, Object> frugal(Duration lease) {
         var backoff = Math.max(5, Math.min(500, heartbeatMillis(lease) / 4));
@@ -236,14 +241,16 @@ record Settings(
         return properties;
     }
 
-    /** Six a session: a member that is told of a rebalance by the answer should not keep the others waiting for long. */
+    /**
+     * Six a session: a member that is told of a rebalance by the answer should not keep the others waiting for long.
+     */
     static long heartbeatMillis(Duration lease) {
         return Math.max(1, Math.min(3_000, lease.toMillis() / 6));
     }
 
     /**
-     * How long the coordinator waits for a member to join again: longer than the session, so that an accepted commit is worth a whole
-     * one, and longer than a stand-down may take.
+     * How long the coordinator waits for a member to join again: longer than the session, so that an accepted commit is
+     * worth a whole one, and longer than a stand-down may take.
      */
     static long rebalanceMillis(Duration lease, Duration budget) {
         return Math.max(10_000, 3 * lease.toMillis() + 2 * budget.toMillis());

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes to the journal, for all candidacies of a connection. An error that is of one record hurts nobody else; one that leaves
- * the producer unusable forever has a new one take its place, at most once a second.
+ * Writes to the journal, for all candidacies of a connection. An error that is of one record hurts nobody else; one
+ * that leaves the producer unusable forever has a new one take its place, at most once a second.
  *
  * <p>Thread-safe.
  */

@@ -37,7 +37,10 @@ class ClusterFaultsTest {
     private static final TopicPartition JOURNAL = new TopicPartition("bellwether", 0);
     private static final TopicPartition OFFSETS = new TopicPartition("__consumer_offsets", 0);
 
-    /** Until the cluster has noticed that a broker is dead, which may have been the controller too, and has moved what it led. */
+    /**
+     * Until the cluster has noticed that a broker is dead, which may have been the controller too, and has moved what
+     * it led.
+     */
     private static final Duration DEAD_BROKER = Duration.ofSeconds(20);
 
     // JUnit calls start before anything else can look
@@ -121,7 +124,10 @@ class ClusterFaultsTest {
         return described(partition).isr().size();
     }
 
-    /** A lease that outlasts the death of a broker on a busy machine, proven often, so that the test sees soon that it is. */
+    /**
+     * A lease that outlasts the death of a broker on a busy machine, proven often, so that the test sees soon that it
+     * is.
+     */
     private static CandidacyConfig.Builder patient(CandidacyConfig.Builder settings) {
         return settings.lease(Duration.ofSeconds(40)).renewInterval(Duration.ofSeconds(1));
     }

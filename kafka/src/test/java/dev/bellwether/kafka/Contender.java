@@ -17,8 +17,9 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that stands, and tells on its output from when to when it found itself leading: the first and the last instant, on the
- * monotonic clock that all processes of a machine share. Takes commands on its input, a line each, and ends with it.
+ * A process that stands, and tells on its output from when to when it found itself leading: the first and the last
+ * instant, on the monotonic clock that all processes of a machine share. Takes commands on its input, a line each, and
+ * ends with it.
  */
 final class Contender {
     private final Candidacy candidacy;
@@ -55,7 +56,10 @@ final class Contender {
         System.out.flush();
     }
 
-    /** Says {@code led FIRST LAST} for each run of instants at which it led, and {@code leads TOKEN} at the first of them. */
+    /**
+     * Says {@code led FIRST LAST} for each run of instants at which it led, and {@code leads TOKEN} at the first of
+     * them.
+     */
     private void watch() {
         var leads = false;
         var first = 0L;

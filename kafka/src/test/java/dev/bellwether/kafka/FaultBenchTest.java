@@ -13,7 +13,10 @@ import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.junit.jupiter.api.Test;
 
-/** Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes in the soak profile. */
+/**
+ * Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes in the
+ * soak profile.
+ */
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);
 

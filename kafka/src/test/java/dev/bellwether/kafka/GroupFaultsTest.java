@@ -28,7 +28,10 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What happens to the group, and to the topic, while somebody leads. The stage fails each fact in which two lead at once. */
+/**
+ * What happens to the group, and to the topic, while somebody leads. The stage fails each fact in which two lead at
+ * once.
+ */
 class GroupFaultsTest {
     private static final Duration UNHURRIED = Duration.ofSeconds(10);
 

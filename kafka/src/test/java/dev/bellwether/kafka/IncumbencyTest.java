@@ -229,7 +229,10 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         assertThat(told).contains("granted 2 since " + millis);
     }
 
-    /** It began to read after a gap in which our claim lies, and so has a lower token. It read neither our claim nor our beat, and leads. */
+    /**
+     * It began to read after a gap in which our claim lies, and so has a lower token. It read neither our claim nor our
+     * beat, and leads.
+     */
     @Test
     void aClaimWithALowerTokenThatCameBeforeTheBeatBarsUsForItsLease() {
         read(foreign(What.CLAIM, 0));

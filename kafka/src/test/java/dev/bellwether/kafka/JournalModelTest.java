@@ -8,7 +8,10 @@ import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** The rules of the journal under faults that are drawn from seeds, and under rules with a fault in them, which must be found. */
+/**
+ * The rules of the journal under faults that are drawn from seeds, and under rules with a fault in them, which must be
+ * found.
+ */
 class JournalModelTest {
     private static final Duration TIME = JournalModel.LEASE.multipliedBy(40);
     private static final int SEEDS = Integer.getInteger("bellwether.journal.seeds", 2_500);

@@ -33,7 +33,9 @@ class KafkaInfrastructure implements Infrastructure {
         this.query = query;
     }
 
-    /** Has brokers that have just started do for once what takes them long the first time, above all on a busy machine. */
+    /**
+     * Has brokers that have just started do for once what takes them long the first time, above all on a busy machine.
+     */
     static KafkaBrokers warm(KafkaBrokers brokers) {
         Eventually.eventually("the brokers answer", Duration.ofMinutes(2), () -> {
             try (var elections = Elections.connect("kafka://" + brokers.bootstrap());

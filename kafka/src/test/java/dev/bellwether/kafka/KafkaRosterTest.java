@@ -180,7 +180,10 @@ class KafkaRosterTest {
                         .isGreaterThanOrEqualTo(config.gracePeriod().toNanos()));
     }
 
-    /** Work that takes nearly all of the stand-down budget, on a member whose other roles stay: those must be proven meanwhile. */
+    /**
+     * Work that takes nearly all of the stand-down budget, on a member whose other roles stay: those must be proven
+     * meanwhile.
+     */
     @Test
     void aSlowOrderlyMoveCostsTheRolesThatStayNothing() throws InterruptedException {
         var never = new CountDownLatch(1);
@@ -231,7 +234,9 @@ class KafkaRosterTest {
         assertThat(first.roles()).hasSize(ROLES);
     }
 
-    /** Whatever the machine makes of the pace: they are led by one at a time, and by the other when that one has left. */
+    /**
+     * Whatever the machine makes of the pace: they are led by one at a time, and by the other when that one has left.
+     */
     @ParameterizedTest
     @ValueSource(ints = {100, 300})
     void rolesOfShortSessionsAreLedByOneAtATime(int millis) throws InterruptedException {

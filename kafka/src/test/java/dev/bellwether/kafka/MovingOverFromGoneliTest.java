@@ -44,7 +44,10 @@ class MovingOverFromGoneliTest {
         return member;
     }
 
-    /** One of ours, as the guide says: with the old topic, a prefix that makes the same id of the group, and for a while the assignor of the old. */
+    /**
+     * One of ours, as the guide says: with the old topic, a prefix that makes the same id of the group, and for a while
+     * the assignor of the old.
+     */
     private Actor ours(String assignors) {
         var elections = Elections.connect(SharedBroker.uri() + "?topic=" + topic + "&group.prefix=old." + assignors);
         stage.onClose(elections::close);

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Each step of the guide in docs/rosters.md: a group in the manner of the NELI paper becomes a roster, beside members that are built on librdkafka. */
+/**
+ * Each step of the guide in docs/rosters.md: a group in the manner of the NELI paper becomes a roster, beside members
+ * that are built on librdkafka.
+ */
 @Timeout(300)
 class MovingOverFromNeliTest {
     private static final int PARTITIONS = 4;

@@ -48,7 +48,10 @@ final class Reigns {
         return found;
     }
 
-    /** Returns each reign whose token was no higher than that of the one before, unless it was the same member's same mandate. */
+    /**
+     * Returns each reign whose token was no higher than that of the one before, unless it was the same member's same
+     * mandate.
+     */
     List<String> tokensThatDidNotRise() {
         var found = new ArrayList<String>();
         byRole.values().forEach(list -> {

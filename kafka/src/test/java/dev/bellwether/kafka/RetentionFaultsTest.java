@@ -21,7 +21,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A topic that forgets, and one that becomes another, while somebody reads nothing. The stage fails each fact in which two lead at once. */
+/**
+ * A topic that forgets, and one that becomes another, while somebody reads nothing. The stage fails each fact in which
+ * two lead at once.
+ */
 class RetentionFaultsTest {
     private static final Duration LEASE = Duration.ofSeconds(6);
 

@@ -82,7 +82,10 @@ class RosterAssignorTest {
         owned.remove(member);
     }
 
-    /** Rebalances until nothing changes any more, as a cooperative group does; returns how many partitions were taken from somebody. */
+    /**
+     * Rebalances until nothing changes any more, as a cooperative group does; returns how many partitions were taken
+     * from somebody.
+     */
     private int rebalance() {
         var taken = 0;
         for (var again = true; again; ) {

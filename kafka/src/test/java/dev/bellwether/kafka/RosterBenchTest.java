@@ -39,8 +39,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
 /**
- * Members of rosters of all three modes, in processes of their own, on three brokers: all that can go wrong between them, while an administrator deletes
- * records and throws members out. Ten minutes with {@code -Dbellwether.bench.seconds=600}.
+ * Members of rosters of all three modes, in processes of their own, on three brokers: all that can go wrong between
+ * them, while an administrator deletes records and throws members out. Ten minutes with
+ * {@code -Dbellwether.bench.seconds=600}.
  */
 class RosterBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);

@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A process that is a member of a roster, works for each role that it leads, and tells on its output from when to when it found itself leading
- * which: the first and the last instant, on the monotonic clock that all processes of a machine share. Takes commands on its input, a
- * line each, and ends with it.
+ * A process that is a member of a roster, works for each role that it leads, and tells on its output from when to when
+ * it found itself leading which: the first and the last instant, on the monotonic clock that all processes of a machine
+ * share. Takes commands on its input, a line each, and ends with it.
  */
 final class RosterContender {
     /** No role beyond this is looked at. */
@@ -36,7 +36,10 @@ final class RosterContender {
 
     private RosterContender() {}
 
-    /** Takes the brokers, the roster, the member's id, the lease in milliseconds, the mode, the group, and numbers of partitions and roles. */
+    /**
+     * Takes the brokers, the roster, the member's id, the lease in milliseconds, the mode, the group, and numbers of
+     * partitions and roles.
+     */
     public static void main(String[] args) throws IOException, InterruptedException {
         var contender = new RosterContender();
         var mode = RosterMode.valueOf(args[4]);
@@ -100,7 +103,10 @@ final class RosterContender {
         }
     }
 
-    /** Says {@code began ROLE TOKEN FIRST} and {@code ended ROLE TOKEN LAST} for each run of instants, now and then {@code alive NOW}, and {@code stalled FROM TO} if we did not run. */
+    /**
+     * Says {@code began ROLE TOKEN FIRST} and {@code ended ROLE TOKEN LAST} for each run of instants, now and then
+     * {@code alive NOW}, and {@code stalled FROM TO} if we did not run.
+     */
     private void watch(Roster roster) {
         var told = System.nanoTime() - ALIVE_NANOS;
         var before = System.nanoTime();

@@ -13,7 +13,10 @@ import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** 1,000 roles on 64 partitions, shared by members that are processes of their own: killed, frozen, joining, leaving, and all at work. */
+/**
+ * 1,000 roles on 64 partitions, shared by members that are processes of their own: killed, frozen, joining, leaving,
+ * and all at work.
+ */
 class RosterProcessesTest {
     private static final int PARTITIONS = 64;
     private static final int ROLES = 1_000;
@@ -21,8 +24,8 @@ class RosterProcessesTest {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     /**
-     * A stall of the machine can cost a healthy member its mandates, as it should: then what was looked at is looked at again, so many times. If it
-     * stalls each time, nothing was shown, and that is a failure.
+     * A stall of the machine can cost a healthy member its mandates, as it should: then what was looked at is looked at
+     * again, so many times. If it stalls each time, nothing was shown, and that is a failure.
      */
     private static final int ATTEMPTS = 8;
 
@@ -53,7 +56,10 @@ class RosterProcessesTest {
         return member.roles().stream().map(role -> role % PARTITIONS).distinct().count();
     }
 
-    /** Waits until every role is led and nobody has more than one partition more than another; returns an instant at which it is so. */
+    /**
+     * Waits until every role is led and nobody has more than one partition more than another; returns an instant at
+     * which it is so.
+     */
     private long settled(int roles) {
         return Eventually.eventually(
                 "all is led and shared evenly, not "

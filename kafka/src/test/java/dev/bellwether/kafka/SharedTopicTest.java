@@ -117,7 +117,9 @@ class SharedTopicTest {
                 .allSatisfy(rate -> assertThat(rate).isBetween(expected * 0.6, expected * 1.15));
     }
 
-    /** Returns how many messages a second each partition gets, by the broker's own time-stamps, until there are so many. */
+    /**
+     * Returns how many messages a second each partition gets, by the broker's own time-stamps, until there are so many.
+     */
     private static double perSecond(String topic, int messages) {
         try (var consumer = new KafkaConsumer<>(
                 Map.<String, Object>of("bootstrap.servers", SharedBroker.get().bootstrap()),

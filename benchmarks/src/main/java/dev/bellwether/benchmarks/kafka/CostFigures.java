@@ -13,10 +13,12 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 
 /**
- * What elections cost on Kafka, beside a loop in the manner of goNELI. Arguments: seconds of counting, elections in one process, candidates of one election.
+ * What elections cost on Kafka, beside a loop in the manner of goNELI. Arguments: seconds of counting, elections in one
+ * process, candidates of one election.
  *
- * <p>An election is a consumer group, a candidate a member of it with a consumer of its own, that is with connections and threads of its own. So 10,000 elections in one process are left to a roster,
- * which is one member for all of them ({@link Rosters}).
+ * <p>An election is a consumer group, a candidate a member of it with a consumer of its own, that is with connections
+ * and threads of its own. So 10,000 elections in one process are left to a roster, which is one member for all of them
+ * ({@link Rosters}).
  */
 final class CostFigures {
     private static final Duration SESSION = Duration.ofSeconds(30);

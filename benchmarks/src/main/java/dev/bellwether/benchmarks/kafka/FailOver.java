@@ -15,8 +15,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 
 /**
- * How long a seat stays empty: after a crash of its leader, and when he leaves in order. A crash is a link that is cut, both ways and
- * without a word, which to the others looks the same.
+ * How long a seat stays empty: after a crash of its leader, and when he leaves in order. A crash is a link that is cut,
+ * both ways and without a word, which to the others looks the same.
  */
 public final class FailOver {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

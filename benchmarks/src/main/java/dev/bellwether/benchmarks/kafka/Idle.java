@@ -18,8 +18,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 
 /**
- * What elections cost while nothing happens, and how many mandates are lost for nothing; beside the same number of loops in the manner of
- * goNELI.
+ * What elections cost while nothing happens, and how many mandates are lost for nothing; beside the same number of
+ * loops in the manner of goNELI.
  */
 public final class Idle {
     private static final Duration PATIENCE = Duration.ofMinutes(2);

@@ -15,8 +15,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * A loop in the manner of goNELI, written from its description: the owner of partition 0 leads; it polls at most every 100 ms, writes a
- * heartbeat at each poll, and gives up when it has read none for a third of the session.
+ * A loop in the manner of goNELI, written from its description: the owner of partition 0 leads; it polls at most every
+ * 100 ms, writes a heartbeat at each poll, and gives up when it has read none for a third of the session.
  */
 final class NeliLike implements KafkaContestant.Make {
     static final String TOPIC = "neli";

@@ -16,7 +16,10 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** Under which of Kafka's group protocols and assignors an owner of a partition is left in peace while another member joins and leaves. */
+/**
+ * Under which of Kafka's group protocols and assignors an owner of a partition is left in peace while another member
+ * joins and leaves.
+ */
 public final class Protocols {
     private static final String TOPIC = "seat";
     private static final Duration STEP = Duration.ofMillis(20);

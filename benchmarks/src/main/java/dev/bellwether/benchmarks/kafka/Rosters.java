@@ -19,9 +19,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * What rosters cost while nothing happens, beside as many separate elections; how soon all roles of a member that is cut off, both ways and without
- * a word, are led by others; and how many keys change their role when there is one more. Four members in one process, each with
- * a connection of its own.
+ * What rosters cost while nothing happens, beside as many separate elections; how soon all roles of a member that is
+ * cut off, both ways and without a word, are led by others; and how many keys change their role when there is one more.
+ * Four members in one process, each with a connection of its own.
  */
 public final class Rosters {
     private static final int MEMBERS = 4;

@@ -11,7 +11,10 @@ import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 
-/** How long nobody leads on a Kafka broker that allows short sessions: ours, and a loop in the manner of goNELI. Argument: rounds. */
+/**
+ * How long nobody leads on a Kafka broker that allows short sessions: ours, and a loop in the manner of goNELI.
+ * Argument: rounds.
+ */
 final class VacancyFigures {
     private static final Duration SESSION = Duration.ofSeconds(2);
     private static final int PLACES = 3;

@@ -16,7 +16,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** One broker of a {@link KafkaBrokers}: a process that can be killed, paused, and started again with what it had on disk. */
+/**
+ * One broker of a {@link KafkaBrokers}: a process that can be killed, paused, and started again with what it had on
+ * disk.
+ */
 public final class Broker implements Ground.Server {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String CLUSTER = "YmVsbHdldGhlci10ZXN0cw";

@@ -4,11 +4,11 @@ import java.io.IOException;
 import java.io.PrintStream;
 
 /**
- * What a broker's process runs: formats its storage, if that is new, then serves until it is stopped. In one process, since most of
- * the time that either takes is the start of a JVM.
+ * What a broker's process runs: formats its storage, if that is new, then serves until it is stopped. In one process,
+ * since most of the time that either takes is the start of a JVM.
  *
- * <p>By reflection, so that the testkit depends on no Kafka: who starts brokers has {@code org.apache.kafka:kafka_2.13} on the class
- * path.
+ * <p>By reflection, so that the testkit depends on no Kafka: who starts brokers has {@code org.apache.kafka:kafka_2.13}
+ * on the class path.
  */
 final class BrokerMain {
     private BrokerMain() {}

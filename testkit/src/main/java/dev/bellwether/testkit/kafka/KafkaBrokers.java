@@ -19,13 +19,14 @@ import java.util.stream.IntStream;
 /**
  * A Kafka cluster of one or more brokers, each a process of its own that can be killed, paused and started again.
  *
- * <p>Tuned for tests: sessions down to 10 ms, no delay before a group's first rebalance, internal topics of one partition, and a
- * cluster that notices a dead broker within two seconds. Each broker can also be reached by {@link FaultProxy links}, and who comes
- * in by one is told of no other way, to any broker: so a client can be cut off from all brokers or from some. Needs {@code
- * org.apache.kafka:kafka_2.13} on the class path, or a {@link Home} that has it.
+ * <p>Tuned for tests: sessions down to 10 ms, no delay before a group's first rebalance, internal topics of one
+ * partition, and a cluster that notices a dead broker within two seconds. Each broker can also be reached by
+ * {@link FaultProxy links}, and who comes in by one is told of no other way, to any broker: so a client can be cut off
+ * from all brokers or from some. Needs {@code org.apache.kafka:kafka_2.13} on the class path, or a {@link Home} that
+ * has it.
  *
- * <p>Thread-safe as far as different brokers are concerned. {@link #close} kills what runs and deletes what it wrote; a process that
- * ends without it takes its brokers along.
+ * <p>Thread-safe as far as different brokers are concerned. {@link #close} kills what runs and deletes what it wrote; a
+ * process that ends without it takes its brokers along.
  */
 public final class KafkaBrokers implements AutoCloseable {
     private static final String HOST = "127.0.0.1";
@@ -203,7 +204,8 @@ public final class KafkaBrokers implements AutoCloseable {
      * Where brokers live.
      *
      * @param folder which exists, and is deleted in the end
-     * @param classPath with the testkit and {@code org.apache.kafka:kafka_2.13}; the programs that start brokers need not have it on theirs
+     * @param classPath with the testkit and {@code org.apache.kafka:kafka_2.13}; the programs that start brokers need
+     *     not have it on theirs
      */
     public record Home(Path folder, String classPath) {}
 
