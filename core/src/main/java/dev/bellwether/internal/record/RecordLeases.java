@@ -149,7 +149,7 @@ public final class RecordLeases implements LeaseStore {
         return leases.stream()
                 .<CompletionStage<Answer>>map(lease -> {
                     var renewed = seats.renew(lease);
-                    standbys.enrol(lease.claim());
+                    standbys.sustain(lease.claim()); // not enrol: this may come after its release
                     return renewed.thenApply(this::withPriority);
                 })
                 .toList();

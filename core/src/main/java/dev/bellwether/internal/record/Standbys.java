@@ -73,21 +73,41 @@ final class Standbys {
         }
         var key = key(claim);
         var now = clock.nanos();
-        var isNew = new boolean[1];
-        signs.compute(key, (same, last) -> {
-            isNew[0] = last == null;
-            return last == null || unlisted.remove(key) || now - last.writtenNanos > presence.toNanos() / 3
-                    ? sign(key, claim, now)
-                    : last;
+        var first = new boolean[1];
+        signs.computeIfAbsent(key, absent -> {
+            first[0] = true;
+            return sign(absent, claim, now);
         });
-        if (isNew[0]) {
-            priorities.merge(
-                    claim.election(), new Priorities(1, now, Integer.MIN_VALUE), (known, first) -> known.one(1));
+        if (first[0]) {
+            priorities.merge(claim.election(), new Priorities(1, now, Integer.MIN_VALUE), (known, one) -> known.one(1));
+            askPriorities(claim.election());
+        } else {
+            sustain(claim);
         }
-        if (isNew[0] || isTimeToAsk(claim.election(), now)) {
+        return first[0];
+    }
+
+    /** Has a candidate give a further sign if it is time. One that has left is not listed again. */
+    void sustain(Claim claim) {
+        if (isOff()) {
+            return;
+        }
+        var now = clock.nanos();
+        signs.computeIfPresent(
+                key(claim),
+                (key, last) -> unlisted.remove(key) || now - last.writtenNanos > betweenSignsNanos(claim)
+                        ? sign(key, claim, now)
+                        : last);
+        if (isTimeToAsk(claim.election(), now)) {
             askPriorities(claim.election());
         }
-        return isNew[0];
+    }
+
+    /** A candidate comes again within half of its patience: the sign after next must be in time. */
+    private long betweenSignsNanos(Claim claim) {
+        return Math.max(
+                presence.toNanos() / 3,
+                presence.minus(claim.patience()).dividedBy(2).toNanos());
     }
 
     private boolean isTimeToAsk(String election, long now) {
