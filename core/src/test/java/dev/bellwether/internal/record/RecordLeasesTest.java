@@ -2,16 +2,22 @@ package dev.bellwether.internal.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
+import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
@@ -51,6 +57,68 @@ class RecordLeasesTest {
         clock.nanos += PRESENCE.dividedBy(4).toNanos();
         get(leases.acquire(standby));
         assertThat(signed(standby)).as("after half of the time").isGreaterThan(signed);
+    }
+
+    @Test
+    void whatOneProcessDoesAnotherHearsOf() {
+        var other = LeaseStore.over(records, clock, () -> "other" + ++stamps);
+        var heard = new ArrayList<View>();
+        var watch = other.watch("e", heard::add);
+        var token = get(leases.acquire(claim("a"))).view().token();
+        assertThat(heard.get(heard.size() - 1).leader().orElseThrow().token()).isEqualTo(token);
+        assertThat(get(leases.order("e", Order.STAND_DOWN))).isTrue();
+        assertThat(heard.get(heard.size() - 1).standDown()).isTrue();
+        get(leases.release(claim("a")));
+        assertThat(heard.get(heard.size() - 1).holder()).isEmpty();
+        watch.close();
+        var told = heard.size();
+        get(leases.acquire(claim("b")));
+        assertThat(heard).hasSize(told);
+    }
+
+    @Test
+    void anElectionThatEndedIsListedAndOneThatWasDeletedIsNot() {
+        get(leases.acquire(claim("a")));
+        assertThat(get(leases.list())).containsExactly("e");
+        assertThat(get(leases.order("e", Order.END))).isTrue();
+        assertThat(get(leases.read("e")).ended()).isTrue();
+        assertThat(get(leases.list())).containsExactly("e");
+        assertThat(get(leases.order("e", Order.DELETE))).isTrue();
+        assertThat(get(leases.read("e")).era()).isOne();
+        assertThat(get(leases.list())).isEmpty();
+        assertThat(get(leases.order("nobody stands here", Order.STAND_DOWN))).isFalse();
+    }
+
+    @Test
+    void theFindingsSayHowLongNobodyLeadsAndWhoseClockDecides() {
+        var config = CandidacyConfig.ofLease(LEASE);
+        assertThat(leases.findings(config))
+                .extracting(Finding::about)
+                .contains("crash", "freeze", "hand-over", "clock");
+        assertThat(leases.completed(config)).isEqualTo(config);
+        leases.check("e", config);
+        assertThat(leases.describe()).isEqualTo("memory");
+        leases.close();
+        leases.close();
+    }
+
+    @Test
+    void whatAStoreCannotDoIsRefusedWithItsReason() {
+        var traits = new RecordTraits(
+                false, "may not read", "never ends", LEASE, Duration.ofSeconds(1), LEASE, Duration.ZERO);
+        var blind = LeaseStore.over(new MemoryRecordStore(clock, traits), clock, () -> "s" + ++stamps);
+        assertThat(failure(blind.order("e", Order.STAND_DOWN))).hasMessage("may not read");
+        assertThat(failure(blind.read("e"))).hasMessageContaining("may not read");
+        assertThat(blind.watch("e", view -> {})).isEqualTo(Watch.NONE);
+        assertThat(blind.findings(CandidacyConfig.ofLease(LEASE)))
+                .anyMatch(finding -> finding.says().equals("may not read"));
+        var endless = new RecordTraits(false, "", "never ends", LEASE, LEASE, LEASE, Duration.ZERO);
+        var others = LeaseStore.over(new MemoryRecordStore(clock, endless), clock, () -> "s" + ++stamps);
+        assertThat(failure(others.order("e", Order.END))).hasMessageStartingWith("never ends");
+    }
+
+    private static Throwable failure(CompletionStage<?> answer) {
+        return answer.toCompletableFuture().handle((value, error) -> error).join();
     }
 
     private long signed(Claim claim) {
