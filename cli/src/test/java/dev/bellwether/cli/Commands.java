@@ -19,6 +19,16 @@ public final class Commands {
                 "dev.bellwether.cli.Main"));
     }
 
+    /**
+     * Returns the same, of a process that SIGINT ends: whoever runs the tests in the background of a script has it ignored, and so
+     * would all that they start.
+     */
+    public static List<String> interruptible() {
+        var line = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        line.addAll(java());
+        return line;
+    }
+
     public static String uri(Path folder) {
         return "jdbc:sqlite:" + folder.resolve("elections.db");
     }

@@ -164,7 +164,7 @@ class FileTest {
     @CsvSource({"INT,130", "TERM,143"})
     void aSignalRemovesTheFileHandsOverAndIsTheExitCode(String signal, int code) throws Exception {
         var file = folder.resolve("leader");
-        var command = Commands.java();
+        var command = Commands.interruptible();
         command.addAll(List.of("file", file.toString(), "nightly", "--lease", "5s", "--on", Commands.uri(folder)));
         var errors = folder.resolve("errors");
         var process = new ProcessBuilder(command).redirectError(errors.toFile()).start();

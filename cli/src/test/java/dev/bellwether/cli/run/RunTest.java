@@ -379,9 +379,7 @@ class RunTest {
     }
 
     private ProcessBuilder command(String... args) {
-        // Whoever runs the tests in the background of a script has SIGINT ignored, and so would all that they start.
-        var line = new ArrayList<>(List.of("env", "--default-signal=INT"));
-        line.addAll(Commands.java());
+        var line = Commands.interruptible();
         line.addAll(Arrays.asList(args));
         var builder = new ProcessBuilder(line).redirectOutput(ProcessBuilder.Redirect.DISCARD);
         builder.environment().put("BELLWETHER_ON", Commands.uri(folder));
