@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.ChildProcess;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
@@ -68,7 +69,7 @@ class FaultsTest {
 
     @Test
     void aLeaderFrozenForTwoLeasesHasLostWhenItWakes() {
-        try (var child = Child.stand(server.uri("bucket=faults"), election, LEASE);
+        try (var child = ChildProcess.start(ChildMain.class, server.uri("bucket=faults"), election, LEASE.toString());
                 var elections = Elections.connect(server.uri("bucket=faults"))) {
             var before = Long.parseLong(child.await("leads "));
             try (var standby = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {

@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ChildProcess;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
@@ -97,7 +98,7 @@ class SeatHistoriesTest {
                 var others = Elections.connect(server.uri(BUCKET));
                 var operators = Elections.connect(server.uri(BUCKET))) {
             Candidacy standby;
-            try (var child = Child.stand(server.uri(BUCKET), election, LEASE)) {
+            try (var child = ChildProcess.start(ChildMain.class, server.uri(BUCKET), election, LEASE.toString())) {
                 var token = Long.parseLong(child.await("leads "));
                 standby = others.stand(election, CandidacyConfig.ofLease(LEASE));
                 Eventually.eventually(
