@@ -112,8 +112,8 @@ final class EtcdClient {
     }
 
     /** Asks this member, once. */
-    CompletableFuture<Json> ask(int member, String path, Duration timeout) {
-        return ask(member, false, path, "{}", timeout);
+    CompletableFuture<Json> ask(int member, String path, String body, Duration timeout) {
+        return ask(member, false, path, body, timeout);
     }
 
     private CompletableFuture<Json> ask(int member, boolean mayRenew, String path, String body, Duration timeout) {
@@ -312,7 +312,7 @@ final class EtcdClient {
                 ? " did not answer " + path + " within " + Durations.show(timeout)
                 : cause instanceof ConnectException
                         ? " takes no connection"
-                        : " broke the connection off at " + path + ": " + cause;
+                        : " broke the connection off at " + path + " (does it want TLS? then write tls=true): " + cause;
         return new UnavailableException(what + why, cause);
     }
 }

@@ -1,10 +1,13 @@
 package dev.bellwether.etcd;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.net.ConnectException;
+import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,50 +38,72 @@ final class EtcdDoctor {
      */
     static void requireReachable(EtcdSettings settings, EtcdClient client) {
         var answers = 0;
-        for (var status : statuses(settings, client)) {
+        Optional<UnavailableException> said = Optional.empty();
+        for (var asked : all(settings, client, "kv/range", settings.anyKey("0"))) {
             try {
-                var unused = answer(status);
+                var unused = answer(asked);
                 answers++;
             } catch (UnavailableException e) {
-                // another may
+                var silent = e.getCause() instanceof ConnectException || e.getCause() instanceof HttpTimeoutException;
+                said = silent ? said : Optional.of(e); // it says what is wrong: no leader, a learner, perhaps TLS
             }
         }
         if (answers == 0) {
-            throw new UnavailableException(
-                    "cannot reach " + settings + ": " + Endpoint.complaints(Endpoint.of(settings.uri()), LOOK));
+            throw said.orElseGet(() -> new UnavailableException(
+                    "cannot reach " + settings + ": " + Endpoint.complaints(Endpoint.of(settings.uri()), LOOK)));
         }
-        var unused = answer(client.read(Urgency.LOOK, "kv/range", settings.anyKey("0"), PATIENCE));
     }
 
     static List<Finding> findings(EtcdSettings settings, EtcdClient client) {
         var findings = new ArrayList<Finding>();
         var versions = new TreeSet<String>();
-        var statuses = statuses(settings, client);
+        var statuses = all(settings, client, "maintenance/status", "{}");
         for (var i = 0; i < statuses.size(); i++) {
-            var host = settings.members().get(i).getAuthority();
             try {
                 var status = answer(statuses.get(i));
                 versions.add(status.text("version"));
-                for (var error : status.list("errors")) {
-                    findings.add(Finding.error(
-                            "alarm",
-                            host + " says: " + error.value(),
-                            "while there is no space or no leader nobody is elected: compact, defragment, then"
-                                    + " etcdctl alarm disarm; or bring the other members back"));
-                }
-                if (status.flag("isLearner")) {
-                    findings.add(Finding.warning(
-                            "members", host + " is a learner, and refuses requests", "promote it, or do not name it"));
-                }
-                space(host, status).ifPresent(findings::add);
+                findings.addAll(member(settings.members().get(i).getAuthority(), status));
+            } catch (AccessRefusedException e) {
+                findings.add(Finding.warning(
+                        "rights",
+                        "the state of the members, their space and alarms, is for users with the role root",
+                        "ask for it as such a user; elections do not need it"));
+                break;
             } catch (UnavailableException e) {
                 findings.add(Finding.warning("members", String.valueOf(e.getMessage()), "start it, or do not name it"));
             }
         }
         findings.add(members(client));
-        findings.add(version(versions));
+        if (!versions.isEmpty()) {
+            findings.add(version(versions));
+        }
         findings.add(history(settings, client));
         findings.add(Finding.ok("durability", "a write that was acknowledged is on the disks of a majority"));
+        return findings;
+    }
+
+    private static List<Finding> member(String host, Json status) {
+        var findings = new ArrayList<Finding>();
+        for (var error : status.list("errors")) {
+            findings.add(Finding.error(
+                    "alarm",
+                    host + " says: " + error.value(),
+                    "while there is no space or no leader nobody is elected: compact, defragment, then etcdctl alarm"
+                            + " disarm; or bring the other members back"));
+        }
+        if (status.flag("isLearner")) {
+            findings.add(Finding.warning(
+                    "members", host + " is a learner, and refuses requests", "promote it, or do not name it"));
+        }
+        var quota = status.number("dbSizeQuota") > 0 ? status.number("dbSizeQuota") : USUAL_QUOTA;
+        if (status.number("dbSize") > quota * FULL) {
+            findings.add(Finding.warning(
+                    "space",
+                    host + " uses " + (status.number("dbSize") >> 20) + " MB of " + (quota >> 20)
+                            + " MB (or of what its"
+                            + " --quota-backend-bytes says); when it is full, nobody is elected",
+                    "compact and defragment, and have it compacted regularly"));
+        }
         return findings;
     }
 
@@ -129,21 +154,10 @@ final class EtcdDoctor {
         return Finding.ok("compaction", "at most " + LONG_HISTORY + " revisions are kept");
     }
 
-    private static Optional<Finding> space(String host, Json status) {
-        var quota = status.number("dbSizeQuota") > 0 ? status.number("dbSizeQuota") : USUAL_QUOTA;
-        var size = status.number("dbSize");
-        return size < quota * FULL
-                ? Optional.empty()
-                : Optional.of(Finding.warning(
-                        "space",
-                        host + " uses " + (size >> 20) + " MB of " + (quota >> 20) + " MB (or of what its"
-                                + " --quota-backend-bytes says); when it is full, nobody is elected",
-                        "compact and defragment, and have it compacted regularly"));
-    }
-
-    private static List<CompletableFuture<Json>> statuses(EtcdSettings settings, EtcdClient client) {
+    private static List<CompletableFuture<Json>> all(
+            EtcdSettings settings, EtcdClient client, String path, String body) {
         return IntStream.range(0, settings.members().size())
-                .mapToObj(member -> client.ask(member, "maintenance/status", PATIENCE))
+                .mapToObj(member -> client.ask(member, path, body, PATIENCE))
                 .toList();
     }
 
