@@ -7,12 +7,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.ZooKeeper.States;
 
 /**
  * Curator's client, as far as it answers without asking a server.
@@ -32,44 +34,32 @@ final class Client {
 
     /** Returns the id of the present session. */
     long sessionId() {
-        try {
-            return zooKeeper().getSessionId();
-        } catch (Exception e) {
-            return 0;
-        }
+        return ask(ZooKeeper::getSessionId, 0L);
     }
 
     /** Returns what was negotiated with the server; zero if nothing was yet. */
     Duration timeout() {
-        try {
-            return Duration.ofMillis(zooKeeper().getSessionTimeout());
-        } catch (Exception e) {
-            return Duration.ZERO;
-        }
+        return Duration.ofMillis(ask(ZooKeeper::getSessionTimeout, 0));
     }
 
     boolean isConnected() {
-        try {
-            return zooKeeper().getState().isConnected();
-        } catch (Exception e) {
-            return false;
-        }
+        return ask(zooKeeper -> zooKeeper.getState().isConnected(), false);
     }
 
     boolean isReadOnly() {
-        try {
-            return zooKeeper().getState() == ZooKeeper.States.CONNECTEDREADONLY;
-        } catch (Exception e) {
-            return false;
-        }
+        return ask(ZooKeeper::getState, States.CLOSED) == States.CONNECTEDREADONLY;
     }
 
     /** Returns whether a server has refused our credentials, and the client given up. */
     boolean wasRefused() {
+        return ask(ZooKeeper::getState, States.CLOSED) == States.AUTH_FAILED;
+    }
+
+    private <T> T ask(Function<ZooKeeper, T> question, T withoutClient) {
         try {
-            return zooKeeper().getState() == ZooKeeper.States.AUTH_FAILED;
+            return question.apply(zooKeeper());
         } catch (Exception e) {
-            return false;
+            return withoutClient;
         }
     }
 

@@ -25,9 +25,9 @@ final class NodeReader {
     /** How many questions for sizes are under way at a time. */
     private static final int STATS = 200;
 
-    private final SingleRequests requests;
+    private final NodeRequests requests;
 
-    NodeReader(SingleRequests requests) {
+    NodeReader(NodeRequests requests) {
         this.requests = requests;
     }
 
@@ -41,10 +41,9 @@ final class NodeReader {
      * Returns those nodes that are wanted, each at its place; empty for those that are not there, not wanted, or not
      * for us to read. In place of data that is too large, what is said of it.
      */
-    CompletableFuture<List<Optional<SingleRequests.Node>>> read(List<String> paths, Predicate<Stat> wanted) {
-        var found = new ArrayList<Optional<SingleRequests.Node>>(paths.stream()
-                .map(path -> Optional.<SingleRequests.Node>empty())
-                .toList());
+    CompletableFuture<List<Optional<NodeRequests.Node>>> read(List<String> paths, Predicate<Stat> wanted) {
+        var found = new ArrayList<Optional<NodeRequests.Node>>(
+                paths.stream().map(path -> Optional.<NodeRequests.Node>empty()).toList());
         return sizes(paths, 0, new ArrayList<>()).thenCompose(sized -> {
             var small = new ArrayList<Sized>();
             for (var node : sized) {
@@ -55,7 +54,7 @@ final class NodeReader {
                     } else {
                         found.set(
                                 node.index(),
-                                Optional.of(new SingleRequests.Node("data of " + bytes + " bytes", node.stat())));
+                                Optional.of(new NodeRequests.Node("data of " + bytes + " bytes", node.stat())));
                     }
                 }
             }
@@ -80,7 +79,7 @@ final class NodeReader {
         });
     }
 
-    private CompletableFuture<Boolean> data(List<Sized> nodes, int from, List<Optional<SingleRequests.Node>> found) {
+    private CompletableFuture<Boolean> data(List<Sized> nodes, int from, List<Optional<NodeRequests.Node>> found) {
         if (from >= nodes.size()) {
             return CompletableFuture.completedFuture(true);
         }

@@ -5,9 +5,11 @@ import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,8 +22,7 @@ final class Observer implements Watch {
     private static final long AGAIN_NANOS = 500_000_000L;
 
     private final String name;
-    private final SeatSession session;
-    private final String election;
+    private final ElectionNodes nodes;
     private final Consumer<View> watcher;
     private final Loop loop;
     private final Consumer<Observer> onClose;
@@ -32,16 +33,9 @@ final class Observer implements Watch {
     private long highest;
     private int looks;
 
-    Observer(
-            String name,
-            SeatSession session,
-            String election,
-            Consumer<View> watcher,
-            Loop loop,
-            Consumer<Observer> onClose) {
+    Observer(String name, ElectionNodes nodes, Consumer<View> watcher, Loop loop, Consumer<Observer> onClose) {
         this.name = name;
-        this.session = session;
-        this.election = election;
+        this.nodes = nodes;
         this.watcher = watcher;
         this.loop = loop;
         this.onClose = onClose;
@@ -49,7 +43,7 @@ final class Observer implements Watch {
     }
 
     void begin() {
-        session.onConnect(onChange);
+        nodes.session().onConnect(onChange);
         loop.execute(this::look);
     }
 
@@ -57,27 +51,22 @@ final class Observer implements Watch {
         if (closed) {
             return;
         }
-        var number = ++looks;
-        answer(session.requests().children(election, null), number, (children, error) -> {
+        looks++;
+        ask(requests().children(nodes.path(), null), (children, error) -> {
             if (children != null) {
-                var queue = Paths.queue(children.names());
-                if (queue.isEmpty()) {
-                    awaitCandidate(number);
-                } else {
-                    watch(election + '/' + queue.get(0));
-                    readLeader(number, election + '/' + queue.get(0));
-                }
-            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
-                awaitElection(number);
+                Paths.queue(children.names()).stream()
+                        .findFirst()
+                        .ifPresentOrElse(first -> readLeader(nodes.candidate(first)), this::awaitCandidate);
+            } else if (isMissing(error)) {
+                awaitElection();
             } else {
                 again();
             }
         });
     }
 
-    private void awaitElection(int number) {
-        watch(election);
-        answer(session.requests().exists(election, session.watches().watcher(election)), number, (stat, error) -> {
+    private void awaitElection() {
+        ask(requests().exists(nodes.path(), watch(nodes.path())), (stat, error) -> {
             if (stat != null && stat.isEmpty()) {
                 see(Optional.empty());
             } else {
@@ -86,25 +75,21 @@ final class Observer implements Watch {
         });
     }
 
-    private void awaitCandidate(int number) {
-        watch(election);
-        answer(
-                session.requests().children(election, session.watches().watcher(election)),
-                number,
-                (children, error) -> {
-                    if (children != null && Paths.queue(children.names()).isEmpty()) {
-                        see(Optional.empty());
-                    } else {
-                        onChange.run();
-                    }
-                });
+    private void awaitCandidate() {
+        ask(requests().children(nodes.path(), watch(nodes.path())), (children, error) -> {
+            if (children != null && Paths.queue(children.names()).isEmpty()) {
+                see(Optional.empty());
+            } else {
+                onChange.run();
+            }
+        });
     }
 
-    private void readLeader(int number, String path) {
-        answer(session.requests().data(path, session.watches().watcher(path)), number, (read, error) -> {
+    private void readLeader(String path) {
+        ask(requests().data(path, watch(path)), (read, error) -> {
             if (read != null) {
                 see(Optional.of(read));
-            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
+            } else if (isMissing(error)) {
                 look();
             } else {
                 again();
@@ -112,21 +97,29 @@ final class Observer implements Watch {
         });
     }
 
-    private void see(Optional<SingleRequests.Node> leader) {
+    private static boolean isMissing(@Nullable Throwable error) {
+        return error != null && ZooKeeperErrors.code(error) == Code.NONODE;
+    }
+
+    private NodeRequests requests() {
+        return nodes.requests();
+    }
+
+    /** Watches this, and nothing else. */
+    private Watcher watch(String path) {
+        watched = watches().move(watched, path, onChange);
+        return watches().watcher(path);
+    }
+
+    private PathWatches watches() {
+        return nodes.session().watches();
+    }
+
+    private void see(Optional<NodeRequests.Node> leader) {
         highest = leader.map(node -> node.stat().getCzxid())
                 .filter(token -> token > highest)
                 .orElse(highest);
-        watcher.accept(View.of(name, highest).heldBy(leader.map(Views::holder), Duration.ZERO));
-    }
-
-    private void watch(@Nullable String path) {
-        if (watched != null && !watched.equals(path)) {
-            session.watches().unlisten(watched, onChange);
-        }
-        watched = path;
-        if (path != null) {
-            session.watches().listen(path, onChange);
-        }
+        watcher.accept(View.of(name, highest).heldBy(leader.map(ElectionNodes::holder), Duration.ZERO));
     }
 
     private void again() {
@@ -136,26 +129,23 @@ final class Observer implements Watch {
         timer = loop.at(loop.clock().nanos() + AGAIN_NANOS, this::look);
     }
 
-    private <T> void answer(
-            java.util.concurrent.CompletableFuture<T> request,
-            int number,
-            BiConsumer<@Nullable T, @Nullable Throwable> turn) {
-        SingleRequests.whenDone(
-                request,
-                (value, error) -> loop.execute(() -> {
-                    if (!closed && number == looks) {
-                        turn.accept(value, error);
-                    }
-                }));
+    /** Heeds the answer unless it has looked again meanwhile. */
+    private <T> void ask(CompletableFuture<T> request, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
+        var number = looks;
+        NodeRequests.then(loop, request, (value, error) -> {
+            if (!closed && number == looks) {
+                turn.accept(value, error);
+            }
+        });
     }
 
     @Override
     public void close() {
         closed = true;
         onClose.accept(this);
-        session.offConnect(onChange);
+        nodes.session().offConnect(onChange);
         loop.execute(() -> {
-            watch(null);
+            watched = watches().move(watched, null, onChange);
             if (timer != null) {
                 timer.cancel();
             }

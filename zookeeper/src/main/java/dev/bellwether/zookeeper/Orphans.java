@@ -4,10 +4,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import org.apache.zookeeper.KeeperException.Code;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the node of a creation whose answer was lost: it belongs to our session, holds what we wrote, and nobody here
- * knows it.
+ * Finds the node of a creation whose answer was lost, and takes away what a candidacy has left behind. Such a node
+ * belongs to our session, holds what we wrote, and nobody here knows it.
  *
  * <p>That it is not found means that there is none and will be none: what we had sent over the lost connection has
  * either been carried out before our server catches up, or is refused, since the session has moved to another server.
@@ -16,21 +18,22 @@ final class Orphans {
     private Orphans() {}
 
     /** Returns the path of such a node, which is now taken; fails if it cannot be told. */
-    static CompletableFuture<Optional<String>> find(SeatSession session, long owner, String election, NodeData data) {
-        var breaks = session.breaks();
-        return session.requests()
-                .sync(election)
-                .thenCompose(synced -> session.requests().children(election, null))
+    static CompletableFuture<Optional<String>> find(ElectionNodes nodes, long owner, NodeData data) {
+        var session = nodes.session();
+        var breaks = session.state().breaks();
+        return nodes.requests()
+                .sync(nodes.path())
+                .thenCompose(synced -> nodes.requests().children(nodes.path(), null))
                 .thenCompose(children -> {
                     var paths = Paths.queue(children.names()).stream()
-                            .map(name -> election + '/' + name)
+                            .map(nodes::candidate)
                             .toList();
-                    return new NodeReader(session.requests())
+                    return new NodeReader(nodes.requests())
                             .read(paths, stat -> stat.getEphemeralOwner() == owner)
-                            .thenApply(nodes -> first(owner, data, paths, nodes));
+                            .thenApply(read -> first(owner, data, paths, read));
                 })
                 .thenApply(found -> {
-                    if (found.isEmpty() && session.breaks() != breaks) {
+                    if (found.isEmpty() && session.state().breaks() != breaks) {
                         throw new IllegalStateException("the connection broke while we looked");
                     }
                     return found;
@@ -38,7 +41,7 @@ final class Orphans {
     }
 
     private static Optional<String> first(
-            long owner, NodeData data, List<String> paths, List<Optional<SingleRequests.Node>> nodes) {
+            long owner, NodeData data, List<String> paths, List<Optional<NodeRequests.Node>> nodes) {
         var text = data.text();
         return IntStream.range(0, paths.size())
                 .filter(i ->
@@ -46,5 +49,57 @@ final class Orphans {
                 .mapToObj(paths::get)
                 .filter(path -> OwnNode.take(owner, path))
                 .findFirst();
+    }
+
+    /**
+     * Takes away what a candidacy has left in a session that lives on without it: its elections were closed while there
+     * was no connection. Without a node, one may have been created for all that we know. Tries on each connection, on
+     * the client's event thread, until it is done or the session has expired.
+     */
+    static void sweep(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
+        var sweep = new Sweep(nodes, data, node);
+        nodes.session().onConnect(sweep);
+        sweep.run();
+    }
+
+    private static final class Sweep implements Runnable {
+        private final ElectionNodes nodes;
+        private final NodeSession.State began;
+        private final NodeData data;
+        private final @Nullable OwnNode node;
+
+        private Sweep(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
+            this.nodes = nodes;
+            began = nodes.session().state();
+            this.data = data;
+            this.node = node;
+        }
+
+        @Override
+        public void run() {
+            if (nodes.session().state().generation() != began.generation()) {
+                nodes.session().offConnect(this);
+                if (node != null) {
+                    node.forget();
+                }
+                return;
+            }
+            var found = node == null
+                    ? find(nodes, began.id(), data)
+                    : CompletableFuture.completedFuture(Optional.of(node.path()));
+            NodeRequests.whenDone(found.thenCompose(this::delete), (done, error) -> {
+                if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
+                    nodes.session().offConnect(this);
+                }
+            });
+        }
+
+        private CompletableFuture<Boolean> delete(Optional<String> path) {
+            return path.isEmpty()
+                    ? CompletableFuture.completedFuture(false)
+                    : nodes.requests()
+                            .delete(path.get(), -1)
+                            .whenComplete((deleted, error) -> OwnNode.forget(began.id(), path.get()));
+        }
     }
 }

@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The watches of one session: one watcher per path, however many listen and however often they look again, so that
@@ -15,10 +16,10 @@ import org.apache.zookeeper.Watcher;
  * again with {@link #watcher}, and is told of the next change.
  */
 final class PathWatches {
-    private final SingleRequests requests;
+    private final NodeRequests requests;
     private final Map<String, Set<Runnable>> listeners = new ConcurrentHashMap<>();
 
-    PathWatches(SingleRequests requests) {
+    PathWatches(NodeRequests requests) {
         this.requests = requests;
     }
 
@@ -39,6 +40,18 @@ final class PathWatches {
             }
             return present.isEmpty() ? null : present;
         });
+    }
+
+    /** Tells it of one path in place of another, each of which may be none; returns the new one. */
+    @Nullable
+    String move(@Nullable String from, @Nullable String to, Runnable listener) {
+        if (from != null && !from.equals(to)) {
+            unlisten(from, listener);
+        }
+        if (to != null) {
+            listen(to, listener);
+        }
+        return to;
     }
 
     /** Tells it no more of a node that is gone for good, and its watch with it. */

@@ -12,19 +12,19 @@ import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One candidacy's seat: decides when it is ours, when it is not, and when we go.
  *
- * <p>Confined to the loop. A {@link Stay} has our node in the queue, a {@link Place} finds where it stands,
- * {@link Notices} hear what others want of us.
+ * <p>Confined to the loop, and a function of its state, of what it is told and of the loop's clock. A {@link QueueNode}
+ * has our node in the queue, a {@link QueuePosition} finds where it stands.
  */
-final class QueueSeat implements Seat {
+final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePosition.Owner {
     /*
-     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded-->
-     *   ENDING
+     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded--> ENDING
      *    ^                            |                              |                          |                     |
      *    +----------------------------+-- release, end, time up -----+--------------------------+---------------------+
      *
@@ -34,22 +34,25 @@ final class QueueSeat implements Seat {
     private enum Phase {
         /** We have no node, or one that we want to be rid of. */
         AWAY,
+        /** Others are before us, as far as we know. */
         WAITING,
+        /** Nobody is before us; the session is not proven. */
         FIRST,
+        /** The seat is ours, and proven. */
         HOLDING,
+        /** It is ours, and proven no more. */
         ENDING
     }
 
     private final Standing standing;
     private final Claimant claimant;
     private final Loop loop;
-    private final ZooKeeperArbiter arbiter;
-    private final SeatSession session;
-    private final Nodes nodes;
-    private final NodeData data;
-    private final Notices notices;
-    private final Place place;
-    private final Stay stay;
+    private final SessionProver prover;
+    private final ElectionNodes nodes;
+    private final Consumer<QueueSeat> onLeft;
+    private final QueuePosition position;
+    private final QueueNode node;
+    private final NodeWatch order;
     private final AccessPatience patience;
 
     private Phase phase = Phase.AWAY;
@@ -62,21 +65,33 @@ final class QueueSeat implements Seat {
     private @Nullable Proof proof;
     private Loop.@Nullable Timer timer;
 
-    QueueSeat(Standing standing, Claimant claimant, Loop loop, ZooKeeperArbiter arbiter, SeatSession session) {
+    /**
+     * Makes the seat; nothing is asked before {@link #claim}.
+     *
+     * @param createElections whether the node of the election is made if it is missing
+     * @param onLeft what to do when nothing of this seat is left in the session
+     */
+    QueueSeat(
+            Standing standing,
+            Claimant claimant,
+            Loop loop,
+            ElectionNodes nodes,
+            SessionProver prover,
+            boolean createElections,
+            Consumer<QueueSeat> onLeft) {
         this.standing = standing;
         this.claimant = claimant;
         this.loop = loop;
-        this.arbiter = arbiter;
-        this.session = session;
-        nodes = new Nodes(session, loop, arbiter.path(session, standing.election()), this::broken);
-        notices = new Notices(this, nodes);
-        place = new Place(this, nodes);
-        stay = new Stay(this, nodes, arbiter, notices);
-        patience = new AccessPatience(standing.config().accessPatience());
-        data = new NodeData(
-                standing.candidate(),
-                standing.config().priority(),
-                standing.config().metadata());
+        this.prover = prover;
+        this.nodes = nodes;
+        this.onLeft = onLeft;
+        var config = standing.config();
+        var data = new NodeData(standing.candidate(), config.priority(), config.metadata());
+        position = new QueuePosition(this, nodes, loop);
+        node = new QueueNode(this, nodes, loop, data, config.retryInterval(), createElections);
+        order = new NodeWatch(
+                nodes.session(), loop, nodes.standDown(), NodeWatch.Usually.MISSING, this::orderSeen, this::unanswered);
+        patience = new AccessPatience(config.accessPatience());
     }
 
     // ---------------------------------------------------------------- asked by the tenure
@@ -85,14 +100,14 @@ final class QueueSeat implements Seat {
     public void claim() {
         if (!entered) {
             entered = true;
-            session.enter(this, loop);
+            prover.enter(this, loop);
         }
-        stay.enter();
+        node.enter();
     }
 
     @Override
     public void concede(Duration within) {
-        stay.unwant();
+        node.unwant();
         if (phase == Phase.HOLDING) {
             phase = Phase.ENDING;
             var until = proof == null
@@ -106,7 +121,7 @@ final class QueueSeat implements Seat {
     @Override
     public void release() {
         rest();
-        stay.withdraw();
+        node.withdraw();
     }
 
     @Override
@@ -121,33 +136,33 @@ final class QueueSeat implements Seat {
 
     /** The loop is about to stop. */
     void abandon() {
-        stay.abandon();
+        node.abandon();
     }
 
-    // ---------------------------------------------------------------- told by our stay
+    // ---------------------------------------------------------------- told by our node
 
-    /** We have a node in the queue. */
-    void arrived(OwnNode made) {
+    @Override
+    public void arrived(OwnNode made) {
         phase = Phase.WAITING;
         patience.answered();
-        notices.attend(made);
-        place.seek(made);
+        position.seek(made);
     }
 
-    /** We have taken our node back. */
-    void departed(OwnNode mine) {
-        arbiter.departed(session, nodes.election(), mine.name(), ordered, endTold);
-        ordered = false;
-    }
-
-    /**
-     * We have nothing there, as the servers have confirmed; or we have lost sight of it, and it goes with its session.
-     */
-    void settled(boolean confirmed) {
+    @Override
+    public void settled(@Nullable OwnNode deleted, boolean confirmed) {
+        if (deleted != null) {
+            if (ordered) {
+                nodes.obeyed(deleted.name());
+            }
+            if (endTold) {
+                NodeRequests.whenDone(nodes.tidy(), (tidied, error) -> {});
+            }
+            ordered = false;
+        }
         if (over && !left) {
             left = true;
-            session.exit(this);
-            arbiter.left(this);
+            prover.exit(this);
+            onLeft.accept(this);
             if (confirmed) {
                 claimant.left();
             } else {
@@ -156,35 +171,78 @@ final class QueueSeat implements Seat {
         }
     }
 
-    // ---------------------------------------------------------------- told by our place in the queue
+    @Override
+    public void vanished() {
+        gone(Cause.REPLACED);
+    }
 
-    /** Somebody is before us. */
-    void follows(String candidate) {
+    private void gone(Cause cause) {
+        var mine = node.node();
+        if (mine == null) {
+            return;
+        }
+        var held = phase == Phase.HOLDING || phase == Phase.ENDING;
+        rest();
+        if (held) {
+            node.unwant();
+            claimant.attempted(Attempt.LOST, Duration.ZERO);
+            claimant.lost(mine.token(), cause);
+        }
+        node.lost();
+    }
+
+    @Override
+    public void electionOver() {
+        switch (phase) {
+            case HOLDING -> {
+                if (!endTold) {
+                    endTold = true;
+                    asked(Cause.ENDED);
+                }
+            }
+            case WAITING, FIRST -> {
+                ended();
+                release();
+            }
+            case AWAY, ENDING -> {} // told when it is tried again
+        }
+    }
+
+    @Override
+    public void ended() {
+        endTold = true;
+        claimant.ended();
+    }
+
+    // ---------------------------------------------------------------- told by our position in the queue
+
+    @Override
+    public void follows(String candidate) {
         patience.answered();
         claimant.attempted(Attempt.REFUSED, Duration.ZERO);
         claimant.following(Optional.of(candidate));
     }
 
-    /** Nobody is before us: the seat is ours as soon as the session is proven. */
-    void first() {
+    /** The seat is ours as soon as the session is proven. */
+    @Override
+    public void first() {
         if (phase == Phase.WAITING) {
             phase = Phase.FIRST;
-            notices.awaitOrders();
         }
-        session.proof(longestUse()).ifPresentOrElse(this::hold, session::prove);
+        prover.last(longestUse()).ifPresentOrElse(this::hold, prover::now);
     }
 
     private void hold(Proof sessionProof) {
-        var mine = stay.node();
+        var mine = node.node();
         if (mine == null || phase != Phase.FIRST) {
             return;
         }
-        place.rest();
+        position.rest();
         phase = Phase.HOLDING;
         proof = ours(sessionProof);
         claimant.attempted(Attempt.WON, Duration.ofNanos(loop.clock().now().nanosSince(sessionProof.since())));
         claimant.granted(mine.token(), proof);
-        notices.readOrder();
+        order.begin();
     }
 
     /** How old a proof may be to begin with: a quarter of its use must be left, or we would soon have to stop again. */
@@ -201,205 +259,132 @@ final class QueueSeat implements Seat {
         return sessionProof.guarantee().compareTo(lease) < 0 ? sessionProof : new Proof(sessionProof.since(), lease);
     }
 
+    /** An operator wants one to stand down: us, or one who is gone. */
+    private void orderSeen(Optional<NodeRequests.Node> found) {
+        var mine = node.node();
+        if (found.isEmpty() || mine == null || phase != Phase.HOLDING) {
+            return;
+        }
+        if (found.get().text().equals(mine.name())) {
+            ordered = true;
+            asked(Cause.REVOKED_BY_OPERATOR);
+        } else {
+            nodes.withdraw(found.get());
+        }
+    }
+
+    private void asked(Cause cause) {
+        var mine = node.node();
+        if (mine != null) {
+            claimant.asked(mine.token(), cause, standing.config().standDownBudget());
+        }
+    }
+
     // ---------------------------------------------------------------- told by the session
 
-    /** Whether our node should be checked in the next proof. */
-    boolean provable() {
-        return phase == Phase.FIRST || phase == Phase.HOLDING;
+    @Override
+    public CandidacyConfig config() {
+        return standing.config();
     }
 
-    /** The session was proven, and that our node is there. */
-    void proven(Proof sessionProof, Duration latency) {
-        var mine = stay.node();
-        if (phase == Phase.HOLDING && mine != null) {
+    @Override
+    public Optional<String> toCheck() {
+        var mine = node.node();
+        return mine != null && (phase == Phase.FIRST || phase == Phase.HOLDING)
+                ? Optional.of(mine.path())
+                : Optional.empty();
+    }
+
+    @Override
+    public void proven(Proof sessionProof, Duration latency, boolean checked) {
+        claimant.answered();
+        var mine = node.node();
+        if (checked && phase == Phase.HOLDING && mine != null) {
             patience.answered();
             proof = ours(sessionProof);
-            attempted(Attempt.RENEWED, latency);
+            claimant.attempted(Attempt.RENEWED, latency);
             claimant.proven(mine.token(), proof);
         }
-    }
-
-    /** There is a new proof of the session. */
-    void refreshed() {
-        session.refusal(standing.config()).ifPresent(this::failed);
-        notices.readUnread();
+        readUnread();
         if (phase == Phase.FIRST) {
-            place.look(); // is it still ours to take?
+            position.look(); // is it still ours to take?
         }
     }
 
-    /** The session was proven. */
-    void answered() {
-        claimant.answered();
-    }
-
-    /** The session could not be proven, after so long. */
-    void unanswered(Duration waited) {
+    @Override
+    public void unproven(Duration waited) {
         claimant.unanswered(waited, null);
+        if (toCheck().isPresent()) {
+            claimant.attempted(Attempt.MISSED, waited);
+        }
     }
 
-    void attempted(Attempt attempt, Duration latency) {
-        claimant.attempted(attempt, latency);
+    /** What waits for an answer need not wait for a timer. */
+    @Override
+    public void connected() {
+        readUnread();
+        position.look();
+        node.connected();
     }
 
-    /** There is a connection again: what waits for an answer need not wait for a timer. */
-    void connected() {
-        session.refusal(standing.config()).ifPresent(this::failed);
-        notices.readUnread();
-        place.look();
-        stay.connected();
-    }
-
-    /** The session is gone, and with it our node. */
-    void expired() {
+    @Override
+    public void expired() {
         gone(Cause.EXPIRED); // one who is joining will see it
     }
 
-    /** Our node is gone, though the session need not be. */
-    void vanished() {
-        gone(Cause.REPLACED);
-    }
-
-    private void gone(Cause cause) {
-        var mine = stay.node();
-        if (mine == null) {
-            return;
-        }
-        var held = phase == Phase.HOLDING || phase == Phase.ENDING;
-        rest();
-        if (held) {
-            stay.unwant();
-            claimant.attempted(Attempt.LOST, Duration.ZERO);
-            claimant.lost(mine.token(), cause);
-        }
-        stay.lost();
+    private void readUnread() {
+        node.readUnread();
+        order.readIfUnread();
     }
 
     private void rest() {
         cancelTimer();
         phase = Phase.AWAY;
         proof = null;
-        place.rest();
-        notices.rest();
-    }
-
-    // ---------------------------------------------------------------- what others want
-
-    /** The election is over for those who stand. */
-    void electionOver() {
-        switch (phase) {
-            case HOLDING -> {
-                if (!endTold) {
-                    endTold = true;
-                    asked(Cause.ENDED);
-                }
-            }
-            case WAITING, FIRST -> {
-                tellEnd();
-                release();
-            }
-            case AWAY, ENDING -> {} // told when it is tried again
-        }
-    }
-
-    void tellEnd() {
-        endTold = true;
-        claimant.ended();
-    }
-
-    /** Whether the seat is ours. */
-    boolean leads() {
-        return phase == Phase.HOLDING;
-    }
-
-    /** An operator wants another to lead. */
-    void orderedToStandDown() {
-        if (phase == Phase.HOLDING) {
-            ordered = true;
-            asked(Cause.REVOKED_BY_OPERATOR);
-        }
-    }
-
-    private void asked(Cause cause) {
-        var mine = stay.node();
-        if (mine != null) {
-            claimant.asked(mine.token(), cause, standing.config().standDownBudget());
-        }
+        position.rest();
+        order.end();
     }
 
     // ---------------------------------------------------------------- what fails
 
-    /** An error that no retry will mend. */
-    void failed(ElectionException error) {
-        if (!over) {
-            claimant.failed(error);
-        }
-    }
-
-    /**
-     * The servers did not do what we asked. Returns whether that is here to stay: then the candidacy ends. One that
-     * wants to leave does not wait for rights to come back.
-     */
-    boolean refused(Throwable error) {
-        var refusal = ZooKeeperErrors.refusal(error, session.where());
+    /** One that wants to leave does not wait for rights to come back. */
+    @Override
+    public boolean refused(Throwable error) {
+        var refusal = error instanceof ElectionException ours
+                ? Optional.of(ours)
+                : ZooKeeperErrors.refusal(error, nodes.session().where());
         refusal.ifPresent(this::refused);
         return refusal.isPresent() && (over || gaveUp);
     }
 
-    /** The same, in our words. */
-    void refused(ElectionException refusal) {
+    @Override
+    public void refused(ElectionException refusal) {
         if (patience.ends(refusal, loop.clock().nanos())) {
             gaveUp = true;
-            failed(refusal);
+            if (!over) {
+                claimant.failed(refusal);
+            }
         }
     }
 
-    /** A turn of ours threw, whatever it is: nobody knows any more where we stand. */
-    void broken(Throwable fault) {
-        failed(new ElectionException(
-                "candidate " + standing.candidate() + " of election " + standing.election()
-                        + " stands no more: a turn of its seat threw " + fault,
-                fault));
-    }
-
-    /** A request failed: that may mean something for our node, or is worth another look. */
-    void troubled(@Nullable Throwable error) {
-        if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
-            notices.checkOwn(); // the election's node, or an order, was deleted under us
+    /** That may mean something for our node, or is worth another look. */
+    @Override
+    public void unanswered(Throwable error) {
+        if (ZooKeeperErrors.code(error) == Code.NONODE) {
+            node.look(); // the election's node was deleted under us
             return;
         }
-        if (error != null) {
-            refused(error);
-        }
+        refused(error);
         if (phase == Phase.WAITING || phase == Phase.FIRST) {
-            at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), place::look);
+            at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), position::look);
         }
     }
 
     // ---------------------------------------------------------------- small things
 
-    CandidacyConfig config() {
-        return standing.config();
-    }
-
-    NodeData data() {
-        return data;
-    }
-
-    /** Returns the zxid that made the node of the election that we stand in; 0 if we never stood. */
-    long era() {
-        return place.era();
-    }
-
-    /** Returns the path of our node, or of the election while we have none. */
-    String path() {
-        var mine = stay.node();
-        return mine == null ? nodes.election() : mine.path();
-    }
-
     private void at(long nanos, Runnable turn) {
         cancelTimer();
-        timer = loop.at(nanos, nodes.guarded(turn));
+        timer = loop.at(nanos, turn);
     }
 
     private void cancelTimer() {

@@ -3,11 +3,8 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Clock;
-import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
-import dev.bellwether.spi.Proof;
 import java.time.Duration;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -17,7 +14,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.CuratorEventType;
@@ -29,12 +25,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client of ZooKeeper with its session, or with one after another when they expire; and the seats whose nodes live in
- * it.
+ * A client of ZooKeeper with its session, or with one after another when they expire: hears of connections, and of the
+ * end of sessions, and tells the seats.
  *
- * <p>What concerns seats is confined to the loop; the rest is thread-safe.
+ * <p>Thread-safe.
  */
-final class SeatSession implements AutoCloseable {
+final class SeatSession implements NodeSession, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(SeatSession.class);
 
     private static final Duration REVIVAL = Duration.ofSeconds(1);
@@ -43,27 +39,19 @@ final class SeatSession implements AutoCloseable {
 
     private final Client client;
     private final boolean ours;
-    private final @Nullable Moment opened;
-    private final SingleRequests requests;
-    private final PathWatches watches;
-    private final ProofTiming timing;
-    private final Proving proving;
     private final String where;
+    private final NodeRequests requests;
+    private final PathWatches watches;
+    private final SessionProver prover;
     private final CuratorListener listener = (framework, event) -> happened(event);
-    /** How often a connection was lost: if this is the same before and after, both happened on one connection. */
     private final AtomicLong breaks = new AtomicLong();
-    /** How many sessions have expired. */
     private final AtomicLong generation = new AtomicLong();
     /** The session of the last connection; 0 before the first, and after an end that we were told of. */
     private final AtomicLong known = new AtomicLong();
 
     private final CountDownLatch connectedOnce = new CountDownLatch(1);
-    private final Set<QueueSeat> seats = new LinkedHashSet<>();
     private final Set<Runnable> onConnect = ConcurrentHashMap.newKeySet();
-    private volatile @Nullable Loop loop;
     private volatile boolean closed;
-    /** In how many hops our server hands on which sessions it has heard of; 0 as long as we have not asked. */
-    private volatile int hops;
     /** The longest that any mandate in this session can last without a proof. */
     private volatile Duration longest = Duration.ofSeconds(1);
 
@@ -71,12 +59,10 @@ final class SeatSession implements AutoCloseable {
             CuratorFramework framework, boolean ours, @Nullable Moment opened, Duration tick, String where) {
         client = new Client(framework);
         this.ours = ours;
-        this.opened = opened;
         this.where = where;
-        requests = new SingleRequests(client::zooKeeper);
+        requests = new SingleRequests(client);
         watches = new PathWatches(requests);
-        timing = new ProofTiming(tick);
-        proving = new Proving(this, timing);
+        prover = new SessionProver(this, new ProofTiming(tick), opened);
         client.framework().getCuratorListenable().addListener(listener);
     }
 
@@ -113,30 +99,13 @@ final class SeatSession implements AutoCloseable {
 
     // ---------------------------------------------------------------- asked by anybody
 
-    String where() {
-        return where;
-    }
-
     Client client() {
         return client;
     }
 
-    SingleRequests requests() {
-        return requests;
-    }
-
-    PathWatches watches() {
-        return watches;
-    }
-
-    /** Returns how many sessions of this client have expired; what was created before that is gone. */
-    long generation() {
-        return generation.get();
-    }
-
-    /** Returns how many connections were lost. */
-    long breaks() {
-        return breaks.get();
+    /** Returns who proves that it lives, to the seats in it. */
+    SessionProver prover() {
+        return prover;
     }
 
     /** Returns whether it is ours, and ends when we close it. */
@@ -144,8 +113,29 @@ final class SeatSession implements AutoCloseable {
         return ours;
     }
 
-    /** Returns why a lease cannot be held here, as far as is known. */
-    Optional<ElectionException> refusal(CandidacyConfig config) {
+    @Override
+    public State state() {
+        var expired = generation.get(); // first: a session that is newer than this is recognised
+        return new State(client.sessionId(), expired, breaks.get(), client.timeout());
+    }
+
+    @Override
+    public NodeRequests requests() {
+        return requests;
+    }
+
+    @Override
+    public PathWatches watches() {
+        return watches;
+    }
+
+    @Override
+    public String where() {
+        return where;
+    }
+
+    @Override
+    public Optional<ElectionException> refusal(CandidacyConfig config) {
         var timeout = client.timeout();
         if (client.isReadOnly()) {
             return Optional.of(new ElectionException(where
@@ -167,97 +157,17 @@ final class SeatSession implements AutoCloseable {
                                                 + " maxSessionTimeout")));
     }
 
-    /** Returns why a lease is too short to be proven here in time, as far as is known. */
-    Optional<ElectionException> tooShort(CandidacyConfig config) {
-        if (timing.fits(config, hops())) {
-            return Optional.empty();
-        }
-        return Optional.of(new ElectionException(
-                "the lease is %d ms, but with %s a proof of leadership takes %d ms, since its servers have a tickTime of %d ms as far as we are told%s: make the lease %d ms or longer, or set tickTime to the longest of any server"
-                        .formatted(
-                                config.lease().toMillis(),
-                                where,
-                                timing.round(hops()).toMillis(),
-                                timing.tick().toMillis(),
-                                hops() > 1 ? ", and some are observers" : "",
-                                timing.shortestLease(config, hops()).toMillis())));
-    }
-
-    /** Returns how long after a proof the next arrives, at most, as long as all goes well. */
-    Duration renewal(CandidacyConfig config) {
-        return timing.renewal(config, hops());
-    }
-
-    /** Returns in how many hops, at most, our server hands on which sessions it has heard of. */
-    int hops() {
-        return Math.max(1, hops);
-    }
-
-    /** Returns whether that was asked. */
-    boolean knowsHops() {
-        return hops > 0;
-    }
-
-    /** It takes so many. */
-    void hops(int known) {
-        hops = known;
-    }
-
-    /** Does this whenever a connection has been made, until it is taken back. */
-    void onConnect(Runnable action) {
+    @Override
+    public void onConnect(Runnable action) {
         onConnect.add(action);
     }
 
-    /** Takes it back. */
-    void offConnect(Runnable action) {
+    @Override
+    public void offConnect(Runnable action) {
         onConnect.remove(action);
         if (closed && onConnect.isEmpty()) {
             client.framework().getCuratorListenable().removeListener(listener);
         }
-    }
-
-    // ---------------------------------------------------------------- seats, on the loop
-
-    void enter(QueueSeat seat, Loop loop) {
-        this.loop = loop;
-        seats.add(seat);
-        proving.entered(loop);
-    }
-
-    void exit(QueueSeat seat) {
-        seats.remove(seat);
-    }
-
-    List<QueueSeat> seats() {
-        return List.copyOf(seats);
-    }
-
-    /** Does this for each of them: one at which it throws fails, and harms no other. */
-    // whatever it is: the others must hear
-    @SuppressWarnings("CatchingUnchecked")
-    void each(List<QueueSeat> some, Consumer<QueueSeat> action) {
-        for (var seat : some) {
-            try {
-                action.accept(seat);
-            } catch (Throwable e) {
-                seat.broken(e);
-            }
-        }
-    }
-
-    /** Returns the last proof that this session lives, if it is recent. */
-    Optional<Proof> proof(Duration youngerThan) {
-        return proving.last(youngerThan);
-    }
-
-    /** Proves anew, now; seats will be told. */
-    void prove() {
-        proving.now();
-    }
-
-    /** Returns when the session began that is still the first, if that was ours to know. */
-    Optional<Moment> opened() {
-        return generation() == 0 ? Optional.ofNullable(opened) : Optional.empty();
     }
 
     // ---------------------------------------------------------------- what happens to the client
@@ -282,10 +192,7 @@ final class SeatSession implements AutoCloseable {
                 }
                 longest = client.timeout();
                 connectedOnce.countDown();
-                onLoop(() -> {
-                    proving.connected();
-                    each(seats(), QueueSeat::connected);
-                });
+                prover.onLoop(prover::connected);
                 List.copyOf(onConnect).forEach(Runnable::run);
             }
             case ConnectedReadOnly -> {
@@ -299,7 +206,7 @@ final class SeatSession implements AutoCloseable {
                 // goes on without SASL, and so do we. Only a client that was refused has given up.
                 if (client.wasRefused()) {
                     var error = ZooKeeperErrors.authenticationFailed(where);
-                    onLoop(() -> each(seats(), seat -> seat.refused(error)));
+                    prover.onLoop(() -> prover.each(seat -> seat.refused(error)));
                     SOON.execute(this::revive);
                 }
             }
@@ -340,23 +247,16 @@ final class SeatSession implements AutoCloseable {
         generation.incrementAndGet();
         OwnNode.forget(session);
         var told = new CountDownLatch(1);
-        onLoop(() -> {
-            each(seats(), QueueSeat::expired);
-            onLoop(told::countDown); // behind what the seats have reported
+        var loops = prover.onLoop(() -> {
+            prover.each(SessionSeat::expired);
+            prover.onLoop(told::countDown); // behind what the seats have reported
         });
         try {
-            if (loop != null && !closed && !told.await(longest.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (loops && !closed && !told.await(longest.toNanos(), TimeUnit.NANOSECONDS)) {
                 log.warn("the session with {} has ended, and the loop does not run", where);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    private void onLoop(Runnable turn) {
-        var present = loop;
-        if (present != null) {
-            present.execute(turn);
         }
     }
 

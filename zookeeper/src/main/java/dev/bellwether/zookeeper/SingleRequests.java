@@ -1,10 +1,9 @@
 package dev.bellwether.zookeeper;
 
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiConsumer;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
@@ -17,56 +16,32 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Single requests to ZooKeeper, each sent once and answered once. Curator sends a request again when its connection
- * broke; whoever counts time from a request, or must know what became of it, cannot have that.
+ * Requests by ZooKeeper's client. Curator sends a request again when its connection broke; whoever counts time from a
+ * request, or must know what became of it, cannot have that.
  *
- * <p>Thread-safe. Answers come on the client's event thread, errors as {@link KeeperException}.
+ * <p>Thread-safe. Answers come on the client's event thread, errors as {@link KeeperException} or {@link RefusedTransaction}.
  */
-final class SingleRequests {
-    /** A node with what is written there; whatever is no text comes out as some other. */
-    record Node(String text, Stat stat) {
-        private static Node of(byte @Nullable [] data, Stat stat) {
-            return new Node(data == null ? "" : new String(data, StandardCharsets.UTF_8), stat);
-        }
-    }
-
-    /** The children of a node, with its own state. */
-    record Children(List<String> names, Stat stat) {}
-
-    /** Where to send it; throws if there is no client. */
-    interface Handle {
-        ZooKeeper get() throws Exception;
-    }
+final class SingleRequests implements NodeRequests {
 
     private interface Call<T> {
         void send(ZooKeeper zooKeeper, CompletableFuture<T> answer);
     }
 
-    private final Handle handle;
+    private final Client client;
 
-    SingleRequests(Handle handle) {
-        this.handle = handle;
+    SingleRequests(Client client) {
+        this.client = client;
     }
 
-    /**
-     * Returns the node's state, or empty if there is none; with a watcher, either way, that is told of the next change.
-     */
-    CompletableFuture<Optional<Stat>> exists(String path, @Nullable Watcher watcher) {
-        return send((zooKeeper, answer) -> zooKeeper.exists(
-                path,
-                watcher,
-                (rc, p, context, stat) -> {
-                    if (rc == Code.NONODE.intValue()) {
-                        answer.complete(Optional.empty());
-                    } else {
-                        settle(answer, rc, path, Optional.ofNullable(stat));
-                    }
-                },
-                null));
+    @Override
+    public CompletableFuture<Optional<Stat>> exists(String path, @Nullable Watcher watcher) {
+        CompletableFuture<Stat> answer = send((zooKeeper, told) ->
+                zooKeeper.exists(path, watcher, (rc, p, context, stat) -> settle(told, rc, path, stat), null));
+        return NodeRequests.ifMissing(answer.thenApply(Optional::of), Optional.empty());
     }
 
-    /** Returns the node with its data; with a watcher, if there is a node, that is told of the next change. */
-    CompletableFuture<Node> data(String path, @Nullable Watcher watcher) {
+    @Override
+    public CompletableFuture<Node> data(String path, @Nullable Watcher watcher) {
         return send((zooKeeper, answer) -> zooKeeper.getData(
                 path,
                 watcher,
@@ -74,50 +49,8 @@ final class SingleRequests {
                 null));
     }
 
-    /** Returns what the server says of its ensemble: outside of any chroot. */
-    CompletableFuture<String> ensemble() {
-        return send((zooKeeper, answer) -> zooKeeper.getConfig(
-                (Watcher) null,
-                (rc, p, context, data, stat) -> settle(
-                        answer,
-                        rc,
-                        ZooDefs.CONFIG_NODE,
-                        rc == 0 ? Node.of(data, stat).text() : null),
-                null));
-    }
-
-    /** Returns the children of a node; with a watcher, that is told of the next one to come or go. */
-    CompletableFuture<Children> children(String path, @Nullable Watcher watcher) {
-        return send((zooKeeper, answer) -> zooKeeper.getChildren(
-                path,
-                watcher,
-                (int rc, String p, Object context, List<String> names, Stat stat) ->
-                        settle(answer, rc, path, rc == 0 ? new Children(names, stat) : null),
-                null));
-    }
-
-    /** Has the server catch up with the leader of the ensemble. */
-    CompletableFuture<Boolean> sync(String path) {
-        return send(
-                (zooKeeper, answer) -> zooKeeper.sync(path, (rc, p, context) -> settle(answer, rc, path, true), null));
-    }
-
-    /** Does all of it or nothing, in one transaction of the ensemble. If nothing, fails as the first that failed. */
-    CompletableFuture<List<OpResult>> all(List<Op> operations) {
-        return send((zooKeeper, answer) -> zooKeeper.multi(
-                operations,
-                (rc, p, context, results) -> {
-                    if (rc == 0) {
-                        answer.complete(results);
-                    } else {
-                        answer.completeExceptionally(new Refused(rc, operations, results));
-                    }
-                },
-                null));
-    }
-
-    /** Reads all these nodes at one time; those that are not there, or not for us to read, come out empty. */
-    CompletableFuture<List<Optional<Node>>> read(List<String> paths) {
+    @Override
+    public CompletableFuture<List<Optional<Node>>> read(List<String> paths) {
         if (paths.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
@@ -141,41 +74,74 @@ final class SingleRequests {
                 : Optional.empty();
     }
 
-    /** Deletes a node; returns false if there was none. */
-    CompletableFuture<Boolean> delete(String path, int version) {
-        return send((zooKeeper, answer) -> zooKeeper.delete(
+    @Override
+    public CompletableFuture<Children> children(String path, @Nullable Watcher watcher) {
+        return send((zooKeeper, answer) -> zooKeeper.getChildren(
                 path,
-                version,
-                (rc, p, context) -> {
-                    if (rc == Code.NONODE.intValue()) {
-                        answer.complete(false);
+                watcher,
+                (int rc, String p, Object context, List<String> names, Stat stat) ->
+                        settle(answer, rc, path, rc == 0 ? new Children(names, stat) : null),
+                null));
+    }
+
+    @Override
+    public CompletableFuture<String> ensemble() {
+        return send((zooKeeper, answer) -> zooKeeper.getConfig(
+                (Watcher) null,
+                (rc, p, context, data, stat) -> settle(
+                        answer,
+                        rc,
+                        ZooDefs.CONFIG_NODE,
+                        rc == 0 ? Node.of(data, stat).text() : null),
+                null));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> sync(String path) {
+        return send(
+                (zooKeeper, answer) -> zooKeeper.sync(path, (rc, p, context) -> settle(answer, rc, path, true), null));
+    }
+
+    @Override
+    public CompletableFuture<String> create(CreateMode mode, String path, String text) {
+        return all(List.of(client.creation(mode, path, text)))
+                .thenApply(results -> ((OpResult.CreateResult) results.get(0)).getPath());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> delete(String path, int version) {
+        CompletableFuture<Boolean> answer = send((zooKeeper, told) ->
+                zooKeeper.delete(path, version, (rc, p, context) -> settle(told, rc, path, true), null));
+        return NodeRequests.ifMissing(answer, false);
+    }
+
+    @Override
+    public CompletableFuture<List<OpResult>> all(List<Op> operations) {
+        return send((zooKeeper, answer) -> zooKeeper.multi(
+                operations,
+                (rc, p, context, results) -> {
+                    if (rc == 0) {
+                        answer.complete(results);
                     } else {
-                        settle(answer, rc, path, true);
+                        answer.completeExceptionally(RefusedTransaction.of(Code.get(rc), operations, results));
                     }
                 },
                 null));
     }
 
-    /** Forgets all watches of one path, here and at the server; whether there were any does not matter. */
-    void unwatch(String path) {
+    @Override
+    public void unwatch(String path) {
         try {
-            handle.get().removeAllWatches(path, WatcherType.Any, true, (rc, p, context) -> {}, null);
+            client.zooKeeper().removeAllWatches(path, WatcherType.Any, true, (rc, p, context) -> {}, null);
         } catch (Exception e) {
             // there is no session, and so no watch
         }
     }
 
-    /** Does this when the answer is there: with the value, or with the error. */
-    // what the turn throws is the concern of whoever runs it
-    @SuppressWarnings("FutureReturnValueIgnored")
-    static <T> void whenDone(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
-        answer.whenComplete(turn);
-    }
-
     private <T> CompletableFuture<T> send(Call<T> call) {
         var answer = new CompletableFuture<T>();
         try {
-            call.send(handle.get(), answer);
+            call.send(client.zooKeeper(), answer);
         } catch (Exception e) {
             answer.completeExceptionally(e);
         }
@@ -187,44 +153,6 @@ final class SingleRequests {
             answer.complete(value);
         } else {
             answer.completeExceptionally(KeeperException.create(rc == 0 ? Code.SYSTEMERROR : Code.get(rc), path));
-        }
-    }
-
-    /** A transaction that was not carried out. */
-    static final class Refused extends Exception {
-        private static final long serialVersionUID = 1;
-
-        private final transient List<Op> operations;
-        private final transient @Nullable List<OpResult> results;
-        private final Code code;
-
-        private Refused(int rc, List<Op> operations, @Nullable List<OpResult> results) {
-            super(KeeperException.create(Code.get(rc)));
-            code = Code.get(rc);
-            this.operations = operations;
-            this.results = results;
-        }
-
-        /** Returns why. */
-        Code code() {
-            return code;
-        }
-
-        /** Returns the node that it failed at, if one is known. */
-        Optional<String> node() {
-            return failed() < 0
-                    ? Optional.empty()
-                    : Optional.of(operations.get(failed()).getPath());
-        }
-
-        /** Returns the place of the operation that failed for this reason; -1 if none is known to have. */
-        int failed() {
-            for (var i = 0; results != null && i < results.size() && i < operations.size(); i++) {
-                if (results.get(i) instanceof OpResult.ErrorResult error && error.getErr() == code.intValue()) {
-                    return i;
-                }
-            }
-            return -1;
         }
     }
 }

@@ -25,8 +25,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
-import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -75,175 +73,89 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public void check(String election, CandidacyConfig settings) {
-        var session = sessions.take(settings.lease());
-        try {
+        sessions.with(settings.lease(), session -> {
             if (session.awaitConnected(STAND_PATIENCE)) { // else we learn it later, and fail then
                 check(session, settings);
             }
-        } finally {
-            sessions.giveBack(settings.lease());
-        }
+            return true;
+        });
     }
 
     private void check(SeatSession session, CandidacyConfig settings) {
         session.refusal(settings).or(() -> tooShort(session, settings)).ifPresent(error -> {
             throw error;
         });
-        if (session.client().timeout().compareTo(settings.lease()) > 0
-                && warned.add(session.client().timeout())) {
+        var timeout = session.state().timeout();
+        if (timeout.compareTo(settings.lease()) > 0 && warned.add(timeout)) {
             log.warn(
                     "sessions with {} live for {} at least: a crash will cost that, not the lease of {}",
                     session.where(),
-                    Durations.show(session.client().timeout()),
+                    Durations.show(timeout),
                     Durations.show(settings.lease()));
         }
     }
 
     private static Optional<ElectionException> tooShort(SeatSession session, CandidacyConfig settings) {
         learnHops(session);
-        return session.tooShort(settings);
+        return session.prover().tooShort(settings);
     }
 
     private static void learnHops(SeatSession session) {
-        if (!session.knowsHops()) {
-            session.requests()
-                    .ensemble()
-                    .handle((ensemble, error) -> {
-                        if (ensemble != null) {
-                            session.hops(Ensemble.hops(ensemble));
-                        }
-                        return true; // else a proof will ask again
-                    })
-                    .completeOnTimeout(false, STAND_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
-                    .join();
-        }
+        session.prover()
+                .learnHops()
+                .exceptionally(error -> 0) // a proof will ask again
+                .completeOnTimeout(0, STAND_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
+                .join();
     }
 
     /** A proof takes half a tick and more, so that it is old when it arrives. */
     @Override
     public Duration renewal(CandidacyConfig settings) {
-        var session = sessions.take(settings.lease());
-        try {
+        return sessions.with(settings.lease(), session -> {
             if (session.awaitConnected(STAND_PATIENCE)) {
                 learnHops(session);
             }
-            return session.renewal(settings);
-        } finally {
-            sessions.giveBack(settings.lease());
-        }
+            return session.prover().renewal(settings);
+        });
     }
 
     @Override
     public List<Finding> findings(CandidacyConfig settings) {
-        var session = sessions.take(settings.lease());
-        try {
-            return ZooKeeperDoctor.of(session, settings, paths.parent(), config.tickTime());
-        } finally {
-            sessions.giveBack(settings.lease());
-        }
+        return sessions.with(
+                settings.lease(), session -> ZooKeeperDoctor.of(session, settings, paths.parent(), config.tickTime()));
     }
 
     @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
         this.loop = loop;
-        var seat = new QueueSeat(
-                standing, claimant, loop, this, sessions.take(standing.config().lease()));
+        var session = sessions.take(standing.config().lease());
+        var nodes = nodes(session, standing.election());
+        var seat =
+                new QueueSeat(standing, claimant, loop, nodes, session.prover(), config.createElections(), this::left);
         seats.add(seat);
         return seat;
     }
 
-    // ---------------------------------------------------------------- for seats
-
-    ZooKeeperConfig config() {
-        return config;
-    }
-
-    /** Returns the full path of the node of an election. */
-    String path(SeatSession session, String election) {
-        return session.client().full(paths.election(election));
-    }
-
-    void left(QueueSeat seat) {
+    private void left(QueueSeat seat) {
         if (seats.remove(seat)) {
             sessions.giveBack(seat.config().lease());
         }
     }
 
-    /** A candidate has taken its node back: clears away what was there for its sake. */
-    void departed(SeatSession session, String election, String node, boolean ordered, boolean ended) {
-        if (ordered) {
-            Orders.obeyed(session, election, node);
-        }
-        if (ended) {
-            SingleRequests.whenDone(Orders.tidy(session, election), (deleted, error) -> {});
-        }
-    }
-
-    /** Returns what to say where elections are made by administrators only. */
-    ElectionException missing(String election) {
-        return new ElectionException("there is no node " + election + " on " + main.where()
-                + ", and createElections is false: have it made");
-    }
-
-    /** Makes the node of an election and those above it, as far as they are missing. */
-    CompletableFuture<Boolean> make(SeatSession session, String path) {
-        return session.requests()
-                .all(List.of(session.client().creation(CreateMode.PERSISTENT, path, "")))
-                .thenApply(made -> true)
-                .exceptionallyCompose(error -> switch (ZooKeeperErrors.code(error)) {
-                    case NODEEXISTS -> CompletableFuture.completedFuture(false);
-                    case NONODE -> {
-                        var slash = path.lastIndexOf('/');
-                        yield slash <= 0
-                                ? CompletableFuture.failedFuture(error)
-                                : make(session, path.substring(0, slash)).thenCompose(above -> make(session, path));
-                    }
-                    default -> CompletableFuture.failedFuture(error);
-                });
+    private ElectionNodes nodes(SeatSession session, String election) {
+        return new ElectionNodes(session, session.client().full(paths.election(election)));
     }
 
     // ---------------------------------------------------------------- for observers and operators
 
     @Override
     public CompletionStage<View> read(String election, Loop loop) {
-        var path = path(main, election);
-        return persistently(() -> main.requests()
-                .sync(path)
-                .thenCompose(synced -> main.requests().children(path, null))
-                .thenCompose(children -> read(election, path, children.names()))
-                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
-                        ? CompletableFuture.completedFuture(View.unheld(election))
-                        : CompletableFuture.failedFuture(error)));
-    }
-
-    private CompletableFuture<View> read(String election, String path, List<String> children) {
-        var queue =
-                Paths.queue(children).stream().map(node -> path + '/' + node).toList();
-        return readAll(queue)
-                .thenCompose(nodes -> ordered(path, children)
-                        .thenApply(ordered ->
-                                Views.of(election, children.contains(Paths.DONE), ordered, Views.present(nodes))));
-    }
-
-    /** Whether the leader is to stand down: an order may have outlived whom it named. */
-    private CompletableFuture<Boolean> ordered(String path, List<String> children) {
-        var queue = Paths.queue(children);
-        if (queue.isEmpty() || !children.contains(Paths.STAND_DOWN)) {
-            return CompletableFuture.completedFuture(false);
-        }
-        return readAll(List.of(path + '/' + Paths.STAND_DOWN))
-                .thenApply(order -> order.get(0)
-                        .filter(node -> node.text().equals(queue.get(0)))
-                        .isPresent());
-    }
-
-    private CompletableFuture<List<Optional<SingleRequests.Node>>> readAll(List<String> nodes) {
-        return new NodeReader(main.requests()).read(nodes, stat -> true);
+        return persistently(() -> nodes(main, election).view(election));
     }
 
     @Override
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
-        var observer = new Observer(election, main, path(main, election), watcher, loop, observers::remove);
+        var observer = new Observer(election, nodes(main, election), watcher, loop, observers::remove);
         observers.add(observer);
         observer.begin();
         return observer;
@@ -251,40 +163,39 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        var path = path(main, election);
-        return persistently(() -> Orders.carryOut(this, main, path, order));
+        return persistently(() -> nodes(main, election).order(order));
     }
 
     /** Deletes all candidates of an election, by telling them; returns false if there is no such election. */
     CompletionStage<Boolean> dismiss(String election) {
-        var path = path(main, election);
-        return persistently(() -> Orders.dismiss(main, path));
+        return persistently(() -> nodes(main, election).dismiss());
     }
 
     @Override
     public CompletionStage<List<String>> list() {
         var parent = main.client().full(paths.parent());
         var prefix = parent.equals("/") ? "/" : parent + '/';
-        return persistently(() -> main.requests()
-                .sync(parent)
-                .thenCompose(synced -> main.requests().children(parent, null))
-                .thenCompose(children -> {
-                    var names = children.names().stream()
-                            .filter(name -> !prefix.equals("/") || !name.equals("zookeeper"))
-                            .toList();
-                    return readAll(names.stream()
+        var requests = main.requests();
+        return persistently(() -> NodeRequests.ifMissing(
+                requests.sync(parent)
+                        .thenCompose(synced -> requests.children(parent, null))
+                        .thenCompose(children -> {
+                            var names = children.names().stream()
+                                    .filter(name -> !prefix.equals("/") || !name.equals("zookeeper"))
+                                    .toList();
+                            var ends = names.stream()
                                     .map(name -> prefix + name + '/' + Paths.DONE)
-                                    .toList())
-                            .thenApply(done -> IntStream.range(0, names.size())
-                                    .filter(i -> done.get(i)
-                                            .filter(node -> Orders.isDeletion(node.text()))
-                                            .isEmpty())
-                                    .mapToObj(i -> Paths.decode(names.get(i)))
-                                    .toList());
-                })
-                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
-                        ? CompletableFuture.completedFuture(List.of())
-                        : CompletableFuture.failedFuture(error)));
+                                    .toList();
+                            return new NodeReader(requests)
+                                    .read(ends, stat -> true)
+                                    .thenApply(done -> IntStream.range(0, names.size())
+                                            .filter(i -> done.get(i)
+                                                    .filter(node -> ElectionNodes.isDeletion(node.text()))
+                                                    .isEmpty())
+                                            .mapToObj(i -> Paths.decode(names.get(i)))
+                                            .toList());
+                        }),
+                List.of()));
     }
 
     /** Tries again while there is no answer, for a while: all that is asked here may be asked twice. */

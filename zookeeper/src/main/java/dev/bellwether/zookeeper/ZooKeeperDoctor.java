@@ -81,11 +81,12 @@ final class ZooKeeperDoctor {
     /** Whether proofs come round in time, if the tick is what we are told. */
     private void proof() {
         try {
-            session.hops(Ensemble.hops(await(session.requests().ensemble())));
+            await(session.prover().learnHops());
         } catch (ExecutionException e) {
-            session.hops(Ensemble.MOST_HOPS); // the finding on replication tells
+            throw ZooKeeperErrors.translated(cause(e), session.where());
         }
-        var tooShort = session.tooShort(config);
+        var prover = session.prover();
+        var tooShort = prover.tooShort(config);
         if (tooShort.isPresent()) {
             findings.add(Finding.error(
                     "proof",
@@ -94,9 +95,9 @@ final class ZooKeeperDoctor {
         } else {
             findings.add(Finding.ok(
                     "proof",
-                    "a proof of leadership is up to " + session.renewal(config).toMillis()
+                    "a proof of leadership is up to " + prover.renewal(config).toMillis()
                             + " ms old when the next one comes, if no server has a tickTime above " + tick.toMillis()
-                            + " ms" + (session.hops() > 1 ? "; there are observers, so that it takes two hops" : "")));
+                            + " ms" + (prover.hops() > 1 ? "; there are observers, so that it takes two hops" : "")));
         }
     }
 

@@ -74,6 +74,6 @@ public final class ZooKeeperElections {
 
     private static ZooKeeperArbiter arbiter(CuratorFramework client, ZooKeeperConfig config) {
         return new ZooKeeperArbiter(
-                new LentSession(SeatSession.borrowed(client, config.tickTime(), where(client))), config);
+                Sessions.lent(SeatSession.borrowed(client, config.tickTime(), where(client))), config);
     }
 }

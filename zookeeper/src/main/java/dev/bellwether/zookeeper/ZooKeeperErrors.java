@@ -14,15 +14,13 @@ final class ZooKeeperErrors {
 
     /** Returns the code of an error; that of a lost connection if it has none, since then nothing is known. */
     static Code code(Throwable error) {
-        var cause = cause(error);
-        if (cause instanceof KeeperException keeper) {
-            return keeper.code();
-        }
-        return cause instanceof SingleRequests.Refused refused ? refused.code() : Code.CONNECTIONLOSS;
+        return cause(error) instanceof KeeperException keeper ? keeper.code() : Code.CONNECTIONLOSS;
     }
 
     private static Throwable cause(Throwable error) {
-        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        var cause =
+                error instanceof CompletionException || error instanceof RefusedTransaction ? error.getCause() : null;
+        return cause == null ? error : cause(cause);
     }
 
     /**
@@ -79,11 +77,6 @@ final class ZooKeeperErrors {
 
     /** Returns it in the servers' words, with the node that it is about. */
     private static String describe(Throwable error) {
-        var cause = cause(error);
-        return String.valueOf(
-                cause instanceof SingleRequests.Refused refused
-                        ? KeeperException.create(refused.code(), refused.node().orElse(null))
-                                .getMessage()
-                        : cause.getMessage());
+        return String.valueOf(cause(error).getMessage());
     }
 }

@@ -53,7 +53,7 @@ public final class ZooKeeperProvider implements ElectionsProvider {
         var where = "ZooKeeper at " + uri.authority();
         try {
             return new ZooKeeperArbiter(
-                    new OwnSessions(lease -> client(uri, lease, acl), config.tickTime(), where), config);
+                    Sessions.own(lease -> client(uri, lease, acl), config.tickTime(), where), config);
         } catch (UnavailableException e) {
             throw new UnavailableException(e.getMessage() + ": " + Endpoint.complaints(Endpoint.of(uri), LOOK), e);
         }

@@ -45,7 +45,7 @@ class InterleavingTest {
     private final CuratorFramework client = client();
     private final SteppedLoop loop = new SteppedLoop();
     private final SeatSession session = session();
-    private final ZooKeeperArbiter arbiter = new ZooKeeperArbiter(new LentSession(session), LentSessionTest.config());
+    private final ZooKeeperArbiter arbiter = new ZooKeeperArbiter(Sessions.lent(session), LentSessionTest.config());
     private final Said said = new Said();
     private final QueueSeat seat = (QueueSeat) arbiter.seat(
             new Standing(
@@ -142,7 +142,7 @@ class InterleavingTest {
         var before = hands.join(election, "the first");
         seat.claim();
         loop.until("it follows", () -> said.turns().contains("following the first"));
-        loop.until("the session is proven", () -> session.proof(LEASE).isPresent() && settled());
+        loop.until("the session is proven", () -> session.prover().last(LEASE).isPresent() && settled());
         hands.delete(election, before);
         loop.awaitWaiting(1);
         loop.takeOne(); // the news: asks for a listing
@@ -186,7 +186,8 @@ class InterleavingTest {
         later.cut();
         Hands.expire(client);
         link.reset();
-        Eventually.eventually("the session has expired", PATIENCE, () -> session.generation() > 0);
+        Eventually.eventually(
+                "the session has expired", PATIENCE, () -> session.state().generation() > 0);
         loop.takeOne();
         loop.takeOne();
         later.heal();
@@ -235,14 +236,14 @@ class InterleavingTest {
     @Test
     void aRoundOverTwoConnectionsProvesNothing() {
         lead();
-        session.prove(); // the first request of a round
+        session.prover().now(); // the first request of a round
         loop.awaitWaiting(1); // is answered
-        var breaks = session.breaks();
+        var breaks = session.state().breaks();
         link.reset();
         Eventually.eventually(
                 "there is another connection",
                 PATIENCE,
-                () -> session.breaks() > breaks && session.client().isConnected());
+                () -> session.state().breaks() > breaks && session.client().isConnected());
         var between = System.nanoTime();
         var before = said.proofs().size();
         loop.until("there is a proof", () -> said.proofs().size() > before);
@@ -255,7 +256,7 @@ class InterleavingTest {
         lead();
         loop.until(
                 "the session is proven",
-                () -> session.proof(Duration.ofSeconds(5)).isPresent() && settled());
+                () -> session.prover().last(Duration.ofSeconds(5)).isPresent() && settled());
         Hands.expire(client);
         link.reset(); // as the server does when it expires a session
         loop.until("it is told", () -> said.turns().contains("lost EXPIRED"));
@@ -309,7 +310,7 @@ class InterleavingTest {
         var obedient = CompletableFuture.runAsync(
                 () -> {
                     while (!over.get()) {
-                        Orders.obeyed(session, session.client().full("/bellwether/" + election), queue().get(0));
+                        new ElectionNodes(session, "/bellwether/" + election).obeyed(queue().get(0));
                     }
                 },
                 task -> new Thread(task, "obedient").start());

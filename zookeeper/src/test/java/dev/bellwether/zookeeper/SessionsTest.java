@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Timeout;
 class SessionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    private static OwnSessions sessions(ZooKeeperServers servers) {
-        return new OwnSessions(
+    private static Sessions sessions(ZooKeeperServers servers) {
+        return Sessions.own(
                 lease -> Hands.unstarted(servers.addresses(), (int) lease.toMillis()),
                 Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
                 "the test's server");
@@ -43,7 +43,7 @@ class SessionsTest {
         }
     }
 
-    private static OwnSessions open(ZooKeeperServers servers, int count) {
+    private static Sessions open(ZooKeeperServers servers, int count) {
         var sessions = sessions(servers);
         IntStream.range(0, count)
                 .forEach(i -> assertThat(
@@ -52,7 +52,7 @@ class SessionsTest {
         return sessions;
     }
 
-    private static Duration time(OwnSessions sessions) {
+    private static Duration time(Sessions sessions) {
         var begun = System.nanoTime();
         sessions.close();
         return Duration.ofNanos(System.nanoTime() - begun);

@@ -1,5 +1,6 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.spi.Loop;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
@@ -10,9 +11,28 @@ import org.jspecify.annotations.Nullable;
  * <p>Confined to the loop. Heeds no answer any more once it rests: two listings may be under way at one time, and when
  * the first has granted the seat, or the seat was given up, the second must not grant it again.
  */
-final class Place {
-    private final QueueSeat seat;
-    private final Nodes nodes;
+final class QueuePosition {
+    /** Who is told where it stands. */
+    interface Owner {
+        /** Nobody is before us. */
+        void first();
+
+        /** This one is before us. */
+        void follows(String candidate);
+
+        /** Our node is not in the queue. */
+        void vanished();
+
+        /** The election is over for those who stand, or it is another one. */
+        void electionOver();
+
+        /** A request failed: this must look again. */
+        void unanswered(Throwable error);
+    }
+
+    private final Owner owner;
+    private final Loop loop;
+    private final ElectionNodes nodes;
     private final Runnable onPredecessor;
     /**
      * The zxid that made the election's node when we first joined; 0 before that. If another stands there, ours was
@@ -23,15 +43,11 @@ final class Place {
     private @Nullable OwnNode sought;
     private @Nullable String predecessor;
 
-    Place(QueueSeat seat, Nodes nodes) {
-        this.seat = seat;
+    QueuePosition(Owner owner, ElectionNodes nodes, Loop loop) {
+        this.owner = owner;
+        this.loop = loop;
         this.nodes = nodes;
-        onPredecessor = nodes.onLoop(this::look);
-    }
-
-    /** Returns the zxid of the node of the election that we stand in; 0 if we never stood. */
-    long era() {
-        return era;
+        onPredecessor = () -> loop.execute(this::look);
     }
 
     /** Looks where this node stands, now and whenever that may have changed. */
@@ -52,31 +68,31 @@ final class Place {
         if (mine == null) {
             return;
         }
-        nodes.then(nodes.requests().children(nodes.election(), null), (children, error) -> {
+        NodeRequests.then(loop, nodes.requests().children(nodes.path(), null), (children, error) -> {
             if (!mine.equals(sought)) {
                 return;
             }
-            if (children == null) {
-                seat.troubled(error);
-            } else {
+            if (children != null) {
                 find(mine, children);
+            } else if (error != null) {
+                owner.unanswered(error);
             }
         });
     }
 
-    private void find(OwnNode mine, SingleRequests.Children children) {
+    private void find(OwnNode mine, NodeRequests.Children children) {
         var queue = Paths.queue(children.names());
         var place = queue.indexOf(mine.name());
         var present = children.stat().getCzxid();
         if (place < 0) {
-            seat.vanished();
+            owner.vanished();
         } else if ((era != 0 && era != present) || children.names().contains(Paths.DONE)) {
-            seat.electionOver();
+            owner.electionOver();
         } else {
             era = present;
             if (place == 0) {
                 watch(null);
-                seat.first();
+                owner.first();
             } else {
                 follow(mine, nodes.candidate(queue.get(place - 1)));
             }
@@ -85,28 +101,22 @@ final class Place {
 
     private void follow(OwnNode mine, String path) {
         watch(path);
-        nodes.then(nodes.requests().data(path, nodes.watches().watcher(path)), (read, error) -> {
+        var read = nodes.requests().data(path, nodes.session().watches().watcher(path));
+        NodeRequests.then(loop, read, (found, error) -> {
             if (!mine.equals(sought) || !path.equals(predecessor)) {
                 return;
             }
-            if (read != null) {
-                seat.follows(NodeData.of(read.text()).candidate());
+            if (found != null) {
+                owner.follows(NodeData.of(found.text()).candidate());
             } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 look();
-            } else {
-                seat.troubled(error);
+            } else if (error != null) {
+                owner.unanswered(error);
             }
         });
     }
 
     private void watch(@Nullable String path) {
-        var before = predecessor;
-        predecessor = path;
-        if (before != null && !before.equals(path)) {
-            nodes.watches().unlisten(before, onPredecessor);
-        }
-        if (path != null) {
-            nodes.watches().listen(path, onPredecessor);
-        }
+        predecessor = nodes.session().watches().move(predecessor, path, onPredecessor);
     }
 }

@@ -1,0 +1,478 @@
+package dev.bellwether.zookeeper;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Loop;
+import java.time.Duration;
+import java.util.Optional;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A candidate's node in the queue: made while it is wanted, taken back when it is not, made anew when it was lost.
+ *
+ * <p>Confined to the loop. A creation is sent once. If its answer is lost, we look for the node, and know in the end:
+ * so no node of ours is ever left that we do not know of.
+ */
+final class QueueNode {
+    /*
+     *   OUT --enter--> LOOKING --no DONE--> JOINING --made, and read--> THERE --withdraw--> LEAVING --deleted--> OUT
+     *
+     * From everywhere: when the session has expired, or the node was deleted by others, we are OUT. LOOKING and JOINING
+     * go through to their end, whatever is wanted meanwhile: who then has a node that is not wanted takes it back. Who
+     * comes OUT and is wanted begins again, at once after a loss, after the retry interval if it could not join.
+     */
+    private enum Phase {
+        /** We have no node. */
+        OUT,
+        /** Is the election over? */
+        LOOKING,
+        /** We may have a node, and do not know it yet. */
+        JOINING,
+        /** We have one. */
+        THERE,
+        /** We delete it. */
+        LEAVING
+    }
+
+    /** Who is told what becomes of it. */
+    interface Owner {
+        /** We have a node in the queue. */
+        void arrived(OwnNode node);
+
+        /** Our node was deleted, by no doing of ours. It stays ours until {@link #lost} says that this is known. */
+        void vanished();
+
+        /** The election is over, and we have a node in it. */
+        void electionOver();
+
+        /** The election is over, and we have none. */
+        void ended();
+
+        /** The servers did not do what we asked; returns whether that is here to stay. */
+        boolean refused(Throwable error);
+
+        /**
+         * We have nothing there; or we have lost sight of it, and it goes with its session.
+         *
+         * @param deleted our node, if we have taken it back
+         * @param confirmed whether the servers have told us that nothing of ours is there
+         */
+        void settled(@Nullable OwnNode deleted, boolean confirmed);
+    }
+
+    private final Owner owner;
+    private final Loop loop;
+    private final ElectionNodes nodes;
+    private final NodeData data;
+    private final Duration retry;
+    private final boolean createElections;
+    private final NodeWatch done;
+
+    private Phase phase = Phase.OUT;
+    private boolean wanted;
+    /** We had a node in this election: if it is not there any more, somebody has deleted it. */
+    private boolean stood;
+    /** The session in which we create: known only when it has answered something. */
+    private NodeSession.State joined = new NodeSession.State(0, 0, 0, Duration.ZERO);
+
+    private @Nullable OwnNode node;
+    /** Of our node, or of one that may be. */
+    private @Nullable NodeWatch own;
+    /**
+     * Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it.
+     */
+    private @Nullable OwnNode former;
+    /** We may not delete our node: it goes with the session. */
+    private boolean stuck;
+
+    private Loop.@Nullable Timer timer;
+
+    QueueNode(Owner owner, ElectionNodes nodes, Loop loop, NodeData data, Duration retry, boolean createElections) {
+        this.owner = owner;
+        this.loop = loop;
+        this.nodes = nodes;
+        this.data = data;
+        this.retry = retry;
+        this.createElections = createElections;
+        done = new NodeWatch(
+                nodes.session(), loop, nodes.done(), NodeWatch.Usually.MISSING, this::doneSeen, this::doneUnanswered);
+    }
+
+    /** Returns our node, while we have one. */
+    @Nullable
+    OwnNode node() {
+        return node;
+    }
+
+    /** We want to be there, from now on. */
+    void enter() {
+        wanted = true;
+        joinIfWanted();
+    }
+
+    /** What we have may stay; if it is lost, we want no other. */
+    void unwant() {
+        wanted = false;
+    }
+
+    /** We want to have nothing there. */
+    void withdraw() {
+        wanted = false;
+        switch (phase) {
+            case OUT -> settled(null);
+            case LOOKING, JOINING -> {} // goes through to its end
+            case THERE, LEAVING -> takeBack();
+        }
+    }
+
+    /** Our node is no more, by no doing of ours. */
+    void lost() {
+        var mine = node;
+        if (mine != null && isOfEarlierSession(mine)) {
+            former = mine;
+        }
+        forget();
+        settled(null);
+    }
+
+    /** There is a connection again. */
+    void connected() {
+        readUnread();
+        if (phase == Phase.LEAVING) {
+            takeBack();
+        }
+        removeFormer();
+    }
+
+    /** Asks again for what was not answered. */
+    void readUnread() {
+        if (phase == Phase.THERE && own != null) {
+            done.readIfUnread();
+            own.readIfUnread();
+        }
+    }
+
+    /** Something concerning our node was not found: is it still there? */
+    void look() {
+        if (own != null) {
+            own.read();
+        }
+    }
+
+    /** Nobody will drive us any more: what is there, or may be, is taken away behind us if the session goes on. */
+    void abandon() {
+        if (phase != Phase.OUT) {
+            Orphans.sweep(nodes, data, node);
+        }
+    }
+
+    // ---------------------------------------------------------------- joining
+
+    private void joinIfWanted() {
+        if (wanted && phase == Phase.OUT) {
+            phase = Phase.LOOKING;
+            done.begin();
+        }
+    }
+
+    private void doneSeen(Optional<NodeRequests.Node> found) {
+        switch (phase) {
+            case LOOKING -> found.ifPresentOrElse(over -> isOver(over.text()), wanted ? this::create : this::notJoined);
+            case THERE -> found.ifPresent(over -> owner.electionOver());
+            case OUT, JOINING, LEAVING -> {} // who arrives looks who is there, and sees it then
+        }
+    }
+
+    private void doneUnanswered(Throwable error) {
+        owner.refused(error);
+        if (phase == Phase.LOOKING) {
+            notJoined();
+        }
+    }
+
+    /** Nobody joins now. Is it over for good, or only until all who stood have left, after which it begins afresh? */
+    private void isOver(String text) {
+        if (!stood && ElectionNodes.isPassing(text)) {
+            phase = Phase.JOINING;
+            NodeRequests.then(loop, nodes.tidy(), (tidied, error) -> notJoined());
+        } else {
+            ended();
+        }
+    }
+
+    private void create() {
+        phase = Phase.JOINING;
+        joined = nodes.session().state();
+        var creation =
+                nodes.requests().create(CreateMode.EPHEMERAL_SEQUENTIAL, nodes.candidate(Paths.CANDIDATE), data.text());
+        NodeRequests.then(loop, creation, (path, error) -> {
+            if (path != null) {
+                created(path);
+                return;
+            }
+            switch (error == null ? Code.CONNECTIONLOSS : ZooKeeperErrors.code(error)) {
+                case CONNECTIONLOSS,
+                        OPERATIONTIMEOUT,
+                        REQUESTTIMEOUT,
+                        SESSIONMOVED,
+                        SYSTEMERROR,
+                        RUNTIMEINCONSISTENCY -> resolve();
+                case NONODE -> makeElection();
+                default -> failed(error);
+            }
+        });
+    }
+
+    private void created(String answered) {
+        var path = nodes.candidate(nameOf(answered)); // a chroot stands before it, in some versions
+        if (OwnNode.take(joined.id(), path)) {
+            confirm(path);
+        } else {
+            resolve(); // one who had lost his answer took ours for his
+        }
+    }
+
+    private static String nameOf(String path) {
+        return path.substring(path.lastIndexOf('/') + 1);
+    }
+
+    private void makeElection() {
+        if (stood) {
+            ended(); // it was there when we first stood: somebody has deleted it
+        } else if (createElections) {
+            NodeRequests.then(loop, nodes.make(), (made, error) -> {
+                if (error != null) {
+                    failed(error);
+                } else if (wanted) {
+                    create();
+                } else {
+                    notJoined();
+                }
+            });
+        } else {
+            failed(new ElectionException("there is no node " + nodes.path() + " on "
+                    + nodes.session().where() + ", and createElections is false: have it made"));
+        }
+    }
+
+    /** We do not know whether there is a node of ours: look. */
+    private void resolve() {
+        if (isExpired()) {
+            notJoined();
+            return;
+        }
+        NodeRequests.then(loop, Orphans.find(nodes, joined.id(), data), (found, error) -> {
+            if (found != null) {
+                found.ifPresentOrElse(this::confirm, this::notJoined);
+            } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
+                notJoined();
+            } else {
+                later(this::resolve);
+            }
+        });
+    }
+
+    /** There is a node of ours: learn its zxid, and have it watched. */
+    private void confirm(String path) {
+        own = new NodeWatch(
+                nodes.session(),
+                loop,
+                path,
+                NodeWatch.Usually.THERE,
+                found -> ownSeen(path, found),
+                error -> ownUnanswered(path, error));
+        own.begin();
+    }
+
+    private void ownSeen(String path, Optional<NodeRequests.Node> found) {
+        if (phase == Phase.JOINING) {
+            var creator = found.map(there -> there.stat().getEphemeralOwner()).orElse(0L);
+            if (found.isPresent() && creator == joined.id() && !isExpired()) {
+                var token = found.get().stat().getCzxid();
+                joined(new OwnNode(nameOf(path), path, joined.id(), token, joined.generation()));
+            } else if (found.isPresent() && creator == nodes.session().state().id()) {
+                discard(path); // made in a later session than we had seen
+            } else {
+                nothingAt(path); // of another session of ours, it goes by itself
+            }
+        } else if (phase == Phase.THERE && found.isEmpty()) {
+            owner.vanished(); // what is written to it, by whomever, concerns nobody
+        }
+    }
+
+    private void ownUnanswered(String path, Throwable error) {
+        if (phase == Phase.THERE) {
+            owner.refused(error);
+        } else if (isExpired()) {
+            nothingAt(path);
+        } else {
+            later(this::look);
+        }
+    }
+
+    private void discard(String path) {
+        unwatch();
+        NodeRequests.then(loop, nodes.requests().delete(path, -1), (deleted, error) -> {
+            if (error == null) {
+                nothingAt(path);
+            } else {
+                later(() -> confirm(path));
+            }
+        });
+    }
+
+    private void nothingAt(String path) {
+        unwatch();
+        OwnNode.forget(joined.id(), path);
+        notJoined();
+    }
+
+    private void joined(OwnNode made) {
+        node = made;
+        stood = true;
+        stuck = false;
+        phase = Phase.THERE;
+        if (!wanted) {
+            takeBack();
+        } else {
+            removeFormer();
+            owner.arrived(made);
+        }
+    }
+
+    /** Nothing was created. */
+    private void failed(@Nullable Throwable error) {
+        if (error != null) {
+            owner.refused(error);
+        }
+        notJoined();
+    }
+
+    /** We could not join, and left nothing behind. */
+    private void notJoined() {
+        if (wanted) {
+            out();
+            later(this::joinIfWanted);
+        } else {
+            settled(null);
+        }
+    }
+
+    /** The election is over: told when we have nothing there. */
+    private void ended() {
+        wanted = false;
+        out();
+        owner.ended();
+        owner.settled(null, confirmed()); // it may have been told to leave meanwhile
+    }
+
+    private boolean isExpired() {
+        return nodes.session().state().generation() != joined.generation();
+    }
+
+    // ---------------------------------------------------------------- leaving
+
+    private void takeBack() {
+        cancelTimer();
+        unwatch();
+        phase = Phase.LEAVING;
+        var mine = node;
+        if (mine == null || isOfEarlierSession(mine)) {
+            lost();
+            return;
+        }
+        NodeRequests.then(loop, nodes.requests().delete(mine.path(), -1), (deleted, error) -> {
+            if (!mine.equals(node) || phase != Phase.LEAVING) {
+                return;
+            }
+            if (error == null) {
+                forget();
+                settled(mine);
+            } else if (owner.refused(error)) {
+                stuck = true;
+                lost();
+            } else {
+                later(this::takeBack);
+            }
+        });
+    }
+
+    /**
+     * Takes the node away that we had in the session before, if it is still there. We stand again, so that nothing
+     * rests on it: the mandate under it has ended, and the work as well. And it is ours beyond doubt: while our new
+     * node is there, the election cannot be deleted and made anew, so that its name is given to nobody else.
+     */
+    private void removeFormer() {
+        var before = former;
+        var present = node;
+        if (before == null || present == null) {
+            return;
+        }
+        NodeRequests.then(loop, nodes.requests().exists(before.path(), null), (stat, error) -> {
+            if (!before.equals(former) || !present.equals(node) || stat == null) {
+                return; // asked again when there is a connection
+            }
+            if (stat.filter(found -> found.getCzxid() == before.token() && found.getEphemeralOwner() == before.owner())
+                    .isEmpty()) {
+                former = null;
+                return;
+            }
+            NodeRequests.then(loop, nodes.requests().delete(before.path(), -1), (deleted, failure) -> {
+                if (before.equals(former) && failure == null) {
+                    former = null;
+                }
+            });
+        });
+    }
+
+    private boolean isOfEarlierSession(OwnNode mine) {
+        return mine.generation() != nodes.session().state().generation();
+    }
+
+    private void forget() {
+        unwatch();
+        if (node != null) {
+            node.forget();
+        }
+        node = null;
+    }
+
+    private void unwatch() {
+        if (own != null) {
+            own.endGone();
+            own = null;
+        }
+    }
+
+    /** We have nothing there, or nothing that we can reach. */
+    private void settled(@Nullable OwnNode deleted) {
+        out();
+        owner.settled(deleted, confirmed());
+        joinIfWanted();
+    }
+
+    private void out() {
+        cancelTimer();
+        done.end();
+        phase = Phase.OUT;
+    }
+
+    private boolean confirmed() {
+        return former == null && !stuck;
+    }
+
+    // ---------------------------------------------------------------- small things
+
+    private void later(Runnable turn) {
+        cancelTimer();
+        timer = loop.at(loop.clock().nanos() + retry.toNanos(), turn);
+    }
+
+    private void cancelTimer() {
+        if (timer != null) {
+            timer.cancel();
+            timer = null;
+        }
+    }
+}

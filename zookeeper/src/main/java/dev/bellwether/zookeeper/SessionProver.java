@@ -1,0 +1,384 @@
+package dev.bellwether.zookeeper;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Proof;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Proves, again and again, for how long the ensemble will keep a session: for all seats in it at one time, however
+ * many. Sends what a {@link ProofRound} asks for; a round begins while others are under way, if they take long.
+ *
+ * <p>Confined to the loop, except what it knows of {@linkplain #hops hops} and {@linkplain #tooShort lengths}. A
+ * function of its state, of answers and of the loop's clock.
+ */
+final class SessionProver {
+    private static final String ROOT = "/";
+    /** Bytes of paths in one transaction of checks, of the megabyte that a request may have. */
+    private static final int PART_BYTES = 200_000;
+    /** Of what a check takes besides its path. */
+    private static final int CHECK_BYTES = 32;
+
+    private final NodeSession session;
+    private final ProofTiming timing;
+    private final @Nullable Moment opened;
+    private final Set<SessionSeat> seats = new LinkedHashSet<>();
+    private final Set<Flight> flights = new LinkedHashSet<>();
+    private volatile @Nullable Loop loop;
+    private Loop.@Nullable Timer timer;
+    private @Nullable Flight newest;
+    private @Nullable Proof last;
+    private long lastGeneration;
+    /** In how many hops our server hands on which sessions it has heard of; 0 as long as we have not asked. */
+    private volatile int hops;
+
+    /**
+     * Proves a session.
+     *
+     * @param opened when the first session began, if that was ours to know
+     */
+    SessionProver(NodeSession session, ProofTiming timing, @Nullable Moment opened) {
+        this.session = session;
+        this.timing = timing;
+        this.opened = opened;
+    }
+
+    // ---------------------------------------------------------------- seats
+
+    /** A seat has come: if it is the first for a while, begin. */
+    void enter(SessionSeat seat, Loop ofSeat) {
+        loop = ofSeat;
+        seats.add(seat);
+        if (timer == null) {
+            firstProof();
+            now();
+        }
+    }
+
+    void exit(SessionSeat seat) {
+        seats.remove(seat);
+    }
+
+    /** Does this for each seat: one at which it throws fails, and harms no other. */
+    // whatever it is: the others must hear
+    @SuppressWarnings("CatchingUnchecked")
+    void each(Consumer<SessionSeat> action) {
+        for (var seat : List.copyOf(seats)) {
+            try {
+                action.accept(seat);
+            } catch (Throwable fault) {
+                seat.refused(new ElectionException(
+                        "what its session with " + session.where() + " told a seat was not heard out: " + fault,
+                        fault));
+            }
+        }
+    }
+
+    /** Does this on the loop, if anybody has ever entered; returns whether it will be done. */
+    boolean onLoop(Runnable turn) {
+        var present = loop;
+        if (present != null) {
+            present.execute(turn);
+        }
+        return present != null;
+    }
+
+    // ---------------------------------------------------------------- how long it takes, for any thread
+
+    /** Returns in how many hops, at most, our server hands on which sessions it has heard of. */
+    int hops() {
+        return Math.max(1, hops);
+    }
+
+    /**
+     * Asks for that, if it was not asked before. One who may not know takes the most: our server may be an observer.
+     * Fails if there is no answer; a proof will ask again.
+     */
+    CompletableFuture<Integer> learnHops() {
+        return hops > 0 ? CompletableFuture.completedFuture(hops) : askHops();
+    }
+
+    private CompletableFuture<Integer> askHops() {
+        return session.requests()
+                .ensemble()
+                .thenApply(Ensemble::hops)
+                .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NOAUTH
+                        ? CompletableFuture.completedFuture(Ensemble.MOST_HOPS)
+                        : CompletableFuture.failedFuture(error))
+                .thenApply(known -> hops = known);
+    }
+
+    /** Returns how long after a proof the next arrives, at most, as long as all goes well. */
+    Duration renewal(CandidacyConfig config) {
+        return timing.renewal(config, hops());
+    }
+
+    /** Returns why a lease is too short to be proven here in time, as far as is known. */
+    Optional<ElectionException> tooShort(CandidacyConfig config) {
+        if (timing.fits(config, hops())) {
+            return Optional.empty();
+        }
+        return Optional.of(new ElectionException(
+                "the lease is %d ms, but with %s a proof of leadership takes %d ms, since its servers have a tickTime of %d ms as far as we are told%s: make the lease %d ms or longer, or set tickTime to the longest of any server"
+                        .formatted(
+                                config.lease().toMillis(),
+                                session.where(),
+                                timing.round(hops()).toMillis(),
+                                timing.tick().toMillis(),
+                                hops() > 1 ? ", and some are observers" : "",
+                                timing.shortestLease(config, hops()).toMillis())));
+    }
+
+    // ---------------------------------------------------------------- proofs
+
+    /** There is a connection again. */
+    void connected() {
+        firstProof();
+        if (timer != null) {
+            now();
+        }
+        each(seat -> {
+            session.refusal(seat.config()).ifPresent(seat::refused);
+            seat.connected();
+        });
+    }
+
+    /** A session that was created after a moment cannot be expired before that moment and its timeout. */
+    private void firstProof() {
+        var state = session.state();
+        if (last == null
+                && opened != null
+                && state.generation() == 0
+                && !state.timeout().isZero()) {
+            last = new Proof(opened, state.timeout());
+        }
+    }
+
+    /** Returns the last proof of the present session, if it is younger than this. */
+    Optional<Proof> last(Duration youngerThan) {
+        var proof = last;
+        var state = session.state();
+        if (proof == null || lastGeneration != state.generation()) {
+            return Optional.empty();
+        }
+        var age = loop().clock().now().nanosSince(proof.since());
+        return age < youngerThan.toNanos()
+                ? Optional.of(new Proof(
+                        proof.since(), shorter(proof.guarantee(), state.timeout()))) // perhaps less with another server
+                : Optional.empty();
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    /** Begins a round, and sets the time of the next. */
+    void now() {
+        if (timer != null) {
+            timer.cancel();
+            timer = null;
+        }
+        var interval = shortest(config -> timing.interval(config, hops()));
+        if (interval.isEmpty()) {
+            return; // until somebody enters
+        }
+        timer = after(interval.get(), this::now);
+        var overdue = timing.round(hops()).plus(interval.get());
+        flights.forEach(flight -> flight.missedAfter(overdue));
+        newest = new Flight();
+        flights.add(newest);
+        newest.proceed();
+    }
+
+    private void retry(Flight failed) {
+        var pause = shortest(CandidacyConfig::retryInterval);
+        if (newest == failed && timer != null && pause.isPresent()) { // else there is a newer one
+            timer.cancel();
+            timer = after(pause.get(), this::now);
+        }
+    }
+
+    private Optional<Duration> shortest(Function<CandidacyConfig, Duration> setting) {
+        return seats.stream().map(seat -> setting.apply(seat.config())).min(Comparator.naturalOrder());
+    }
+
+    private Loop.Timer after(Duration time, Runnable turn) {
+        return loop().at(loop().clock().nanos() + time.toNanos(), turn);
+    }
+
+    private Loop loop() {
+        var present = loop;
+        if (present == null) {
+            throw new IllegalStateException("nobody has entered");
+        }
+        return present;
+    }
+
+    /** A round that is under way. */
+    private final class Flight {
+        private final NodeSession.State began = session.state();
+        private final ProofRound round = new ProofRound(timing, loop().clock().now(), began.timeout(), began.breaks());
+        private Set<String> checked = Set.of();
+        private boolean missed;
+
+        /** Does what the round asks for. */
+        private void proceed() {
+            switch (round.step()) {
+                case TOUCH ->
+                    then(askHops(), (known, error) -> {
+                        if (known != null) {
+                            round.touched(known, breaks());
+                        } else {
+                            round.fail();
+                        }
+                    });
+                case SYNC ->
+                    then(session.requests().sync(ROOT), (done, error) -> {
+                        if (error == null) {
+                            round.synced(loop().clock().nanos(), breaks());
+                        } else {
+                            round.fail();
+                        }
+                    });
+                case AWAIT_PING, AWAIT_SLACK ->
+                    loop().at(round.wakeAtNanos(), () -> {
+                        round.tick(loop().clock().nanos(), breaks());
+                        proceed();
+                    });
+                case CHECK -> check();
+                case PROVEN -> proven();
+                case VOID -> failed();
+            }
+        }
+
+        private long breaks() {
+            return session.state().breaks();
+        }
+
+        private <T> void then(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
+            NodeRequests.then(loop(), answer, (value, error) -> {
+                turn.accept(value, error);
+                proceed();
+            });
+        }
+
+        private void check() {
+            checked = seats.stream()
+                    .flatMap(seat -> seat.toCheck().stream())
+                    .collect(Collectors.toCollection(LinkedHashSet::new));
+            var checks = parts(List.copyOf(checked)).stream().map(this::check).toArray(CompletableFuture[]::new);
+            then(CompletableFuture.allOf(checks), (done, error) -> {
+                if (error == null || (checked.isEmpty() && isAnswer(ZooKeeperErrors.code(error)))) {
+                    round.checked(breaks());
+                } else if (ZooKeeperErrors.code(error) != Code.NONODE || breaks() != round.connection()) {
+                    round.fail();
+                } // else again, without the one that is no more
+            });
+        }
+
+        private CompletableFuture<List<OpResult>> check(List<String> part) {
+            var paths = part.isEmpty() ? List.of(ROOT) : part;
+            var checks = paths.stream().map(path -> Op.check(path, -1)).toList();
+            return session.requests().all(checks).whenComplete((results, error) -> {
+                if (error instanceof RefusedTransaction refused
+                        && ZooKeeperErrors.code(error) == Code.NONODE
+                        && refused.failed() >= 0
+                        && refused.failed() < part.size()) {
+                    var gone = Optional.of(part.get(refused.failed()));
+                    onLoop(() -> each(seat -> {
+                        if (seat.toCheck().equals(gone)) {
+                            seat.vanished();
+                        }
+                    }));
+                }
+            });
+        }
+
+        /** Whether the ensemble has agreed on it: a transaction that is refused is one, too. */
+        private boolean isAnswer(Code code) {
+            return code == Code.NONODE || code == Code.NOAUTH;
+        }
+
+        private void proven() {
+            var state = session.state();
+            if (state.generation() != began.generation()) {
+                failed();
+                return;
+            }
+            flights.remove(this);
+            var proof = round.proof(state.timeout());
+            var present = last;
+            if (present == null
+                    || lastGeneration != state.generation()
+                    || proof.since().nanosSince(present.since()) > 0) {
+                last = proof;
+                lastGeneration = state.generation();
+            }
+            var latency = age();
+            each(seat -> {
+                session.refusal(seat.config()).ifPresent(seat::refused);
+                seat.proven(
+                        proof, latency, seat.toCheck().filter(checked::contains).isPresent());
+            });
+        }
+
+        private void failed() {
+            flights.remove(this);
+            missed();
+            retry(this);
+        }
+
+        private void missedAfter(Duration time) {
+            if (age().compareTo(time) > 0) {
+                missed();
+            }
+        }
+
+        private void missed() {
+            if (!missed) {
+                missed = true;
+                var waited = age();
+                each(seat -> seat.unproven(waited));
+            }
+        }
+
+        private Duration age() {
+            return Duration.ofNanos(loop().clock().now().nanosSince(round.since()));
+        }
+    }
+
+    /** Splits paths so that each part fits into a request. */
+    private static List<List<String>> parts(List<String> paths) {
+        var parts = new ArrayList<List<String>>();
+        var from = 0;
+        var bytes = 0;
+        for (var i = 0; i < paths.size(); i++) {
+            var size = CHECK_BYTES + 3 * paths.get(i).length();
+            if (bytes + size > PART_BYTES && i > from) {
+                parts.add(paths.subList(from, i));
+                from = i;
+                bytes = 0;
+            }
+            bytes += size;
+        }
+        parts.add(paths.subList(from, paths.size()));
+        return parts;
+    }
+}
