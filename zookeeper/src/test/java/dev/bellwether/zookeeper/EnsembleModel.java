@@ -1,10 +1,8 @@
 package dev.bellwether.zookeeper;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
@@ -24,17 +22,12 @@ final class EnsembleModel {
     private final long timeout;
     private final long delay;
     private final List<Server> servers = new ArrayList<>();
-    private final PriorityQueue<Event> agenda =
-            new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
+    private final ModelTime time;
     private final boolean paused;
-    private long number;
-    private long now;
     private long expiresAt;
     private boolean expired;
     private boolean pingOverdue;
     private long runsAgainAt;
-
-    private record Event(long at, long number, Runnable turn) {}
 
     /** Which server we are connected to, and what that is. */
     enum Ours {
@@ -52,23 +45,13 @@ final class EnsembleModel {
     /** The leader is at 0, and each other one hop behind the one before it. */
     private final class Server {
         private final int position;
-        private final Link up = new Link();
-        private final Link down = new Link();
+        private final ModelTime.Link up = time.new Link(random, delay);
+        private final ModelTime.Link down = time.new Link(random, delay);
         private boolean heard;
         private boolean dead;
 
         private Server(int position) {
             this.position = position;
-        }
-    }
-
-    /** One way between two, in order. */
-    private final class Link {
-        private long last;
-
-        private void send(Runnable arrival) {
-            last = Math.max(last, now + 1 + random.nextLong(delay));
-            schedule(last, arrival);
         }
     }
 
@@ -78,22 +61,22 @@ final class EnsembleModel {
         this.timeout = timeout;
         delay = random.nextBoolean() ? MILLI : 30 * MILLI;
         paused = random.nextInt(4) == 0;
-        now = random.nextLong(tick);
+        time = new ModelTime(random.nextLong(tick));
         for (var i = 0; i <= ours.hops; i++) {
             servers.add(new Server(i));
         }
         hear(); // the session is made
         for (var i = 1; i <= ours.hops; i++) {
             var learner = servers.get(i);
-            schedule(now + random.nextLong(tick / 2 + 1), () -> pingDue(learner));
+            schedule(now() + random.nextLong(tick / 2 + 1), () -> pingDue(learner));
         }
         if (paused) {
-            schedule(now + random.nextLong(3 * tick + timeout), this::pause);
+            schedule(now() + random.nextLong(3 * tick + timeout), this::pause);
         }
     }
 
     long now() {
-        return now;
+        return time.now();
     }
 
     /** Returns when the session was expired; empty if it lives. */
@@ -103,17 +86,12 @@ final class EnsembleModel {
 
     /** Does this when that time has come. */
     void schedule(long at, Runnable turn) {
-        agenda.add(new Event(Math.max(now, at), number++, turn));
+        time.schedule(at, turn);
     }
 
     /** Lets time pass until then. */
     void run(long until) {
-        while (!agenda.isEmpty() && agenda.element().at() <= until) {
-            var event = agenda.remove();
-            now = event.at();
-            event.turn().run();
-        }
-        now = until;
+        time.run(until, () -> {});
     }
 
     /** Ends our server, or the one between it and the leader, with what it has not handed over; the leader goes on. */
@@ -130,11 +108,11 @@ final class EnsembleModel {
         if (servers.size() == 1) {
             onLeader(() -> {
                 hear();
-                schedule(now + 1 + random.nextLong(delay), answered);
+                schedule(now() + 1 + random.nextLong(delay), answered);
             });
         } else {
             noted();
-            schedule(now + 1 + random.nextLong(delay), answered);
+            schedule(now() + 1 + random.nextLong(delay), answered);
         }
     }
 
@@ -165,7 +143,7 @@ final class EnsembleModel {
         if (position + 1 < servers.size()) {
             servers.get(position + 1).down.send(() -> downwards(position + 1, answered, lives));
         } else {
-            schedule(now + 1, () -> answered.accept(lives));
+            schedule(now() + 1, () -> answered.accept(lives));
         }
     }
 
@@ -173,7 +151,7 @@ final class EnsembleModel {
 
     /** Does this when the leader runs. What has come meanwhile, it does in order. */
     private void onLeader(Runnable turn) {
-        if (now < runsAgainAt) {
+        if (now() < runsAgainAt) {
             schedule(runsAgainAt, () -> onLeader(turn));
         } else {
             turn.run();
@@ -182,16 +160,16 @@ final class EnsembleModel {
 
     private void pause() {
         if (!pingOverdue) { // else it would keep a ping back that it owes, and answer
-            runsAgainAt = now + random.nextLong(timeout);
+            runsAgainAt = now() + random.nextLong(timeout);
         }
-        schedule(Math.max(now, runsAgainAt) + random.nextLong(3 * tick + timeout), this::pause);
+        schedule(Math.max(now(), runsAgainAt) + random.nextLong(3 * tick + timeout), this::pause);
     }
 
     /** The one above sends a ping to this learner, as soon as it can. */
     private void pingDue(Server learner) {
         if (learner.position == 1) {
             pingOverdue = true;
-            var runs = Math.max(now, runsAgainAt);
+            var runs = Math.max(now(), runsAgainAt);
             schedule(
                     runs + random.nextLong(ProofTiming.SLACK_NANOS),
                     () -> onLeader(() -> {
@@ -216,7 +194,7 @@ final class EnsembleModel {
                 }
             });
         });
-        schedule(now + tick / 2, () -> pingDue(learner));
+        schedule(now() + tick / 2, () -> pingDue(learner));
     }
 
     private void handedOver(int to) {
@@ -231,7 +209,7 @@ final class EnsembleModel {
         if (expired) {
             return;
         }
-        var rounded = ((now + timeout) / tick + 1) * tick;
+        var rounded = ((now() + timeout) / tick + 1) * tick;
         if (rounded != expiresAt) {
             expiresAt = rounded;
             schedule(rounded, () -> onLeader(() -> expire(rounded)));

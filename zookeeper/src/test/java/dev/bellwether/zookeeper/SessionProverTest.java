@@ -1,0 +1,214 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.zookeeper.TreeModel.Planted;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.apache.zookeeper.CreateMode;
+import org.junit.jupiter.api.Test;
+
+/** When a session is proven, and to whom that is told: on a {@link TreeModel}, in simulated time. */
+class SessionProverTest {
+    private static final long MILLI = 1_000_000;
+    private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final Duration TICK = Duration.ofMillis(100);
+
+    private final SplittableRandom random = new SplittableRandom(1);
+    private final ModelTime time = new ModelTime(1_000 * MILLI);
+    private final TreeModel tree = new TreeModel(time, random, TICK.toNanos(), Planted.NOTHING);
+    private final ModelTime.ProcessLoop loop = time.new ProcessLoop(random);
+    private final TreeModel.Client client = tree.new Client("client", LEASE);
+    private final SessionProver prover = client.prover();
+
+    SessionProverTest() {
+        client.calm();
+    }
+
+    private void pass(Duration length) {
+        time.run(time.now() + length.toNanos(), () -> {});
+    }
+
+    private String made(String path) {
+        var made = client.create(CreateMode.EPHEMERAL, path, "");
+        pass(Duration.ofMillis(50));
+        return made.join();
+    }
+
+    @Test
+    void beforeTheFirstRoundTheSessionIsProvenSinceBeforeItsCreation() {
+        pass(Duration.ofMillis(300));
+        var seat = new Told(made("/a"));
+        prover.enter(seat, loop);
+        assertThat(prover.last(LEASE).orElseThrow().since().nanos()).isEqualTo(1_000 * MILLI);
+        assertThat(prover.last(Duration.ofMillis(300))).as("none so young").isEmpty();
+    }
+
+    @Test
+    void aProofCountsFromBeforeItsFirstRequestAndNamesTheNodeThatWasChecked() {
+        var seat = new Told(made("/a"));
+        var begun = time.now();
+        prover.enter(seat, loop);
+        pass(Duration.ofMillis(250));
+        assertThat(seat.proofs).singleElement().satisfies(proof -> {
+            assertThat(proof.since().nanos()).isEqualTo(begun);
+            assertThat(proof.guarantee()).isEqualTo(LEASE);
+        });
+        assertThat(seat.checked).containsExactly(true);
+    }
+
+    @Test
+    void anotherNodeThanTheOneThatWasCheckedIsNotProven() {
+        var seat = new Told(made("/a"));
+        var other = made("/b");
+        prover.enter(seat, loop);
+        while (seat.asked < 1) {
+            time.run(time.now() + MILLI, () -> {});
+        }
+        seat.node = Optional.of(other); // while the check is under way
+        pass(Duration.ofMillis(50));
+        assertThat(seat.checked).containsExactly(false);
+    }
+
+    @Test
+    void aRoundOverTwoConnectionsProvesNothingAndIsTriedAgainSoon() {
+        var seat = new Told(made("/a"));
+        prover.enter(seat, loop);
+        pass(Duration.ofMillis(80)); // it waits for a ping
+        client.disconnect();
+        client.reconnect(false);
+        var between = time.now();
+        pass(Duration.ofMillis(700));
+        assertThat(seat.unproven).as("told once").isEqualTo(1);
+        assertThat(seat.proofs)
+                .isNotEmpty()
+                .allSatisfy(proof -> assertThat(proof.since().nanos()).isGreaterThanOrEqualTo(between));
+    }
+
+    @Test
+    void noProofOfAnEarlierSessionIsOfUseInTheNext() {
+        var seat = new Told(made("/a"));
+        prover.enter(seat, loop);
+        pass(Duration.ofMillis(250));
+        assertThat(prover.last(LEASE)).isPresent();
+        client.disconnect();
+        client.reconnect(true);
+        pass(Duration.ofMillis(1));
+        assertThat(seat.expired).isEqualTo(1);
+        assertThat(prover.last(LEASE)).isEmpty();
+        seat.node = Optional.empty();
+        pass(Duration.ofMillis(700));
+        assertThat(prover.last(LEASE)).isPresent();
+    }
+
+    @Test
+    void aNodeThatIsGoneIsMissedAndTheOthersAreProven() {
+        var gone = new Told(made("/a"));
+        var there = new Told(made("/b"));
+        prover.enter(gone, loop);
+        prover.enter(there, loop);
+        tree.deleteByHand("/a");
+        pass(Duration.ofMillis(300));
+        assertThat(gone.vanished).isEqualTo(1);
+        assertThat(there.vanished).isZero();
+        assertThat(there.checked).contains(true).doesNotContain(false);
+        assertThat(gone.checked).doesNotContain(true);
+    }
+
+    @Test
+    void aSeatThatThrowsIsToldSoAndHarmsNoOther() {
+        var broken = new Told(made("/a"));
+        var sound = new Told(made("/b"));
+        broken.throwing = true;
+        prover.enter(broken, loop);
+        prover.enter(sound, loop);
+        pass(Duration.ofMillis(300));
+        assertThat(broken.refusals).isNotEmpty().allMatch(refusal -> refusal.contains("by the test"));
+        assertThat(sound.proofs).isNotEmpty();
+        assertThat(sound.refusals).isEmpty();
+    }
+
+    @Test
+    void whenNobodyIsLeftNothingIsAskedAndOneWhoComesIsProvenAtOnce() {
+        var seat = new Told(made("/a"));
+        prover.enter(seat, loop);
+        pass(Duration.ofSeconds(1));
+        prover.exit(seat);
+        pass(Duration.ofSeconds(5));
+        assertThat(prover.last(Duration.ofSeconds(4))).isEmpty();
+        client.disconnect();
+        client.reconnect(false); // the server has ended it meanwhile
+        pass(Duration.ofMillis(10));
+        var next = new Told(made("/b"));
+        prover.enter(next, loop);
+        pass(Duration.ofMillis(250));
+        assertThat(next.checked).containsExactly(true);
+    }
+
+    /** A seat that writes down what it is told. */
+    private static final class Told implements SessionSeat {
+        private final List<Proof> proofs = new ArrayList<>();
+        private final List<Boolean> checked = new ArrayList<>();
+        private final List<String> refusals = new ArrayList<>();
+        private Optional<String> node;
+        private boolean throwing;
+        private int asked;
+        private int unproven;
+        private int vanished;
+        private int expired;
+
+        Told(String node) {
+            this.node = Optional.of(node);
+        }
+
+        @Override
+        public CandidacyConfig config() {
+            return CandidacyConfig.ofLease(LEASE);
+        }
+
+        @Override
+        public Optional<String> toCheck() {
+            asked++;
+            return node;
+        }
+
+        @Override
+        public void vanished() {
+            vanished++;
+            node = Optional.empty();
+        }
+
+        @Override
+        public void proven(Proof proof, Duration latency, boolean wasChecked) {
+            if (throwing) {
+                throw new IllegalStateException("by the test");
+            }
+            proofs.add(proof);
+            checked.add(wasChecked);
+        }
+
+        @Override
+        public void unproven(Duration waited) {
+            unproven++;
+        }
+
+        @Override
+        public void connected() {}
+
+        @Override
+        public void expired() {
+            expired++;
+        }
+
+        @Override
+        public void refused(ElectionException refusal) {
+            refusals.add(String.valueOf(refusal.getMessage()));
+        }
+    }
+}
