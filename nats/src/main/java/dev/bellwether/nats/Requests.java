@@ -3,7 +3,6 @@ package dev.bellwether.nats;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Durations;
-import dev.bellwether.spi.RequestLimiter;
 import io.nats.client.Connection;
 import io.nats.client.Message;
 import io.nats.client.impl.Headers;
@@ -36,7 +35,7 @@ final class Requests {
     private final String description;
     private final Rights rights;
     private final LifeSigns signs;
-    private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
+    private final Turnstile turnstile = new Turnstile(MOST_UNDER_WAY);
 
     Requests(Connection connection, boolean owned, String description, Rights rights, LifeSigns signs) {
         this.connection = connection;
@@ -50,9 +49,9 @@ final class Requests {
      * Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first.
      */
     CompletableFuture<Map<String, JsonValue>> ask(
-            RequestLimiter.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
+            Turnstile.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
         var deadline = System.nanoTime() + timeout.toNanos();
-        return limiter.pass(
+        return turnstile.pass(
                 urgency,
                 deadline,
                 () -> send(subject, headers, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))),
@@ -62,7 +61,7 @@ final class Requests {
 
     /** Returns whether more is asked than is let through. */
     boolean isCrowded() {
-        return limiter.isCrowded();
+        return turnstile.isCrowded();
     }
 
     private CompletableFuture<Map<String, JsonValue>> send(

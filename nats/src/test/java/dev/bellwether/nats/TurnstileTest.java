@@ -1,9 +1,9 @@
-package dev.bellwether.spi;
+package dev.bellwether.nats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.UnavailableException;
-import dev.bellwether.spi.RequestLimiter.Urgency;
+import dev.bellwether.nats.Turnstile.Urgency;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -13,10 +13,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Who is let through, and when. */
-class RequestLimiterTest {
+class TurnstileTest {
     private static final int MOST = 3;
 
-    private final RequestLimiter limiter = new RequestLimiter(MOST);
+    private final Turnstile turnstile = new Turnstile(MOST);
     private final List<String> sent = new ArrayList<>();
     private final ArrayDeque<CompletableFuture<String>> underWay = new ArrayDeque<>();
 
@@ -64,7 +64,7 @@ class RequestLimiterTest {
                 .mapToObj(i -> ask(Urgency.KEEP, "first" + i))
                 .toList();
         var unsendable = IntStream.range(0, 100_000)
-                .mapToObj(i -> limiter.<String>pass(
+                .mapToObj(i -> turnstile.<String>pass(
                         Urgency.KEEP,
                         System.nanoTime() + Duration.ofHours(1).toNanos(),
                         () -> {
@@ -89,7 +89,7 @@ class RequestLimiterTest {
     }
 
     private CompletableFuture<String> ask(Urgency urgency, String what, Duration patience) {
-        return limiter.pass(
+        return turnstile.pass(
                 urgency,
                 System.nanoTime() + patience.toNanos(),
                 () -> {

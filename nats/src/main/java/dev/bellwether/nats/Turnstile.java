@@ -1,4 +1,4 @@
-package dev.bellwether.spi;
+package dev.bellwether.nats;
 
 import dev.bellwether.UnavailableException;
 import java.util.ArrayDeque;
@@ -9,10 +9,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits requests in flight and queues the rest by urgency. A request whose deadline has passed in the queue is not
- * sent. Thread-safe. Never blocks.
+ * Lets so many requests be under way at a time; the others wait in line, and those that nobody waits for any more are
+ * not sent. Thread-safe; nobody waits in here.
  */
-public final class RequestLimiter {
+final class Turnstile {
     /*
      * A connection of NATS makes whoever sends wait, for up to two seconds each time, once some thousand messages have
      * piled up in it; and a server drops all requests of its API at once when too many do. Both would befall the loop,
@@ -22,9 +22,7 @@ public final class RequestLimiter {
      * answer; whoever asks sends one at most. So nobody is kept here to send what others ask for, unless it is to tell
      * them that it cannot be sent.
      */
-
-    /** What goes first. */
-    public enum Urgency {
+    enum Urgency {
         /** A lease depends on it. */
         KEEP,
         /** Somebody wants to lead. */
@@ -37,8 +35,7 @@ public final class RequestLimiter {
     private final Map<Urgency, ArrayDeque<Waiting<?>>> lines = new EnumMap<>(Urgency.class); // guarded by itself
     private int underWay; // guarded by lines
 
-    /** Lets so many requests be under way at a time. */
-    public RequestLimiter(int most) {
+    Turnstile(int most) {
         this.most = most;
         for (var urgency : Urgency.values()) {
             lines.put(urgency, new ArrayDeque<>());
@@ -49,7 +46,7 @@ public final class RequestLimiter {
      * Sends the request when it is its turn, and answers as it does; fails with this, without sending it, if that comes
      * after the deadline.
      */
-    public <T> CompletableFuture<T> pass(
+    <T> CompletableFuture<T> pass(
             Urgency urgency,
             long deadlineNanos,
             Supplier<CompletableFuture<T>> request,
@@ -63,7 +60,7 @@ public final class RequestLimiter {
     }
 
     /** Returns whether anything waits. */
-    public boolean isCrowded() {
+    boolean isCrowded() {
         synchronized (lines) {
             return lines.values().stream().anyMatch(line -> !line.isEmpty());
         }

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.bellwether.etcd;
-
-import org.jspecify.annotations.NullMarked;
