@@ -24,7 +24,22 @@ import java.util.stream.Collectors;
  */
 public record Endpoint(String host, int port) {
     private static final Map<String, Integer> USUAL_PORTS = Map.of(
-            "postgresql", 5432, "mariadb", 3306, "mysql", 3306, "nats", 4222, "tls", 4222, "zk", 2181, "kafka", 9092);
+            "postgresql",
+            5432,
+            "mariadb",
+            3306,
+            "mysql",
+            3306,
+            "nats",
+            4222,
+            "tls",
+            4222,
+            "zk",
+            2181,
+            "kafka",
+            9092,
+            "etcd",
+            2379);
     private static final Pattern JDBC =
             Pattern.compile("(?s)jdbc:(?<kind>[a-z0-9]+):(?:[a-z0-9-]+:)*//(?<hosts>[^/?#;]+).*");
     private static final Pattern ONE =

@@ -3,6 +3,7 @@ package dev.bellwether.nats;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.RequestLimiter;
 import io.nats.client.Connection;
 import io.nats.client.Message;
 import io.nats.client.impl.Headers;
@@ -35,7 +36,7 @@ final class Requests {
     private final String description;
     private final Rights rights;
     private final LifeSigns signs;
-    private final Turnstile turnstile = new Turnstile(MOST_UNDER_WAY);
+    private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
 
     Requests(Connection connection, boolean owned, String description, Rights rights, LifeSigns signs) {
         this.connection = connection;
@@ -49,9 +50,9 @@ final class Requests {
      * Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first.
      */
     CompletableFuture<Map<String, JsonValue>> ask(
-            Turnstile.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
+            RequestLimiter.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
         var deadline = System.nanoTime() + timeout.toNanos();
-        return turnstile.pass(
+        return limiter.pass(
                 urgency,
                 deadline,
                 () -> send(subject, headers, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))),
@@ -61,7 +62,7 @@ final class Requests {
 
     /** Returns whether more is asked than is let through. */
     boolean isCrowded() {
-        return turnstile.isCrowded();
+        return limiter.isCrowded();
     }
 
     private CompletableFuture<Map<String, JsonValue>> send(

@@ -1,7 +1,7 @@
 package dev.bellwether.nats;
 
 import dev.bellwether.UnavailableException;
-import dev.bellwether.nats.Turnstile.Urgency;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import io.nats.client.Connection;
 import io.nats.client.JetStreamOptions;
 import io.nats.client.Options;

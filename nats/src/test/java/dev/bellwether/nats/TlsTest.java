@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.nio.file.Files;

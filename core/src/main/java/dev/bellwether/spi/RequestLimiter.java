@@ -1,4 +1,4 @@
-package dev.bellwether.nats;
+package dev.bellwether.spi;
 
 import dev.bellwether.UnavailableException;
 import java.util.ArrayDeque;
@@ -9,10 +9,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets so many requests be under way at a time; the others wait in line, and those that nobody waits for any more are
- * not sent. Thread-safe; nobody waits in here.
+ * Limits requests in flight and queues the rest by urgency. A request whose deadline has passed in the queue is not
+ * sent. Thread-safe. Never blocks.
  */
-final class Turnstile {
+public final class RequestLimiter {
     /*
      * A connection of NATS makes whoever sends wait, for up to two seconds each time, once some thousand messages have
      * piled up in it; and a server drops all requests of its API at once when too many do. Both would befall the loop,
@@ -22,7 +22,9 @@ final class Turnstile {
      * answer; whoever asks sends one at most. So nobody is kept here to send what others ask for, unless it is to tell
      * them that it cannot be sent.
      */
-    enum Urgency {
+
+    /** What goes first. */
+    public enum Urgency {
         /** A lease depends on it. */
         KEEP,
         /** Somebody wants to lead. */
@@ -35,7 +37,8 @@ final class Turnstile {
     private final Map<Urgency, ArrayDeque<Waiting<?>>> lines = new EnumMap<>(Urgency.class); // guarded by itself
     private int underWay; // guarded by lines
 
-    Turnstile(int most) {
+    /** Lets so many requests be under way at a time. */
+    public RequestLimiter(int most) {
         this.most = most;
         for (var urgency : Urgency.values()) {
             lines.put(urgency, new ArrayDeque<>());
@@ -46,7 +49,7 @@ final class Turnstile {
      * Sends the request when it is its turn, and answers as it does; fails with this, without sending it, if that comes
      * after the deadline.
      */
-    <T> CompletableFuture<T> pass(
+    public <T> CompletableFuture<T> pass(
             Urgency urgency,
             long deadlineNanos,
             Supplier<CompletableFuture<T>> request,
@@ -60,7 +63,7 @@ final class Turnstile {
     }
 
     /** Returns whether anything waits. */
-    boolean isCrowded() {
+    public boolean isCrowded() {
         synchronized (lines) {
             return lines.values().stream().anyMatch(line -> !line.isEmpty());
         }

@@ -1,9 +1,9 @@
-package dev.bellwether.nats;
+package dev.bellwether.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.UnavailableException;
-import dev.bellwether.nats.Turnstile.Urgency;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -13,10 +13,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Who is let through, and when. */
-class TurnstileTest {
+class RequestLimiterTest {
     private static final int MOST = 3;
 
-    private final Turnstile turnstile = new Turnstile(MOST);
+    private final RequestLimiter limiter = new RequestLimiter(MOST);
     private final List<String> sent = new ArrayList<>();
     private final ArrayDeque<CompletableFuture<String>> underWay = new ArrayDeque<>();
 
@@ -64,7 +64,7 @@ class TurnstileTest {
                 .mapToObj(i -> ask(Urgency.KEEP, "first" + i))
                 .toList();
         var unsendable = IntStream.range(0, 100_000)
-                .mapToObj(i -> turnstile.<String>pass(
+                .mapToObj(i -> limiter.<String>pass(
                         Urgency.KEEP,
                         System.nanoTime() + Duration.ofHours(1).toNanos(),
                         () -> {
@@ -89,7 +89,7 @@ class TurnstileTest {
     }
 
     private CompletableFuture<String> ask(Urgency urgency, String what, Duration patience) {
-        return turnstile.pass(
+        return limiter.pass(
                 urgency,
                 System.nanoTime() + patience.toNanos(),
                 () -> {

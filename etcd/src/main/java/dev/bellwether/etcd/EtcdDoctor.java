@@ -1,0 +1,171 @@
+package dev.bellwether.etcd;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Endpoint;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.net.ConnectException;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.IntStream;
+
+/** Looks at the members: whether they can be used, and what an operator should know of them. Blocks. */
+final class EtcdDoctor {
+    private static final Duration PATIENCE = Duration.ofSeconds(3);
+    private static final Duration LOOK = Duration.ofMillis(300);
+    /** So much of its quota of space may a member have used. */
+    private static final double FULL = 0.8;
+
+    private static final long USUAL_QUOTA = 2L << 30;
+    private static final long LONG_HISTORY = 1_000_000;
+
+    private EtcdDoctor() {}
+
+    /**
+     * Looks whether members answer, are of one cluster, and let us read.
+     *
+     * @throws ElectionException if something is wrong that a person must mend
+     * @throws UnavailableException if no member answers, or none has a leader
+     */
+    static void requireReachable(EtcdSettings settings, EtcdClient client) {
+        var answers = 0;
+        Optional<UnavailableException> said = Optional.empty();
+        for (var asked : all(settings, client, "kv/range", settings.anyKey("0"))) {
+            try {
+                var unused = answer(asked);
+                answers++;
+            } catch (UnavailableException e) {
+                var silent = e.getCause() instanceof ConnectException || e.getCause() instanceof HttpTimeoutException;
+                said = silent ? said : Optional.of(e); // it says what is wrong: no leader, a learner, perhaps TLS
+            }
+        }
+        if (answers == 0) {
+            throw said.orElseGet(() -> new UnavailableException(
+                    "cannot reach " + settings + ": " + Endpoint.complaints(Endpoint.of(settings.uri()), LOOK)));
+        }
+    }
+
+    static List<Finding> findings(EtcdSettings settings, EtcdClient client) {
+        var findings = new ArrayList<Finding>();
+        var versions = new TreeSet<String>();
+        var statuses = all(settings, client, "maintenance/status", "{}");
+        for (var i = 0; i < statuses.size(); i++) {
+            try {
+                var status = answer(statuses.get(i));
+                versions.add(status.text("version"));
+                findings.addAll(member(settings.members().get(i).getAuthority(), status));
+            } catch (AccessRefusedException e) {
+                findings.add(Finding.warning(
+                        "rights",
+                        "the state of the members, their space and alarms, is for users with the role root",
+                        "ask for it as such a user; elections do not need it"));
+                break;
+            } catch (UnavailableException e) {
+                findings.add(Finding.warning("members", String.valueOf(e.getMessage()), "start it, or do not name it"));
+            }
+        }
+        findings.add(members(client));
+        if (!versions.isEmpty()) {
+            findings.add(version(versions));
+        }
+        findings.add(history(settings, client));
+        findings.add(Finding.ok("durability", "a write that was acknowledged is on the disks of a majority"));
+        return findings;
+    }
+
+    private static List<Finding> member(String host, Json status) {
+        var findings = new ArrayList<Finding>();
+        for (var error : status.list("errors")) {
+            findings.add(Finding.error(
+                    "alarm",
+                    host + " says: " + error.value(),
+                    "while there is no space or no leader nobody is elected: compact, defragment, then etcdctl alarm"
+                            + " disarm; or bring the other members back"));
+        }
+        if (status.flag("isLearner")) {
+            findings.add(Finding.warning(
+                    "members", host + " is a learner, and refuses requests", "promote it, or do not name it"));
+        }
+        var quota = status.number("dbSizeQuota") > 0 ? status.number("dbSizeQuota") : USUAL_QUOTA;
+        if (status.number("dbSize") > quota * FULL) {
+            findings.add(Finding.warning(
+                    "space",
+                    host + " uses " + (status.number("dbSize") >> 20) + " MB of " + (quota >> 20)
+                            + " MB (or of what its"
+                            + " --quota-backend-bytes says); when it is full, nobody is elected",
+                    "compact and defragment, and have it compacted regularly"));
+        }
+        return findings;
+    }
+
+    private static Finding members(EtcdClient client) {
+        var all = answer(client.read(Urgency.LIST, "cluster/member/list", "{}", PATIENCE))
+                .list("members");
+        var voters = all.stream().filter(member -> !member.flag("isLearner")).count();
+        var says = voters + (voters == 1 ? " member votes" : " members vote") + "; elections go on while "
+                + (voters / 2 + 1) + " of them run";
+        return voters % 2 == 0 || voters == 1
+                ? Finding.warning(
+                        "quorum",
+                        says
+                                + (voters == 1
+                                        ? ": no failure is borne"
+                                        : ": no more failures are borne than by one less"),
+                        "have three members, or five")
+                : Finding.ok("quorum", says);
+    }
+
+    private static Finding version(Set<String> versions) {
+        var bad = versions.stream()
+                .filter(version -> version.matches("3\\.5\\.[0-2]"))
+                .findFirst();
+        return bad.isPresent()
+                ? Finding.error(
+                        "version",
+                        "etcd " + bad.get() + " may lose acknowledged writes when a member is killed (etcd#13766)",
+                        "upgrade to the newest 3.5, or newer")
+                : Finding.ok("version", "etcd " + String.join(", ", versions));
+    }
+
+    /** Every renewal is a revision: what is never compacted fills the store until it takes no more writes. */
+    private static Finding history(EtcdSettings settings, EtcdClient client) {
+        var old = client.revision() - LONG_HISTORY;
+        try {
+            if (old > 0) {
+                var unused =
+                        answer(client.read(Urgency.LIST, "kv/range", settings.anyKey(Long.toString(old)), PATIENCE));
+                return Finding.warning(
+                        "compaction",
+                        "more than " + LONG_HISTORY + " revisions are kept, and each renewal adds one",
+                        "start all members with --auto-compaction-retention=1h");
+            }
+        } catch (UnavailableException e) {
+            // it was compacted
+        }
+        return Finding.ok("compaction", "at most " + LONG_HISTORY + " revisions are kept");
+    }
+
+    private static List<CompletableFuture<Json>> all(
+            EtcdSettings settings, EtcdClient client, String path, String body) {
+        return IntStream.range(0, settings.members().size())
+                .mapToObj(member -> client.ask(member, path, body, PATIENCE))
+                .toList();
+    }
+
+    private static Json answer(CompletableFuture<Json> asked) {
+        try {
+            return asked.join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof ElectionException plain ? plain : e;
+        }
+    }
+}

@@ -1,0 +1,286 @@
+package dev.bellwether.etcd;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Records under a prefix of etcd. Thread-safe. */
+final class EtcdRecordStore implements RecordStore {
+    /*
+     * A record is its text, with the time of its writing in a line before it: by a member's clock, and for display. A
+     * write compares the revision that its sender knows, and the value there, if we know that too: each has a stamp of
+     * its own, so that a store which lost its last writes and gave their revisions to others refuses it.
+     */
+    private static final int LARGEST_PAGE = 100_000;
+    private static final int REMEMBERED = 20_000;
+
+    private final EtcdSettings settings;
+    private final EtcdClient client;
+    private final EtcdWatch watch;
+    private final Map<Duration, Grant> grants = new ConcurrentHashMap<>();
+    private final Map<String, Stored> known = new LinkedHashMap<>(16, 0.75f, true) { // guarded by itself
+                private static final long serialVersionUID = 1;
+
+                @Override
+                protected boolean removeEldestEntry(Map.Entry<String, Stored> eldest) {
+                    return size() > REMEMBERED;
+                }
+            };
+
+    /** What was last seen of a key. */
+    private record Stored(long revision, String value) {}
+
+    /** A lease of etcd, under which what is displayed is put until this instant. */
+    private record Grant(CompletableFuture<String> id, long untilNanos) {}
+
+    private EtcdRecordStore(EtcdSettings settings, EtcdClient client) {
+        this.settings = settings;
+        this.client = client;
+        watch = new EtcdWatch(client, range(settings.prefix() + "/", folder(RecordKey.OF_STANDBY)));
+    }
+
+    /**
+     * Looks whether members answer, and whether we may read.
+     *
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend
+     * @throws UnavailableException if no member answers, or none has a leader
+     */
+    static EtcdRecordStore open(EtcdSettings settings, HttpClient http) {
+        var store = new EtcdRecordStore(settings, new EtcdClient(settings, http));
+        EtcdDoctor.requireReachable(settings, store.client);
+        return store;
+    }
+
+    @Override
+    public String describe() {
+        return settings.toString();
+    }
+
+    @Override
+    public RecordTraits traits() {
+        return RecordTraits.PLAIN.listing(settings.presence());
+    }
+
+    @Override
+    public String session() {
+        return client.session();
+    }
+
+    @Override
+    public boolean isCrowded() {
+        return client.isCrowded();
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig candidacy) {
+        return EtcdDoctor.findings(settings, client);
+    }
+
+    // ---------------------------------------------------------------- records
+
+    // tag::record-store
+    @Override
+    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+        var name = name(key);
+        return client.read(Urgency.LOOK, "kv/range", "{" + field("key", name) + "}", timeout)
+                .thenApply(answer -> found(name, answer.list("kvs")));
+    }
+
+    @Override
+    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        var name = name(key);
+        var value = value(draft.text());
+        var same = known(name);
+        var compare = "{" + field("key", name) + ",\"target\":\"MOD\",\"mod_revision\":\"" + expected + "\"}";
+        if (same != null && same.revision == expected) {
+            compare += ",{" + field("key", name) + ",\"target\":\"VALUE\",\"value\":\"" + same.value + "\"}";
+        }
+        var body = "{\"compare\":[" + compare + "],\"success\":[{\"request_put\":{" + field("key", name)
+                + ",\"value\":\"" + value + "\"}}],\"failure\":[{\"request_range\":{" + field("key", name) + "}}]}";
+        return client.write(Urgency.KEEP, "kv/txn", body, timeout).thenApply(answer -> {
+            if (answer.flag("succeeded")) {
+                var revision = answer.at("header").number("revision");
+                remember(name, new Stored(revision, value));
+                return Written.at(revision);
+            }
+            var present = answer.list("responses").get(0).at("response_range");
+            return Written.outdated(found(name, present.list("kvs")).revision());
+        });
+    }
+    // end::record-store
+
+    private Found found(String name, List<Json> kvs) {
+        return kvs.isEmpty() ? Found.NOTHING : found(name, kvs.get(0));
+    }
+
+    private Found found(String name, Json kv) {
+        var stored = new Stored(kv.number("mod_revision"), kv.text("value"));
+        remember(name, stored);
+        var text = new String(Base64.getDecoder().decode(stored.value), StandardCharsets.UTF_8);
+        var line = text.indexOf('\n');
+        if (line < 0 || !text.substring(0, line).matches("[0-9]{1,15}")) {
+            return new Found(text.isEmpty() ? What.DELETED : What.TEXT, stored.revision, Instant.EPOCH, text);
+        }
+        var written = Instant.ofEpochMilli(Long.parseLong(text.substring(0, line)));
+        return new Found(What.TEXT, stored.revision, written, text.substring(line + 1));
+    }
+
+    private void remember(String name, Stored stored) {
+        synchronized (known) {
+            known.put(name, stored);
+        }
+    }
+
+    private @Nullable Stored known(String name) {
+        synchronized (known) {
+            return known.get(name);
+        }
+    }
+
+    @Override
+    public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+        var from = folder(parts)
+                + beginning.stream().map(part -> escaped(part) + "/").collect(Collectors.joining());
+        var body = "{" + range(from, from.substring(0, from.length() - 1) + "0") + ",\"keys_only\":true,\"limit\":"
+                + LARGEST_PAGE + "}";
+        return client.read(Urgency.LIST, "kv/range", body, timeout)
+                .thenApply(answer -> new Listing(
+                        answer.list("kvs").stream()
+                                .flatMap(kv -> key(decoded(kv.text("key")), parts).stream())
+                                .toList(),
+                        Optional.of(client.now()),
+                        !answer.flag("more")));
+    }
+
+    @Override
+    public CompletionStage<Long> reached(RecordKey key, Duration timeout) {
+        return client.read(Urgency.LOOK, "kv/range", "{" + field("key", name(key)) + "}", timeout)
+                .thenApply(answer -> answer.at("header").number("revision"));
+    }
+
+    @Override
+    public Watch watch(RecordKey key, Consumer<Found> heard) {
+        var name = name(key);
+        return watch.add(name, kv -> heard.accept(found(name, kv)));
+    }
+
+    // ---------------------------------------------------------------- what is displayed
+
+    @Override
+    public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
+        var grant = granted(kept, timeout);
+        return grant.id
+                .thenCompose(lease -> client.write(
+                        Urgency.LIST,
+                        "kv/put",
+                        "{" + field("key", name(key)) + ",\"value\":\"" + value(text) + "\",\"lease\":\"" + lease
+                                + "\"}",
+                        timeout))
+                .whenComplete((done, error) -> {
+                    if (error != null) {
+                        grants.remove(kept, grant); // it may be gone
+                    }
+                });
+    }
+
+    /** One lease of etcd is for all that is put within half of its time, and runs half as long again: it needs no care. */
+    private Grant granted(Duration kept, Duration timeout) {
+        var fresh = new Grant(new CompletableFuture<>(), System.nanoTime() + kept.toNanos() / 2);
+        var used = grants.compute(
+                kept, (same, last) -> last == null || last.untilNanos - System.nanoTime() < 0 ? fresh : last);
+        if (used.equals(fresh)) {
+            var seconds = Math.max(1, kept.multipliedBy(3).dividedBy(2).toSeconds() + 1);
+            var unused = client.write(Urgency.LIST, "lease/grant", "{\"TTL\":\"" + seconds + "\"}", timeout)
+                    .whenComplete((answer, error) -> {
+                        if (answer != null) {
+                            fresh.id.complete(answer.text("ID"));
+                        } else {
+                            fresh.id.completeExceptionally(error);
+                        }
+                    });
+        }
+        return used;
+    }
+
+    @Override
+    public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+        return client.write(Urgency.LIST, "kv/deleterange", "{" + field("key", name(key)) + "}", timeout);
+    }
+
+    // ---------------------------------------------------------------- keys and values
+
+    /** What has as many parts stands in one folder: {@code /bellwether/seats/billing}. */
+    private String folder(int parts) {
+        var kind =
+                parts == RecordKey.OF_SEAT ? "seats" : parts == RecordKey.OF_STANDBY ? "standbys" : "records" + parts;
+        return settings.prefix() + "/" + kind + "/";
+    }
+
+    private String name(RecordKey key) {
+        return folder(key.parts().size())
+                + key.parts().stream().map(EtcdRecordStore::escaped).collect(Collectors.joining("/"));
+    }
+
+    private Optional<RecordKey> key(String name, int parts) {
+        try {
+            var found = Arrays.stream(name.substring(folder(parts).length()).split("/", -1))
+                    .map(part -> URLDecoder.decode(part, StandardCharsets.UTF_8))
+                    .toList();
+            return found.size() == parts ? Optional.of(new RecordKey(found)) : Optional.empty();
+        } catch (IllegalArgumentException e) {
+            return Optional.empty(); // others write to the store, too
+        }
+    }
+
+    private static String escaped(String part) {
+        return URLEncoder.encode(part, StandardCharsets.UTF_8);
+    }
+
+    private String value(String text) {
+        return text.isEmpty() ? "" : base64(client.now().toEpochMilli() + "\n" + text);
+    }
+
+    private static String range(String from, String end) {
+        return field("key", from) + "," + field("range_end", end);
+    }
+
+    private static String field(String name, String text) {
+        return "\"" + name + "\":\"" + base64(text) + "\"";
+    }
+
+    private static String base64(String text) {
+        return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String decoded(String base64) {
+        return new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public void close() {
+        watch.close();
+    }
+}

@@ -1,0 +1,68 @@
+package dev.bellwether.etcd;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What the gateway answered: a map, a list, or a text. What is not there is empty or 0, as etcd means it. Immutable. */
+record Json(Object value) {
+    private static final JsonFactory FACTORY = new JsonFactory();
+
+    /** Parses a text, or says that it is no JSON. */
+    static Json parse(String text) throws IOException {
+        try (var parser = FACTORY.createParser(text)) {
+            parser.nextToken();
+            return new Json(read(parser));
+        }
+    }
+
+    private static Object read(JsonParser parser) throws IOException {
+        if (parser.currentToken() == JsonToken.START_OBJECT) {
+            var map = new HashMap<String, Object>();
+            while (parser.nextToken() != JsonToken.END_OBJECT) {
+                var name = parser.currentName();
+                parser.nextToken();
+                map.put(name, read(parser));
+            }
+            return map;
+        }
+        if (parser.currentToken() == JsonToken.START_ARRAY) {
+            var list = new ArrayList<Object>();
+            while (parser.nextToken() != JsonToken.END_ARRAY) {
+                list.add(read(parser));
+            }
+            return list;
+        }
+        return String.valueOf(parser.getText());
+    }
+
+    Json at(String name) {
+        var found = value instanceof Map<?, ?> map ? map.get(name) : null;
+        return new Json(found == null ? "" : found);
+    }
+
+    List<Json> list(String name) {
+        return at(name).value instanceof List<?> list
+                ? list.stream().<Json>map(Json::new).toList()
+                : List.of();
+    }
+
+    String text(String name) {
+        return at(name).value instanceof String text ? text : "";
+    }
+
+    boolean flag(String name) {
+        return text(name).equals("true");
+    }
+
+    /** Returns a number, which the gateway writes as a text if it has 64 bits. */
+    long number(String name) {
+        var text = text(name);
+        return text.matches("-?[0-9]{1,18}") ? Long.parseLong(text) : 0;
+    }
+}

@@ -1,0 +1,258 @@
+package dev.bellwether.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RecordStore.Found;
+import dev.bellwether.spi.RecordStore.What;
+import dev.bellwether.spi.RecordStore.Written;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the store does with records, one by one. */
+@Timeout(120)
+class RecordsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final HttpClient HTTP = HttpClient.newHttpClient();
+
+    @SuppressWarnings("NullAway.Init")
+    private static EtcdServers servers;
+
+    private final RecordKey key = RecordKey.seat("records-" + UUID.randomUUID());
+
+    @BeforeAll
+    static void startServer() {
+        servers = EtcdServers.start(1);
+    }
+
+    @AfterAll
+    static void stopServer() {
+        servers.close();
+    }
+
+    @Test
+    void writesGoByTheRevisionThatTheyNameAndTheAnswerNamesTheOneThatIsThere() {
+        try (var store = open("/records")) {
+            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(first.done()).isTrue();
+            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)))
+                    .isEqualTo(Written.outdated(first.revision()));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE)))
+                    .isEqualTo(Written.outdated(second.revision()));
+            var read = now(store.read(key, PATIENCE));
+            assertThat(read.text()).isEqualTo("two");
+            assertThat(read.revision()).isEqualTo(second.revision());
+            assertThat(read.written())
+                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
+            assertThat(now(store.reached(key, PATIENCE))).isEqualTo(second.revision());
+            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE)))
+                    .isEqualTo(Written.outdated(0));
+        }
+    }
+
+    @Test
+    void aRevisionThatWasGivenAgainDeceivesNobody() {
+        try (var restored = EtcdServers.start(1);
+                var holder = open(restored.uri(""));
+                var other = open(restored.uri(""))) {
+            var member = restored.member(0);
+            var before = now(holder.write(key, 0, new Draft("vacant", ""), PATIENCE));
+            member.save();
+            var held = eventually(() -> holder.write(key, before.revision(), new Draft("held by one", ""), PATIENCE));
+            member.restore();
+            var taken = eventually(() -> other.write(key, before.revision(), new Draft("held by two", ""), PATIENCE));
+            assertThat(taken.revision()).as("the revision is given again").isEqualTo(held.revision());
+
+            var written = now(holder.write(key, held.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+
+            assertThat(written).isEqualTo(Written.outdated(held.revision()));
+            assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("held by two");
+        }
+    }
+
+    @Test
+    void whatIsNoRecordOfOursIsReadAsItStands() {
+        try (var store = open("/foreign")) {
+            put("/foreign/seats/" + key.election(), "garbage");
+            assertThat(now(store.read(key, PATIENCE)).text()).isEqualTo("garbage");
+            put("/foreign/seats/" + key.election(), "");
+            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+        }
+    }
+
+    @Test
+    void namesNeverCollideWhateverIsInThem() {
+        try (var store = open("/names");
+                var nested = open("/names/seats")) {
+            for (var name : List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "*", "a\nb")) {
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                assertThat(written.done()).as(name).isTrue();
+                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                        .as(name)
+                        .isEqualTo(Found.NOTHING);
+            }
+            put("/names/seats/odd%zz", "x");
+            put("/names/seats/too/many", "x");
+            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
+            assertThat(listed.isWhole()).isTrue();
+            assertThat(listed.keys())
+                    .extracting(RecordKey::election)
+                    .containsExactlyInAnyOrder("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "*", "a\nb");
+        }
+    }
+
+    @Test
+    void whatIsDisplayedIsDroppedByTheStoreWhenItsTimeIsOver() {
+        try (var store = open("/displayed")) {
+            var standby = RecordKey.standby("billing", -3, "ann");
+            now(store.put(standby, "ann", Duration.ofSeconds(2), PATIENCE));
+            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", PATIENCE, PATIENCE));
+            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
+            assertThat(listed.keys()).containsExactly(standby);
+            assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
+            Eventually.eventually(
+                    "it is gone",
+                    PATIENCE,
+                    () -> now(store.read(standby, PATIENCE)).equals(Found.NOTHING));
+        }
+    }
+
+    @Test
+    void aThousandSignsCostOneLeaseOfEtcd() {
+        try (var store = open("/many")) {
+            for (var i = 0; i < 100; i++) {
+                now(store.put(RecordKey.standby("e" + i, 0, "ann"), "ann", Duration.ofMinutes(10), PATIENCE));
+            }
+            assertThat(servers.member(0).ask("lease/leases", "{}").split("\"ID\"", -1))
+                    .hasSizeLessThan(8); // those of other tests too
+        }
+    }
+
+    @Test
+    void aWatchGoesOnAfterACompactionThatHasTakenWhatItMissed() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
+                var watching = open("etcd://127.0.0.1:" + link.port() + "/compacted");
+                var store = open("/compacted")) {
+            var heard = new CopyOnWriteArrayList<String>();
+            try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
+                assertThat(watch).isNotNull();
+                var revision =
+                        now(store.write(key, 0, new Draft("0", ""), PATIENCE)).revision();
+                Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
+                link.refuse();
+                link.reset();
+                for (var i = 1; i < 20; i++) {
+                    revision = now(store.write(key, revision, new Draft("" + i, ""), PATIENCE))
+                            .revision();
+                }
+                assertThat(servers.member(0)
+                                .ask("kv/compaction", "{\"revision\":\"" + revision + "\",\"physical\":true}"))
+                        .contains("revision");
+                link.heal();
+                Eventually.eventually("it hears again", PATIENCE, () -> heard.contains("19"));
+                var last = now(store.write(key, revision, new Draft("last", ""), PATIENCE));
+                assertThat(last.done()).isTrue();
+                Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("last"));
+                assertThat(heard).doesNotContain("5");
+            }
+        }
+    }
+
+    @Test
+    void aWriteWithoutAnAnswerIsUnknownAndNotSentAgain() {
+        try (var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
+                var store = open("etcd://127.0.0.1:" + link.port() + "," + servers.hosts() + "/once");
+                var other = open("/once")) {
+            link.cut();
+            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+                    .isInstanceOf(UnavailableException.class);
+            assertThat(now(other.read(key, PATIENCE))).as("not sent elsewhere").isEqualTo(Found.NOTHING);
+            link.heal();
+        }
+    }
+
+    @Test
+    void aReadingGoesOnToTheNextMemberWithinItsTime() {
+        try (var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
+                var store = open("etcd://127.0.0.1:" + link.port() + "," + servers.hosts() + "/next")) {
+            link.cut();
+            assertThat(now(store.read(key, Duration.ofSeconds(4)))).isEqualTo(Found.NOTHING);
+            assertThat(now(store.write(key, 0, new Draft("x", ""), PATIENCE)).done())
+                    .as("writes go where the reading was answered")
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void anotherClusterAtTheSameAddressIsNotTakenForTheOneThatItWas() {
+        try (var another = EtcdServers.start(1);
+                var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
+                var store = open("etcd://127.0.0.1:" + link.port() + "/same")) {
+            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+            assertThatThrownBy(() -> open("etcd://" + servers.hosts() + "," + another.hosts() + "/same"))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("hosts are of several");
+        }
+    }
+
+    private static EtcdRecordStore open(String uriOrPrefix) {
+        var uri = uriOrPrefix.startsWith("/") ? servers.uri(uriOrPrefix) : uriOrPrefix;
+        return EtcdRecordStore.open(EtcdSettings.of(ConnectUri.parse(uri)), HTTP);
+    }
+
+    private static void put(String name, String value) {
+        var encoder = Base64.getEncoder();
+        assertThat(servers.member(0)
+                        .ask(
+                                "kv/put",
+                                "{\"key\":\"" + encoder.encodeToString(name.getBytes(StandardCharsets.UTF_8))
+                                        + "\",\"value\":\""
+                                        + encoder.encodeToString(value.getBytes(StandardCharsets.UTF_8))
+                                        + "\"}"))
+                .contains("revision");
+    }
+
+    /** A connection that the restart has broken costs a request. */
+    private static Written eventually(Supplier<CompletionStage<Written>> writing) {
+        return Eventually.eventually("it is written", PATIENCE, () -> {
+            try {
+                return Optional.of(now(writing.get()));
+            } catch (UnavailableException e) {
+                return Optional.<Written>empty();
+            }
+        });
+    }
+
+    private static <T> T now(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException plain ? plain : e;
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package dev.bellwether.etcd;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Users and passwords. A token of the server's is over after a second here. */
+@Timeout(180)
+class RightsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(6));
+
+    @SuppressWarnings("NullAway.Init")
+    private static EtcdServers servers;
+
+    @BeforeAll
+    static void startServer() {
+        servers = EtcdServers.start(1, "--auth-token-ttl=1", "--bcrypt-cost=4");
+        for (var user : List.of("root", "app", "reader", "other")) {
+            ask("auth/user/add", "{\"name\":\"" + user + "\",\"password\":\"pass-of-" + user + "\"}");
+            ask("auth/role/add", "{\"name\":\"" + user + "\"}");
+            ask("auth/user/grant", "{\"user\":\"" + user + "\",\"role\":\"" + user + "\"}");
+        }
+        grant("app", "READWRITE", "/secured");
+        grant("reader", "READ", "/secured");
+        grant("other", "READWRITE", "/others");
+        ask("auth/enable", "{}");
+    }
+
+    private static void grant(String role, String kind, String prefix) {
+        ask(
+                "auth/role/grant",
+                "{\"name\":\"%s\",\"perm\":{\"permType\":\"%s\",\"key\":\"%s\",\"range_end\":\"%s\"}}"
+                        .formatted(role, kind, base64(prefix + "/"), base64(prefix + "0")));
+    }
+
+    private static String base64(String text) {
+        return Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
+    }
+
+    private static void ask(String path, String body) {
+        assertThat(servers.member(0).ask(path, body)).as(path).contains("header");
+    }
+
+    @AfterAll
+    static void stopServer() {
+        servers.close();
+    }
+
+    @Test
+    void aLeaderLeadsOnWhenItsTokenIsOverAndWhenTheMemberHasForgottenIt() throws Exception {
+        try (var elections = Elections.connect(uri("app:pass-of-app@", "/secured"));
+                var leader = elections.stand("lasting", CONFIG)) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            for (var i = 0; i < 3; i++) {
+                awaitProof(leader); // two seconds apart
+            }
+            servers.member(0).kill();
+            servers.member(0).start();
+            awaitProof(leader);
+            assertThat(leader.mandate()).contains(mandate);
+
+            var watching = elections.stand(
+                    "lasting", CONFIG.toBuilder().candidate("second").build());
+            Eventually.eventually(
+                    "it is listed",
+                    PATIENCE,
+                    () -> elections.election("lasting").candidates().size() == 2);
+            leader.resign();
+            assertThat(watching.await(PATIENCE)).as("what is watched is heard").isPresent();
+        }
+    }
+
+    private static void awaitProof(dev.bellwether.Candidacy leader) {
+        var since = System.nanoTime();
+        Eventually.eventually(
+                "the lease is extended",
+                PATIENCE,
+                () -> leader.status()
+                        .sinceProof()
+                        .filter(age -> age.toNanos() < System.nanoTime() - since)
+                        .isPresent());
+    }
+
+    @Test
+    void aWrongPasswordAndNoUserAtAllAreNamed() {
+        assertThatThrownBy(() -> Elections.connect(uri("app:wrong-word@", "/secured")))
+                .isInstanceOf(AccessRefusedException.class)
+                .hasMessageContaining("Check user and password")
+                .hasMessageNotContaining("wrong-word");
+        assertThatThrownBy(() -> Elections.connect(uri("", "/secured")))
+                .isInstanceOf(AccessRefusedException.class)
+                .hasMessageContaining("It wants a user");
+    }
+
+    @Test
+    void whoMayNotReadTheKeysIsToldWhichAndHowToGrantThem() {
+        assertThatThrownBy(() -> Elections.connect(uri("other:pass-of-other@", "/secured")))
+                .isInstanceOf(AccessRefusedException.class)
+                .hasMessageContainingAll(
+                        "user \"other\"",
+                        "/secured/",
+                        "etcdctl role grant-permission ROLE readwrite /secured/ --prefix");
+    }
+
+    @Test
+    void whoMayReadAndNotWriteSeesWhoLeadsAndCannotStand() throws Exception {
+        try (var elections = Elections.connect(uri("reader:pass-of-reader@", "/secured"));
+                var leading = Elections.connect(uri("app:pass-of-app@", "/secured"));
+                var leader = leading.stand("seen", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            assertThat(elections.election("seen").leader()).isPresent();
+            var refused = elections.stand("unseen", CONFIG);
+            Eventually.eventually(
+                    "it fails", PATIENCE, () -> refused.status().failure().isPresent());
+            assertThat(refused.status().failure().orElseThrow())
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("user \"reader\"");
+        }
+    }
+
+    @Test
+    void theDoctorSaysWhatAUserMayNotSee() {
+        for (var user : List.of("app", "root")) {
+            var backend = ConnectUri.parse(uri(user + ":pass-of-" + user + "@", "/secured"))
+                    .connect();
+            try {
+                var findings = backend.findings(CONFIG);
+                assertThat(findings).extracting(Finding::about).contains("quorum", "durability");
+                assertThat(findings.stream().anyMatch(one -> one.says().contains("for users with the role root")))
+                        .as("missing for %s: %s", user, findings)
+                        .isEqualTo(user.equals("app"));
+            } finally {
+                backend.close();
+            }
+        }
+    }
+
+    @Test
+    void aUserWhereNoneIsWantedDoesNoHarm() throws Exception {
+        try (var open = EtcdServers.start(1);
+                var elections = Elections.connect("etcd://app:pass@" + open.hosts());
+                var leader = elections.stand("open", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    private static String uri(String user, String prefix) {
+        return "etcd://" + user + servers.hosts() + prefix;
+    }
+}

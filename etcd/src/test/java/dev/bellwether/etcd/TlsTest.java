@@ -1,0 +1,151 @@
+package dev.bellwether.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.Certificates;
+import dev.bellwether.fixtures.EtcdServers;
+import java.net.http.HttpClient;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Members that speak TLS, with certificates that the test has made. */
+@Timeout(180)
+class TlsTest {
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(10));
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    static Path folder;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Certificates certificates;
+
+    /** One that shows a certificate, one that wants to see one as well, and one that speaks no TLS. */
+    @SuppressWarnings("NullAway.Init")
+    private static EtcdServers secure;
+
+    @SuppressWarnings("NullAway.Init")
+    private static EtcdServers mutual;
+
+    @SuppressWarnings("NullAway.Init")
+    private static EtcdServers plain;
+
+    @BeforeAll
+    static void startServers() {
+        certificates = new Certificates(folder);
+        List.of("server", "client", "stranger").forEach(certificates::key);
+        var certificate = "--cert-file=" + certificates.certificate("server");
+        var key = "--key-file=" + certificates.secret("server");
+        secure = EtcdServers.start(1, certificate, key);
+        mutual = EtcdServers.start(
+                1,
+                certificate,
+                key,
+                "--client-cert-auth",
+                "--trusted-ca-file=" + certificates.certificate("client"),
+                // the gateway is a client of its own server
+                "--client-cert-file=" + certificates.certificate("client"),
+                "--client-key-file=" + certificates.secret("client"));
+        plain = EtcdServers.start(1);
+    }
+
+    @AfterAll
+    static void stopServers() {
+        secure.close();
+        mutual.close();
+        plain.close();
+    }
+
+    @Test
+    void withTheRightTrustACandidateLeads() throws Exception {
+        leads(secure.uri("/tls?" + trust("server")));
+        leads(secure.uri("/tls?tls=true&" + trust("server")));
+        leads(mutual.uri("/tls?" + trust("server") + keys("client")));
+    }
+
+    @Test
+    void aMemberThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
+        for (var query : List.of(trust("stranger"), "tls=true")) { // the JDK does not know it either
+            assertThatThrownBy(() -> Elections.connect(secure.uri("/tls?" + query)))
+                    .as(query)
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("do not agree on TLS")
+                    .hasMessageNotContaining(Certificates.PASSWORD);
+        }
+    }
+
+    @Test
+    void aMemberThatWantsACertificateLetsNobodyInWithout() {
+        for (var query : List.of(trust("server"), trust("server") + keys("stranger"))) {
+            assertThatThrownBy(() -> Elections.connect(mutual.uri("/tls?" + query)))
+                    .as(query)
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("TLS")
+                    .hasMessageNotContaining(Certificates.PASSWORD);
+        }
+    }
+
+    @Test
+    void aMemberThatSpeaksTlsSaysSoToWhoDoesNotAndTheOtherWayRound() {
+        assertThatThrownBy(() -> Elections.connect(secure.uri("/tls")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("tls=true");
+        assertThatThrownBy(() -> Elections.connect(plain.uri("/tls?tls=true")))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("do not agree on TLS");
+    }
+
+    @Test
+    void aStoreThatIsMissingOrDoesNotOpenIsNamed() throws Exception {
+        var garbage = Files.writeString(folder.resolve("garbage"), "no keystore");
+        for (var query : List.of(
+                "truststore=" + folder.resolve("absent"),
+                "truststore=" + garbage + "&truststorePassword=hush-hush",
+                "truststore=" + certificates.trust("server") + "&truststorePassword=wrong-wrong")) {
+            assertThatThrownBy(() -> Elections.connect(secure.uri("/tls?" + query)))
+                    .as(query)
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("the file that truststore names")
+                    .hasMessageNotContainingAny("hush-hush", "wrong-wrong");
+        }
+    }
+
+    @Test
+    void aClientOfTheApplicationsIsUsedAsItIs() throws Exception {
+        try (var elections = EtcdElections.using(HttpClient.newHttpClient(), plain.uri("/given"));
+                var leader = elections.stand("given", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    private static void leads(String uri) throws Exception {
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("secured", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).as(uri).isPresent();
+            assertThat(elections.election("secured").leader()).isPresent();
+        }
+    }
+
+    private static String trust(String name) {
+        return "truststore=" + certificates.trust(name) + "&truststorePassword=" + Certificates.PASSWORD;
+    }
+
+    private static String keys(String name) {
+        return "&keystore=" + folder.resolve(name + ".p12") + "&keystorePassword=" + Certificates.PASSWORD;
+    }
+}

@@ -1,0 +1,194 @@
+package dev.bellwether.etcd;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is said when something is wrong, and what the doctor finds. */
+@Timeout(240)
+class TroubleTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(12));
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "etcd:host; must be of the form etcd://host:2379/prefix",
+                "etcd:///prefix; must be of the form etcd://host:2379/prefix",
+                "etcd://one,,two/x; must be of the form etcd://host:2379/prefix",
+                "etcd://user@host/x; user:password@",
+                "etcd://host:port/x; must be of the form etcd://host:2379/prefix",
+                "etcd://host/x?bucket=y; unknown parameter \"bucket\"",
+                "etcd://host/x?presence=soon; presence is \"soon\"",
+                "etcd://host/x?presence=1ms; presence is 1 ms",
+                "etcd://host/x?tls=maybe; true or false"
+            })
+    void aUriThatIsWrongIsRefusedBeforeAnythingIsAsked(String uri, String right) {
+        assertThatThrownBy(() -> new EtcdProvider().check(ConnectUri.parse(uri)))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining(right);
+    }
+
+    @Test
+    void nobodyAtTheAddressIsToldAsThat() {
+        var port = Ports.free();
+        assertThatThrownBy(() -> Elections.connect("etcd://127.0.0.1:" + port))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("connection to 127.0.0.1:" + port + " refused");
+    }
+
+    @Test
+    void aServerThatIsNotEtcdIsNamedAsThat() throws Exception {
+        for (var said : List.of("<html>Welcome</html>", "{\"leader\":\"me\"}", "")) {
+            try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+                var thread = new Thread(() -> answer(server, said), "no-etcd");
+                thread.setDaemon(true);
+                thread.start();
+                assertThatThrownBy(() -> Elections.connect("etcd://127.0.0.1:" + server.getLocalPort()))
+                        .as(said)
+                        .isInstanceOf(ElectionException.class)
+                        .isNotInstanceOf(UnavailableException.class)
+                        .hasMessageContaining("does not answer as etcd's JSON gateway does");
+            }
+        }
+    }
+
+    /** Says the same to whoever asks anything. */
+    private static void answer(ServerSocket server, String said) {
+        while (!server.isClosed()) {
+            try (var socket = server.accept()) {
+                var asked = socket.getInputStream().read(new byte[4_096]);
+                assertThat(asked).isPositive();
+                socket.getOutputStream()
+                        .write(("HTTP/1.1 200 OK\r\nContent-Length: " + said.length() + "\r\n\r\n" + said)
+                                .getBytes(UTF_8));
+            } catch (IOException e) {
+                // it is closed
+            }
+        }
+    }
+
+    @Test
+    void membersWithoutALeaderSaySo() {
+        try (var servers = EtcdServers.start(3)) {
+            servers.part();
+            Eventually.eventually("they have no leader", PATIENCE, () -> {
+                try (var elections = Elections.connect(servers.uri(""))) {
+                    return elections == null;
+                } catch (UnavailableException e) {
+                    return String.valueOf(e.getMessage()).contains("no leader");
+                }
+            });
+            servers.heal();
+            Eventually.eventually("they have one again", PATIENCE, () -> {
+                try (var elections = Elections.connect(servers.uri(""))) {
+                    return elections != null;
+                } catch (UnavailableException e) {
+                    return false;
+                }
+            });
+        }
+    }
+
+    @Test
+    void aStoreThatIsFullIsAnErrorThatSaysWhatToDoAndPasses() throws Exception {
+        try (var servers = EtcdServers.start(1, "--quota-backend-bytes=200000");
+                var elections = Elections.connect(servers.uri(""));
+                var leader = elections.stand("full", CONFIG)) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            var member = servers.member(0);
+            var ballast =
+                    "{\"key\":\"YQ==\",\"value\":\"" + Base64.getEncoder().encodeToString(new byte[150_000]) + "\"}";
+            Eventually.eventually(
+                    "it is full", PATIENCE, () -> member.ask("kv/put", ballast).contains("space exceeded"));
+
+            assertThat(find(servers.uri("")))
+                    .filteredOn(one -> one.level() == Finding.Level.ERROR)
+                    .singleElement()
+                    .satisfies(one -> assertThat(one.says()).contains("NOSPACE"))
+                    .satisfies(one -> assertThat(one.remedy()).contains("etcdctl alarm disarm"));
+            try (var other = elections.stand("another", CONFIG)) {
+                Eventually.eventually(
+                        "a candidate says why it does not lead",
+                        PATIENCE,
+                        () -> other.status().toString().contains("space") || !other.isLeader());
+            }
+            member.ask("kv/deleterange", "{\"key\":\"YQ==\"}");
+            var revision = member.ask("kv/range", "{\"key\":\"YQ==\"}").replaceAll(".*\"revision\":\"(\\d+)\".*", "$1");
+            member.ask("kv/compaction", "{\"revision\":\"" + revision + "\",\"physical\":true}");
+            member.ask("maintenance/defragment", "{}");
+            var id = member.ask("maintenance/alarm", "{}").replaceAll(".*\"memberID\":\"(\\d+)\".*", "$1");
+            var disarm = "{\"action\":\"DEACTIVATE\",\"alarm\":\"NOSPACE\",\"memberID\":\"" + id + "\"}";
+            assertThat(member.ask("maintenance/alarm", disarm)).contains("header");
+            Eventually.eventually(
+                    "it takes writes again",
+                    PATIENCE,
+                    () -> find(servers.uri("")).stream().noneMatch(one -> one.level() == Finding.Level.ERROR));
+            assertThat(leader.await(PATIENCE).orElseThrow().token()).isGreaterThanOrEqualTo(mandate.token());
+        }
+    }
+
+    @Test
+    void aLoneMemberIsAWarningAndThreeAreNot() {
+        try (var servers = EtcdServers.start(1)) {
+            var findings = find(servers.uri(""));
+            assertThat(only(findings, "quorum").says()).contains("no failure is borne");
+            assertThat(only(findings, "version").says()).startsWith("etcd 3.");
+            assertThat(only(findings, "crash").sum()).isEqualTo(Duration.ofSeconds(13));
+            assertThat(findings).extracting(Finding::about).contains("clock", "durability", "compaction", "hand-over");
+            var learner = servers.addLearner();
+            Eventually.eventually(
+                    "the learner is named",
+                    PATIENCE,
+                    () -> find(servers.uri("")).stream()
+                            .anyMatch(one -> one.says().contains("is a learner")));
+            assertThatThrownBy(() -> Elections.connect("etcd://127.0.0.1:" + learner.port()))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("learner");
+        }
+        try (var servers = EtcdServers.start(3)) {
+            assertThat(find(servers.uri(""))).allMatch(one -> one.level() == Finding.Level.OK);
+            var member = servers.member(2);
+            member.kill();
+            assertThat(find(servers.uri("")))
+                    .anyMatch(one ->
+                            one.level() == Finding.Level.WARNING && one.says().contains(":" + member.port()));
+        }
+    }
+
+    private static List<Finding> find(String uri) {
+        var backend = ConnectUri.parse(uri).connect();
+        try {
+            return backend.findings(CONFIG);
+        } finally {
+            backend.close();
+        }
+    }
+
+    private static Finding only(List<Finding> findings, String about) {
+        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
+        assertThat(found).hasSize(1);
+        return found.get(0);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.etcd;
+
+import org.jspecify.annotations.NullMarked;
