@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
@@ -68,6 +69,30 @@ class OnlookersTest {
                     "nats://looker:looker@127.0.0.1:" + server.port() + "?bucket=elections",
                     leader.candidate(),
                     "may not publish to $KV.elections.");
+        }
+    }
+
+    @Test
+    void etcd() throws Exception {
+        try (var servers = EtcdServers.start(1, "--bcrypt-cost=4")) {
+            var member = servers.member(0);
+            for (var user : List.of("root", "app", "looker")) {
+                member.ask("auth/user/add", "{\"name\":\"" + user + "\",\"password\":\"" + user + "\"}");
+                member.ask("auth/role/add", "{\"name\":\"" + user + "\"}");
+                member.ask("auth/user/grant", "{\"user\":\"" + user + "\",\"role\":\"" + user + "\"}");
+                var kind = user.equals("looker") ? "READ" : "READWRITE";
+                var perm = "{\"permType\":\"" + kind + "\",\"key\":\"L2Uv\",\"range_end\":\"L2Uw\"}";
+                member.ask("auth/role/grant", "{\"name\":\"" + user + "\",\"perm\":" + perm + "}");
+            }
+            member.ask("auth/enable", "{}");
+            try (var elections = Elections.connect("etcd://app:app@" + servers.hosts() + "/e");
+                    var leader = elections.stand("billing")) {
+                assertThat(leader.await(PATIENCE)).isPresent();
+                looks(
+                        "etcd://looker:looker@" + servers.hosts() + "/e",
+                        leader.candidate(),
+                        "etcdctl role grant-permission ROLE readwrite /e/ --prefix");
+            }
         }
     }
 

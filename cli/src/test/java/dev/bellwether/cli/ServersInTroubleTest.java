@@ -55,7 +55,8 @@ class ServersInTroubleTest {
             "MariaDB", "jdbc:mariadb://%s/app?user=ops&password=hush-hush",
             "Kafka", "kafka://%s",
             "ZooKeeper", "zk://%s/elections",
-            "NATS", "nats://ops:hush-hush@%s");
+            "NATS", "nats://ops:hush-hush@%s",
+            "etcd", "etcd://ops:hush-hush@%s/elections");
 
     @TempDir
     Path folder;

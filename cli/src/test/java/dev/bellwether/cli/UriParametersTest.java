@@ -16,7 +16,8 @@ class UriParametersTest {
         "kafka://broker:9092, topic.create",
         "zk://one:2181, createElections",
         "nats://host:4222, create",
-        "nats://host:4222, choria"
+        "nats://host:4222, choria",
+        "etcd://host:2379/elections, tls"
     })
     void whatMustBeTrueOrFalseIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "yes", "true or false");
@@ -26,7 +27,8 @@ class UriParametersTest {
     @CsvSource({
         "jdbc:postgresql://db/app, bellwether.poll",
         "jdbc:postgresql://db/app, bellwether.presence",
-        "zk://one:2181, tickTime"
+        "zk://one:2181, tickTime",
+        "etcd://host:2379/elections, presence"
     })
     void whatMustBeADurationIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "soon", "a duration such as 500ms or 10s");

@@ -8,7 +8,7 @@ import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.EOFException;
-import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -21,9 +21,9 @@ import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -136,7 +136,7 @@ final class EtcdClient {
                     noteClock(response);
                     try {
                         return Json.parse(response.body());
-                    } catch (IOException e) {
+                    } catch (UncheckedIOException e) {
                         throw stranger(member, response.statusCode() + " " + response.body());
                     }
                 });
@@ -154,13 +154,13 @@ final class EtcdClient {
         return (known.isEmpty() ? builder : builder.header("Authorization", known)).build();
     }
 
-    /** Opens a stream, line by line, at the member that is asked now. */
-    CompletableFuture<?> stream(String path, String body, Duration timeout, Flow.Subscriber<String> lines) {
+    /** Opens a stream of lines, at the member that is asked now. */
+    CompletableFuture<Stream<String>> stream(String path, String body, Duration timeout) {
         var member = preferred.get();
         return token(member, timeout)
                 .thenCompose(known -> http.sendAsync(
-                        request(member, path, body, known, timeout),
-                        HttpResponse.BodyHandlers.fromLineSubscriber(lines)));
+                        request(member, path, body, known, timeout), HttpResponse.BodyHandlers.ofLines()))
+                .thenApply(HttpResponse::body);
     }
 
     // ---------------------------------------------------------------- who we are

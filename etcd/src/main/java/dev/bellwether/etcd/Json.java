@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,11 +14,17 @@ import java.util.Map;
 record Json(Object value) {
     private static final JsonFactory FACTORY = new JsonFactory();
 
-    /** Parses a text, or says that it is no JSON. */
-    static Json parse(String text) throws IOException {
+    /**
+     * Parses a text.
+     *
+     * @throws UncheckedIOException if it is no JSON
+     */
+    static Json parse(String text) {
         try (var parser = FACTORY.createParser(text)) {
             parser.nextToken();
             return new Json(read(parser));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

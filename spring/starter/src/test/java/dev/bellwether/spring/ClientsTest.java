@@ -6,6 +6,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.sql.SqlConfig;
 import dev.bellwether.sql.SqlElections;
@@ -80,6 +81,14 @@ class ClientsTest {
                 var others = Elections.connect(server.uri("bucket=seats"))) {
             standsAndHandsOver(Contexts.having(connection).withPropertyValues("bellwether.nats.bucket=seats"), others);
             assertThat(connection.getStatus()).isEqualTo(Connection.Status.CONNECTED);
+        }
+    }
+
+    @Test
+    void etcdIsReachedByItsUri() {
+        try (var servers = EtcdServers.start(1);
+                var others = Elections.connect(servers.uri("/seats"))) {
+            standsAndHandsOver(Contexts.plain().withPropertyValues("bellwether.uri=" + servers.uri("/seats")), others);
         }
     }
 
