@@ -50,9 +50,11 @@ class EtcdCommandsTest {
     void whoLeadsAndWhoStandsByIsListedAndTheLeaderCanBeSentAway() throws Exception {
         var lease = CandidacyConfig.ofLease(Duration.ofSeconds(20));
         try (var elections = Elections.connect(servers.uri("/cli"));
-                var ann = elections.stand("billing", lease.toBuilder().candidate("ann").build())) {
+                var ann = elections.stand(
+                        "billing", lease.toBuilder().candidate("ann").build())) {
             var first = ann.await(PATIENCE).orElseThrow();
-            var bob = elections.stand("billing", lease.toBuilder().candidate("bob").build());
+            var bob = elections.stand(
+                    "billing", lease.toBuilder().candidate("bob").build());
             Eventually.eventually(
                     "both are shown",
                     PATIENCE,
@@ -70,7 +72,7 @@ class EtcdCommandsTest {
         var doctor = spoken("doctor", "--lease", "10s");
         assertThat(doctor.code()).as(doctor.all()).isZero();
         assertThat(doctor.out())
-                .contains("1 member votes", "have three members, or five", "we may read and write")
+                .contains("1 member votes", "have three members, or five", "an answer takes")
                 .contains("no server's clock decides")
                 .doesNotContain("Exception");
     }
@@ -79,7 +81,9 @@ class EtcdCommandsTest {
     void aUriWithoutSenseIsRefusedInOneLine() {
         var refused = Spoken.of(Map.of(), "ls", "--on", "etcd://" + servers.hosts() + "/cli?bucket=x");
         assertThat(refused.code()).isNotZero();
-        assertThat(refused.err()).contains("unknown parameter \"bucket\"", "presence").doesNotContain("Exception");
+        assertThat(refused.err())
+                .contains("unknown parameter \"bucket\"", "presence")
+                .doesNotContain("Exception");
     }
 
     private static Spoken spoken(String... words) {

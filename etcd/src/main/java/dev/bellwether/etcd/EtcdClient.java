@@ -21,6 +21,8 @@ import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -128,18 +130,20 @@ final class EtcdClient {
     }
 
     private CompletableFuture<Json> send(int member, String path, String body, String known, Duration timeout) {
-        return http.sendAsync(request(member, path, body, known, timeout), HttpResponse.BodyHandlers.ofString())
-                .handle((response, error) -> {
-                    if (response == null) {
-                        throw unanswered(member, path, timeout, error);
-                    }
-                    noteClock(response);
-                    try {
-                        return Json.parse(response.body());
-                    } catch (UncheckedIOException e) {
-                        throw stranger(member, response.statusCode() + " " + response.body());
-                    }
-                });
+        var sent = http.sendAsync(request(member, path, body, known, timeout), HttpResponse.BodyHandlers.ofString());
+        // the time of a request is over with the first bytes of its answer: this one is for all of it
+        return sent.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).handle((response, error) -> {
+            if (response == null) {
+                sent.cancel(true); // the connection is of no use any more
+                throw unanswered(member, path, timeout, error);
+            }
+            noteClock(response);
+            try {
+                return Json.parse(response.body());
+            } catch (UncheckedIOException e) {
+                throw stranger(member, response.statusCode() + " " + response.body());
+            }
+        });
     }
 
     private HttpRequest request(int member, String path, String body, String known, Duration timeout) {
@@ -308,7 +312,7 @@ final class EtcdClient {
                             + settings.uri().redact(String.valueOf(cause.getMessage())) + ")",
                     cause);
         }
-        var why = cause instanceof HttpTimeoutException
+        var why = cause instanceof HttpTimeoutException || cause instanceof TimeoutException
                 ? " did not answer " + path + " within " + Durations.show(timeout)
                 : cause instanceof ConnectException
                         ? " takes no connection"

@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 
 /** Looks at the members: whether they can be used, and what an operator should know of them. Blocks. */
@@ -44,7 +45,9 @@ final class EtcdDoctor {
                 var unused = answer(asked);
                 answers++;
             } catch (UnavailableException e) {
-                var silent = e.getCause() instanceof ConnectException || e.getCause() instanceof HttpTimeoutException;
+                var silent = e.getCause() instanceof ConnectException
+                        || e.getCause() instanceof HttpTimeoutException
+                        || e.getCause() instanceof TimeoutException;
                 said = silent ? said : Optional.of(e); // it says what is wrong: no leader, a learner, perhaps TLS
             }
         }

@@ -11,14 +11,17 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,6 +73,24 @@ class TroubleTest {
                         .isInstanceOf(ElectionException.class)
                         .isNotInstanceOf(UnavailableException.class)
                         .hasMessageContaining("does not answer as etcd's JSON gateway does");
+            }
+        }
+    }
+
+    @Test
+    void anAnswerThatBeginsAndDoesNotEndIsNone() throws Exception {
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var settings = EtcdSettings.of(ConnectUri.parse("etcd://127.0.0.1:" + server.getLocalPort()));
+            var asked = new EtcdClient(settings, HttpClient.newHttpClient())
+                    .read(RequestLimiter.Urgency.LOOK, "kv/range", "{}", Duration.ofMillis(500));
+            try (var socket = server.accept()) {
+                socket.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{".getBytes(UTF_8));
+                assertThatThrownBy(() -> asked.get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                        .hasCauseInstanceOf(UnavailableException.class)
+                        .hasMessageContaining("did not answer kv/range within");
+                assertThat(socket.getInputStream().readAllBytes())
+                        .as("the connection is closed")
+                        .isNotEmpty();
             }
         }
     }
@@ -168,12 +189,21 @@ class TroubleTest {
                     .hasMessageContaining("learner");
         }
         try (var servers = EtcdServers.start(3)) {
-            assertThat(find(servers.uri(""))).allMatch(one -> one.level() == Finding.Level.OK);
+            Eventually.eventually(
+                    "all is well", PATIENCE, () -> wellOn(servers)); // they may change their leader once more
             var member = servers.member(2);
             member.kill();
             assertThat(find(servers.uri("")))
                     .anyMatch(one ->
                             one.level() == Finding.Level.WARNING && one.says().contains(":" + member.port()));
+        }
+    }
+
+    private static boolean wellOn(EtcdServers servers) {
+        try {
+            return find(servers.uri("")).stream().allMatch(one -> one.level() == Finding.Level.OK);
+        } catch (UnavailableException e) {
+            return false;
         }
     }
 
