@@ -51,7 +51,6 @@ public final class MemoryRecordStore implements RecordStore {
         return traits;
     }
 
-    // tag::record-store
     @Override
     public synchronized CompletionStage<Found> read(RecordKey key, Duration timeout) {
         return CompletableFuture.completedStage(records.getOrDefault(key, Found.NOTHING));
@@ -70,7 +69,6 @@ public final class MemoryRecordStore implements RecordStore {
         tell(key, stored);
         return CompletableFuture.completedStage(Written.at(stored.revision()));
     }
-    // end::record-store
 
     @Override
     public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {

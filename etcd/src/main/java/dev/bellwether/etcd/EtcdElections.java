@@ -27,6 +27,7 @@ public final class EtcdElections {
      * @throws dev.bellwether.ElectionException if something is wrong that a person must mend, saying what
      * @throws dev.bellwether.UnavailableException if no member answers
      */
+    // tag::using
     public static Elections using(HttpClient client, String uri, ElectionsConfig config) {
         var parsed = ConnectUri.parse(uri);
         return Elections.over(
@@ -34,4 +35,5 @@ public final class EtcdElections {
                 () -> LeaseStore.over(EtcdRecordStore.open(EtcdSettings.of(parsed), client)),
                 config);
     }
+    // end::using
 }

@@ -181,11 +181,13 @@ final class EtcdRecordStore implements RecordStore {
                 .thenApply(answer -> answer.at("header").number("revision"));
     }
 
+    // tag::watch
     @Override
     public Watch watch(RecordKey key, Consumer<Found> heard) {
         var name = name(key);
         return watch.add(name, kv -> heard.accept(found(name, kv)));
     }
+    // end::watch
 
     // ---------------------------------------------------------------- what is displayed
 
@@ -232,10 +234,9 @@ final class EtcdRecordStore implements RecordStore {
 
     // ---------------------------------------------------------------- keys and values
 
-    /** What has as many parts stands in one folder: {@code /bellwether/seats/billing}. */
+    /** Seats stand in one folder, as {@code /bellwether/seats/billing}, and standbys in the last one. */
     private String folder(int parts) {
-        var kind =
-                parts == RecordKey.OF_SEAT ? "seats" : parts == RecordKey.OF_STANDBY ? "standbys" : "records" + parts;
+        var kind = parts == RecordKey.OF_SEAT ? "seats" : parts == RecordKey.OF_STANDBY ? "standbys" : "others";
         return settings.prefix() + "/" + kind + "/";
     }
 

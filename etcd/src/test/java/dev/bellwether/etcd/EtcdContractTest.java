@@ -21,6 +21,7 @@ class EtcdContractTest extends ElectionsContract {
         servers.close();
     }
 
+    // tag::contract-test
     @Override
     protected Infrastructure infrastructure() {
         return new EtcdInfrastructure(servers) {
@@ -41,4 +42,5 @@ class EtcdContractTest extends ElectionsContract {
             }
         };
     }
+    // end::contract-test
 }
