@@ -1,4 +1,4 @@
-/** What jetcd's Election on etcd does, for scale: Bellwether has no backend there. */
+/** Ours and the Election of jetcd, on etcd. */
 @NullMarked
 package dev.bellwether.benchmarks.etcd;
 
