@@ -217,6 +217,18 @@ record ElectionNodes(NodeSession session, String path) {
                 .exceptionally(error -> false); // others do the same, and the next who stands
     }
 
+    /**
+     * Deletes a candidate's node, unless it is gone; then another may have its name, since nodes are numbered from 0
+     * again in an election that was deleted and made anew.
+     */
+    CompletableFuture<Boolean> delete(OwnNode node) {
+        return requests()
+                .exists(node.path(), null)
+                .thenCompose(stat -> stat.filter(node::is).isPresent()
+                        ? requests().delete(node.path(), -1)
+                        : CompletableFuture.completedFuture(false));
+    }
+
     /** Takes an order away that this candidate's node has carried out, unless there is a newer one. */
     void obeyed(String node) {
         NodeRequests.whenDone(requests().data(standDown(), null), (read, error) -> {

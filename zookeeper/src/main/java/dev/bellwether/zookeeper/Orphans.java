@@ -84,10 +84,10 @@ final class Orphans {
                 }
                 return;
             }
-            var found = node == null
-                    ? find(nodes, began.id(), data)
-                    : CompletableFuture.completedFuture(Optional.of(node.path()));
-            NodeRequests.whenDone(found.thenCompose(this::delete), (done, error) -> {
+            var swept = node == null
+                    ? find(nodes, began.id(), data).thenCompose(this::delete)
+                    : nodes.delete(node).whenComplete((deleted, error) -> node.forget());
+            NodeRequests.whenDone(swept, (done, error) -> {
                 if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
                     nodes.session().offConnect(this);
                 }

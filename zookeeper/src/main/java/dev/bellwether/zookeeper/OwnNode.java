@@ -4,6 +4,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.zookeeper.data.Stat;
 
 /**
  * A candidate's node that is ours.
@@ -44,6 +45,11 @@ record OwnNode(String name, String path, long owner, long token, long generation
 
     void forget() {
         forget(owner, path);
+    }
+
+    /** Returns whether this is the state of our node, and not of one that was given its name later. */
+    boolean is(Stat stat) {
+        return stat.getCzxid() == token && stat.getEphemeralOwner() == owner;
     }
 
     /** Returns how many nodes of a session are taken. */

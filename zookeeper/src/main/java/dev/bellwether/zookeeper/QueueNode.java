@@ -296,7 +296,9 @@ final class QueueNode {
             } else {
                 nothingAt(path); // of another session of ours, it goes by itself
             }
-        } else if (phase == Phase.THERE && found.isEmpty()) {
+        } else if (node != null
+                && phase == Phase.THERE
+                && found.map(NodeRequests.Node::stat).filter(node::is).isEmpty()) {
             owner.vanished(); // what is written to it, by whomever, concerns nobody
         }
     }
@@ -376,13 +378,16 @@ final class QueueNode {
     private void takeBack() {
         cancelTimer();
         unwatch();
+        var again = phase == Phase.LEAVING;
         phase = Phase.LEAVING;
         var mine = node;
         if (mine == null || isOfEarlierSession(mine)) {
             lost();
             return;
         }
-        NodeRequests.then(loop, nodes.requests().delete(mine.path(), -1), (deleted, error) -> {
+        // we had it in sight until now; if we could not delete it then, it may be gone meanwhile
+        var deletion = again ? nodes.delete(mine) : nodes.requests().delete(mine.path(), -1);
+        NodeRequests.then(loop, deletion, (deleted, error) -> {
             if (!mine.equals(node) || phase != Phase.LEAVING) {
                 return;
             }
@@ -400,30 +405,18 @@ final class QueueNode {
 
     /**
      * Takes the node away that we had in the session before, if it is still there. We stand again, so that nothing
-     * rests on it: the mandate under it has ended, and the work as well. And it is ours beyond doubt: while our new
-     * node is there, the election cannot be deleted and made anew, so that its name is given to nobody else.
+     * rests on it: the mandate under it has ended, and the work as well. If there is no answer, that is asked again
+     * when there is a connection.
      */
     private void removeFormer() {
         var before = former;
-        var present = node;
-        if (before == null || present == null) {
-            return;
-        }
-        NodeRequests.then(loop, nodes.requests().exists(before.path(), null), (stat, error) -> {
-            if (!before.equals(former) || !present.equals(node) || stat == null) {
-                return; // asked again when there is a connection
-            }
-            if (stat.filter(found -> found.getCzxid() == before.token() && found.getEphemeralOwner() == before.owner())
-                    .isEmpty()) {
-                former = null;
-                return;
-            }
-            NodeRequests.then(loop, nodes.requests().delete(before.path(), -1), (deleted, failure) -> {
-                if (before.equals(former) && failure == null) {
+        if (before != null && node != null) {
+            NodeRequests.then(loop, nodes.delete(before), (deleted, error) -> {
+                if (before.equals(former) && error == null) {
                     former = null;
                 }
             });
-        });
+        }
     }
 
     private boolean isOfEarlierSession(OwnNode mine) {

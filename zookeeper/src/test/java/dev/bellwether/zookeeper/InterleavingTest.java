@@ -336,6 +336,16 @@ class InterleavingTest {
         assertThat(said.turns()).containsOnlyOnce("granted");
     }
 
+    /** Led on beside the other, for as long as both lived: nodes are numbered from 0 again. */
+    @Test
+    void aNodeOfTheSameNameInAnElectionMadeAnewIsNotOurs() throws Exception {
+        lead();
+        var ours = queue().get(0);
+        hands.deleteAll(election);
+        assertThat(hands.join(election, "another")).isEqualTo(ours);
+        loop.until("it hears of it", () -> said.turns().contains("lost REPLACED"));
+    }
+
     private void lead() {
         seat.claim();
         loop.until("it leads", () -> said.turns().contains("granted"));

@@ -70,6 +70,9 @@ class QueueModelTest {
         private final List<Member> members = new ArrayList<>();
         private final List<Tenant> tenants = new ArrayList<>();
         private final TreeModel.Client operator;
+        /** All write the same to their nodes: what was lost is told apart by who knows it. */
+        private final boolean twins;
+
         private final StringBuilder story = new StringBuilder();
         private Optional<String> broken = Optional.empty();
         private boolean calm;
@@ -81,6 +84,7 @@ class QueueModelTest {
         History(long seed, Planted planted) {
             this.seed = seed;
             random = new SplittableRandom(seed);
+            twins = random.nextBoolean();
             tree = new TreeModel(time, random, TICK, planted);
             for (var i = 0; i < 3; i++) {
                 var timeout = random.nextBoolean() ? LEASE : LEASE.multipliedBy(2);
@@ -117,6 +121,9 @@ class QueueModelTest {
             calm = true;
             members.forEach(member -> member.client().calm());
             time.run(time.now() + CALM, this::check);
+            if (tree.has(path() + '/' + Paths.DONE) && !tree.queue(path()).isEmpty()) {
+                violate("some stand though the election is over: " + tree.queue(path()));
+            }
             if (!somebodyLeads()) { // the election may have ended: a newcomer tells
                 var newcomer = stand(members.get(0));
                 time.run(time.now() + CALM, this::check);
@@ -191,7 +198,7 @@ class QueueModelTest {
                 case 7 -> deleteStandby();
                 case 8, 9 -> order(Order.STAND_DOWN);
                 case 10 -> {
-                    if (random.nextInt(6) == 0) {
+                    if (random.nextInt(3) == 0) {
                         order(List.of(Order.END, Order.DELETE, Order.REOPEN).get(random.nextInt(3)));
                     }
                 }
@@ -201,6 +208,9 @@ class QueueModelTest {
         }
 
         private void breakConnection(Member member, long outage) {
+            if (calm) {
+                return;
+            }
             tell(member.client() + " is cut off for " + outage / MILLI);
             member.client().disconnect();
             // Curator gives a session up that was without a connection for as long as it lives
@@ -228,13 +238,23 @@ class QueueModelTest {
         private Tenant stand(Member member) {
             var tenant = new Tenant("c" + tenants.size(), member);
             tenants.add(tenant);
-            member.loop().execute(tenant.seat::claim);
+            member.loop().execute(() -> claim(tenant));
             return tenant;
+        }
+
+        /** Connections like to break just when a node is being made, whose answer is lost then. */
+        private void claim(Tenant tenant) {
+            tenant.seat.claim();
+            if (!calm && random.nextInt(3) == 0) {
+                time.after(
+                        random.nextLong(30 * MILLI), () -> breakConnection(tenant.member, random.nextLong(10 * MILLI)));
+            }
         }
 
         /** Does with a seat what the tenure of a candidacy does, and tells what it hears. */
         private final class Tenant implements Claimant {
             private final String name;
+            private final String id;
             private final Member member;
             private final QueueSeat seat;
             private long token;
@@ -247,6 +267,7 @@ class QueueModelTest {
 
             Tenant(String name, Member member) {
                 this.name = name;
+                id = twins ? "twin" : name;
                 this.member = member;
                 var config = CandidacyConfig.builder()
                         .lease(LEASE)
@@ -254,8 +275,7 @@ class QueueModelTest {
                         .retryInterval(Duration.ofMillis(100 + random.nextInt(200)))
                         .metadata(random.nextBoolean() ? Map.of() : Map.of("zone", "a"))
                         .build();
-                // the same data for all: what was lost is told apart by who knows it
-                var standing = new Standing("e", "twin", name, config);
+                var standing = new Standing("e", id, name, config);
                 seat = new QueueSeat(
                         standing,
                         this,
@@ -282,7 +302,7 @@ class QueueModelTest {
                     if (leaving || working || time.now() >= until) {
                         seat.release();
                         if (!leaving && !working) {
-                            seat.claim();
+                            claim(this);
                         }
                         return;
                     }
@@ -331,7 +351,7 @@ class QueueModelTest {
                         if (ended || (!calm && random.nextInt(10) == 0)) {
                             leaveNow();
                         } else if (!leaving) {
-                            seat.claim();
+                            claim(this);
                         }
                     }
                 });
@@ -371,7 +391,7 @@ class QueueModelTest {
 
             @Override
             public void following(Optional<String> leader) {
-                if (leader.filter("twin"::equals).isEmpty()) {
+                if (twins && leader.filter("twin"::equals).isEmpty()) {
                     violate(name + " follows " + leader);
                 }
             }
@@ -414,6 +434,9 @@ class QueueModelTest {
                 tell(name + " has left");
                 if (farewells > 1) {
                     violate(name + " has left twice");
+                }
+                if (!twins && tree.hasNodeOf(id, path())) {
+                    violate(name + " says that nothing of it is there");
                 }
             }
 

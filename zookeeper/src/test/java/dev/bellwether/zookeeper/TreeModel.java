@@ -100,9 +100,17 @@ final class TreeModel {
         return Paths.queue(childrenOf(election));
     }
 
-    /** Returns whose session a node is in; 0 if there is no such node. */
-    long owner(String path) {
-        return Optional.ofNullable(nodes.get(path)).map(ZNode::owner).orElse(0L);
+    /** Returns whether there is such a node. */
+    boolean has(String path) {
+        return nodes.containsKey(path);
+    }
+
+    /** Returns whether this candidate has a node in the queue. */
+    boolean hasNodeOf(String candidate, String election) {
+        return nodes.entrySet().stream()
+                .filter(node -> node.getKey().startsWith(election + "/le_"))
+                .anyMatch(
+                        node -> NodeData.of(node.getValue().text()).candidate().equals(candidate));
     }
 
     /** Deletes a node, as a person might. */
@@ -483,7 +491,7 @@ final class TreeModel {
             var creation = this.<String>send(() -> make(mode, path, text, session));
             return planted == Planted.CREATIONS_ARE_REPEATED
                     ? creation.exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.CONNECTIONLOSS
-                            ? send(() -> make(mode, path, text, session))
+                            ? create(mode, path, text)
                             : CompletableFuture.failedFuture(error))
                     : creation;
         }

@@ -1,0 +1,326 @@
+package dev.bellwether.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Metrics;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Standing;
+import dev.bellwether.zookeeper.TreeModel.Planted;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/** The rules of a seat one by one: on a {@link TreeModel}, in simulated time. */
+class QueueSeatTest {
+    private static final long MILLI = 1_000_000;
+    private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final String PATH = "/bellwether/e";
+
+    private final SplittableRandom random = new SplittableRandom(1);
+    private final ModelTime time = new ModelTime(1_000 * MILLI);
+    private final TreeModel tree = new TreeModel(time, random, 100 * MILLI, Planted.NOTHING);
+    private final ElectionNodes operator = new ElectionNodes(client(Duration.ofHours(1)), PATH);
+
+    private TreeModel.Client client(Duration timeout) {
+        var client = tree.new Client("client", timeout);
+        client.calm();
+        return client;
+    }
+
+    private void pass(long millis) {
+        time.run(time.now() + millis * MILLI, () -> {});
+    }
+
+    private void order(Order order) {
+        var carriedOut = operator.order(order);
+        pass(100);
+        assertThat(carriedOut).isCompletedWithValue(true);
+    }
+
+    @Test
+    void theSeatIsGrantedOnTheProofOfTheSessionAndForNoLongerThanTheLease() {
+        var client = client(LEASE.multipliedBy(3));
+        pass(200);
+        var lone = new Candidate("a", client);
+        lone.seat.claim();
+        pass(80);
+        assertThat(lone.told).containsExactly("granted");
+        assertThat(lone.proof().since().nanos())
+                .as("when the session was opened")
+                .isEqualTo(1_000 * MILLI);
+        assertThat(lone.proof().guarantee()).isEqualTo(LEASE);
+        pass(1_000);
+        assertThat(lone.proof().since().nanos()).isGreaterThan(1_500 * MILLI);
+        assertThat(lone.proof().guarantee()).isEqualTo(LEASE);
+    }
+
+    @Test
+    void eachWatchesItsNeighbourAndOneDepartureWakesOne() {
+        var first = standing("a");
+        var second = standing("b");
+        var third = standing("c");
+        assertThat(second.told).containsExactly("follows a");
+        assertThat(third.told).containsExactly("follows b");
+        second.seat.leave();
+        pass(200);
+        assertThat(third.told).containsExactly("follows b", "follows a");
+        first.seat.leave();
+        pass(200);
+        assertThat(third.told).endsWith("granted");
+        assertThat(second.told).endsWith("left");
+    }
+
+    /** Whatever its work does, the successor does not wait any longer. */
+    @Test
+    void aSeatThatIsConcededIsGivenBackWhenItsTimeIsUp() {
+        var first = standing("a");
+        var second = standing("b");
+        first.seat.concede(Duration.ofMillis(500));
+        pass(400);
+        assertThat(second.told).doesNotContain("granted");
+        pass(300);
+        assertThat(second.told).endsWith("granted");
+    }
+
+    @Test
+    void oneThatLeavesWhileItsCreationIsUnderWayHasLeftWhenItsNodeIsGone() {
+        standing("other"); // so that the election is there
+        var candidate = new Candidate("a", client(LEASE));
+        candidate.seat.claim();
+        for (var i = 0; i < 100 && tree.queue(PATH).size() < 2; i++) {
+            time.run(time.now() + MILLI / 10, () -> {});
+        }
+        candidate.seat.leave();
+        assertThat(candidate.told).isEmpty();
+        pass(100);
+        assertThat(candidate.told).containsExactly("left");
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    @Test
+    void twinsOfOneSessionWhoseAnswersAreLostTakeANodeEach() {
+        standing("other"); // so that the election is there
+        var client = client(LEASE);
+        var one = new Candidate("twin", client);
+        var two = new Candidate("twin", client);
+        one.seat.claim();
+        two.seat.claim();
+        for (var i = 0; i < 100 && tree.queue(PATH).size() < 3; i++) {
+            time.run(time.now() + MILLI / 10, () -> {});
+        }
+        client.disconnect();
+        client.reconnect(false);
+        pass(1_000);
+        assertThat(one.told).hasSize(1);
+        assertThat(two.told).hasSize(1);
+        assertThat(List.of(one.told.get(0), two.told.get(0)))
+                .containsExactlyInAnyOrder("follows other", "follows twin");
+        assertThat(tree.queue(PATH)).hasSize(3);
+        one.seat.leave();
+        two.seat.leave();
+        pass(200);
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    @Test
+    void aDeletionThatWasLostIsSentAgainWhenThereIsAConnection() {
+        var client = client(LEASE);
+        var candidate = standing("a", client);
+        client.disconnect();
+        candidate.seat.leave();
+        pass(300);
+        assertThat(tree.queue(PATH)).hasSize(1);
+        client.reconnect(false);
+        pass(400);
+        assertThat(tree.queue(PATH)).isEmpty();
+        assertThat(candidate.told).endsWith("left");
+    }
+
+    /** The server keeps the old node for as long as the old session would have lived. */
+    @Test
+    void oneWhoseSessionWasGivenUpDoesNotWaitForItsOwnOldNode() {
+        var client = client(Duration.ofMinutes(1));
+        var candidate = standing("a", client);
+        client.disconnect();
+        client.reconnect(true);
+        pass(100);
+        assertThat(candidate.told).containsExactly("granted", "lost EXPIRED");
+        candidate.seat.release();
+        candidate.seat.claim();
+        pass(500);
+        assertThat(candidate.told).endsWith("granted");
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    @Test
+    void allWhoStandHearOfTheEndTheLeaderToo() {
+        var leader = standing("a");
+        var standby = standing("b");
+        order(Order.END);
+        assertThat(leader.told).endsWith("asked ENDED");
+        assertThat(standby.told).endsWith("ended");
+        leader.seat.release();
+        leader.seat.claim();
+        pass(300);
+        assertThat(leader.told).endsWith("ended");
+        assertThat(tree.queue(PATH)).isEmpty();
+    }
+
+    @Test
+    void anOrderIsForTheOneThatItNamesAndIsTakenAwayWhenItIsCarriedOut() {
+        var leader = standing("a");
+        var standby = standing("b");
+        order(Order.STAND_DOWN);
+        assertThat(leader.told).endsWith("asked REVOKED_BY_OPERATOR");
+        leader.seat.concede(Duration.ofSeconds(1));
+        leader.seat.release();
+        pass(300);
+        assertThat(standby.told).endsWith("granted");
+        assertThat(tree.has(PATH + "/stand_down")).isFalse();
+    }
+
+    @Test
+    void anElectionThatWasDeletedAndMadeAnewIsAnotherOne() {
+        var client = client(LEASE);
+        var leader = standing("a", client);
+        var standby = standing("b", client);
+        client.disconnect(); // so that it cannot hear of the deletion before there is another
+        tree.queue(PATH).forEach(node -> tree.deleteByHand(PATH + '/' + node));
+        tree.deleteByHand(PATH);
+        standing("c", client(LEASE));
+        client.reconnect(false);
+        pass(300);
+        assertThat(leader.told).endsWith("lost REPLACED");
+        leader.seat.release();
+        leader.seat.claim();
+        pass(1_000);
+        assertThat(leader.told).endsWith("ended");
+        assertThat(standby.told).endsWith("ended");
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    /** Nodes are numbered from 0 again: it was deleted in place of ours, under its leader. */
+    @Test
+    void aNodeOfTheSameNameInAnElectionMadeAnewIsNotDeletedForOurs() {
+        var client = client(LEASE);
+        var leader = standing("a", client);
+        client.disconnect();
+        leader.seat.leave();
+        tree.queue(PATH).forEach(node -> tree.deleteByHand(PATH + '/' + node));
+        tree.deleteByHand(PATH);
+        var other = standing("b");
+        client.reconnect(false);
+        pass(500);
+        assertThat(leader.told).endsWith("left");
+        assertThat(other.told).containsExactly("granted");
+        assertThat(tree.hasNodeOf("b", PATH)).isTrue();
+    }
+
+    @Test
+    void aChangeThatCouldNotBeReadIsReadOnTheNextConnection() {
+        var client = client(LEASE);
+        var leader = standing("a", client);
+        client.disconnect();
+        order(Order.STAND_DOWN);
+        client.reconnect(false); // it hears that something has changed
+        for (var i = 0; i < 20; i++) {
+            client.disconnect(); // and asks what
+            client.reconnect(false);
+            time.run(time.now() + MILLI, () -> {});
+        }
+        pass(500);
+        assertThat(leader.told).endsWith("asked REVOKED_BY_OPERATOR");
+    }
+
+    private Candidate standing(String name) {
+        return standing(name, client(LEASE));
+    }
+
+    private Candidate standing(String name, TreeModel.Client client) {
+        var candidate = new Candidate(name, client);
+        candidate.seat.claim();
+        pass(200);
+        assertThat(candidate.told).hasSize(1);
+        return candidate;
+    }
+
+    /** A seat, and what it reports. */
+    private final class Candidate implements Claimant {
+        private final List<String> told = new ArrayList<>();
+        private final List<Proof> proofs = new ArrayList<>();
+        private final QueueSeat seat;
+
+        Candidate(String name, TreeModel.Client client) {
+            var config = CandidacyConfig.builder()
+                    .lease(LEASE)
+                    .retryInterval(Duration.ofMillis(200))
+                    .build();
+            seat = new QueueSeat(
+                    new Standing("e", name, name, config),
+                    this,
+                    time.new ProcessLoop(random),
+                    new ElectionNodes(client, PATH),
+                    client.prover(),
+                    true,
+                    gone -> {});
+        }
+
+        Proof proof() {
+            return proofs.get(proofs.size() - 1);
+        }
+
+        @Override
+        public void granted(long token, Proof proof) {
+            told.add("granted");
+            proofs.add(proof);
+        }
+
+        @Override
+        public void proven(long token, Proof proof) {
+            proofs.add(proof);
+        }
+
+        @Override
+        public void asked(long token, Cause cause, Duration within) {
+            told.add("asked " + cause);
+        }
+
+        @Override
+        public void lost(long token, Cause cause) {
+            told.add("lost " + cause);
+        }
+
+        @Override
+        public void following(Optional<String> leader) {
+            told.add("follows " + leader.orElse("nobody"));
+        }
+
+        @Override
+        public void ended() {
+            told.add("ended");
+        }
+
+        @Override
+        public void failed(ElectionException error) {
+            told.add("failed " + error.getMessage());
+        }
+
+        @Override
+        public void left() {
+            told.add("left");
+        }
+
+        @Override
+        public void attempted(Metrics.Attempt attempt, Duration latency) {
+            // figures do not matter here
+        }
+    }
+}
