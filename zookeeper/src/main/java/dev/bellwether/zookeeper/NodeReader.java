@@ -1,9 +1,11 @@
 package dev.bellwether.zookeeper;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.apache.zookeeper.data.Stat;
@@ -16,8 +18,6 @@ import org.apache.zookeeper.data.Stat;
  * <p>Thread-safe.
  */
 final class NodeReader {
-    /** Bytes of data, and of paths, in one exchange: of the megabyte that it may have. */
-    private static final int PART_BYTES = 200_000;
     /** What an answer takes for a node besides its data. */
     private static final int NODE_BYTES = 128;
     /** Data beyond this is none of ours: an id, a priority and metadata take less. */
@@ -42,60 +42,58 @@ final class NodeReader {
      * for us to read. In place of data that is too large, what is said of it.
      */
     CompletableFuture<List<Optional<NodeRequests.Node>>> read(List<String> paths, Predicate<Stat> wanted) {
-        var found = new ArrayList<Optional<NodeRequests.Node>>(
-                paths.stream().map(path -> Optional.<NodeRequests.Node>empty()).toList());
-        return sizes(paths, 0, new ArrayList<>()).thenCompose(sized -> {
+        var found = new ArrayList<>(Collections.nCopies(paths.size(), Optional.<NodeRequests.Node>empty()));
+        return sizes(paths).thenCompose(sized -> {
             var small = new ArrayList<Sized>();
             for (var node : sized) {
                 var bytes = node.stat().getDataLength();
-                if (wanted.test(node.stat())) {
-                    if (bytes <= LARGEST_BYTES) {
-                        small.add(node);
-                    } else {
-                        found.set(
-                                node.index(),
-                                Optional.of(new NodeRequests.Node("data of " + bytes + " bytes", node.stat())));
-                    }
+                if (wanted.test(node.stat()) && bytes <= LARGEST_BYTES) {
+                    small.add(node);
+                } else if (wanted.test(node.stat())) {
+                    var said = new NodeRequests.Node("data of " + bytes + " bytes", node.stat());
+                    found.set(node.index(), Optional.of(said));
                 }
             }
-            return data(small, 0, found).thenApply(done -> List.copyOf(found));
+            return inTurn(NodeRequests.parts(small, Sized::bytes), part -> data(part, found))
+                    .thenApply(done -> List.copyOf(found));
         });
     }
 
-    private CompletableFuture<List<Sized>> sizes(List<String> paths, int from, List<Sized> so) {
-        if (from >= paths.size()) {
-            return CompletableFuture.completedFuture(so);
-        }
-        var to = Math.min(paths.size(), from + STATS);
-        var stats = IntStream.range(from, to)
-                .mapToObj(i -> requests.exists(paths.get(i), null))
+    private CompletableFuture<List<Sized>> sizes(List<String> paths) {
+        var sized = new ArrayList<Sized>();
+        var all = IntStream.range(0, paths.size()).boxed().toList();
+        var parts = IntStream.iterate(0, from -> from < all.size(), from -> from + STATS)
+                .mapToObj(from -> all.subList(from, Math.min(all.size(), from + STATS)))
                 .toList();
-        return CompletableFuture.allOf(stats.toArray(CompletableFuture[]::new)).thenCompose(done -> {
-            for (var i = from; i < to; i++) {
-                var index = i;
-                stats.get(i - from).join().ifPresent(stat -> so.add(new Sized(index, paths.get(index), stat)));
-            }
-            return sizes(paths, to, so);
-        });
+        return inTurn(parts, part -> sizes(paths, part, sized)).thenApply(done -> sized);
     }
 
-    private CompletableFuture<Boolean> data(List<Sized> nodes, int from, List<Optional<NodeRequests.Node>> found) {
-        if (from >= nodes.size()) {
-            return CompletableFuture.completedFuture(true);
-        }
-        var to = from + 1;
-        var bytes = nodes.get(from).bytes();
-        while (to < nodes.size() && bytes + nodes.get(to).bytes() <= PART_BYTES) {
-            bytes += nodes.get(to).bytes();
-            to++;
-        }
-        var part = nodes.subList(from, to);
-        var next = to;
-        return requests.read(part.stream().map(Sized::path).toList()).thenCompose(read -> {
+    private CompletableFuture<Void> sizes(List<String> paths, List<Integer> part, List<Sized> sized) {
+        var stats = part.stream()
+                .map(i -> requests.exists(paths.get(i), null)
+                        .thenAccept(stat -> stat.ifPresent(there -> {
+                            synchronized (sized) {
+                                sized.add(new Sized(i, paths.get(i), there));
+                            }
+                        })))
+                .toArray(CompletableFuture[]::new);
+        return CompletableFuture.allOf(stats);
+    }
+
+    private CompletableFuture<Void> data(List<Sized> part, List<Optional<NodeRequests.Node>> found) {
+        return requests.read(part.stream().map(Sized::path).toList()).thenAccept(read -> {
             for (var i = 0; i < read.size(); i++) {
                 found.set(part.get(i).index(), read.get(i));
             }
-            return data(nodes, next, found);
         });
+    }
+
+    /** Asks for one part when the one before is there. */
+    private static <T> CompletableFuture<Void> inTurn(List<T> parts, Function<T, CompletableFuture<Void>> asking) {
+        CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+        for (var part : parts) {
+            last = last.thenCompose(before -> asking.apply(part));
+        }
+        return last;
     }
 }

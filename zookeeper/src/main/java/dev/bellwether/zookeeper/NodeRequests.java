@@ -2,10 +2,12 @@ package dev.bellwether.zookeeper;
 
 import dev.bellwether.spi.Loop;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.ToIntFunction;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * is one that {@link ZooKeeperErrors#code} knows.
  */
 interface NodeRequests {
+    /** Bytes of paths and data in one exchange: of the megabyte that it may have. */
+    int PART_BYTES = 200_000;
+
     /** A node with what is written there; whatever is no text comes out as some other. */
     record Node(String text, Stat stat) {
         static Node of(byte @Nullable [] data, Stat stat) {
@@ -65,6 +70,24 @@ interface NodeRequests {
     default CompletableFuture<Boolean> write(String path, String text, int version) {
         return all(List.of(Op.setData(path, text.getBytes(StandardCharsets.UTF_8), version)))
                 .thenApply(set -> true);
+    }
+
+    /** Splits what is asked of the servers so that each part fits into a request, and its answer into an answer. */
+    static <T> List<List<T>> parts(List<T> all, ToIntFunction<T> bytes) {
+        var parts = new ArrayList<List<T>>();
+        var from = 0;
+        var sum = 0;
+        for (var i = 0; i < all.size(); i++) {
+            var size = bytes.applyAsInt(all.get(i));
+            if (sum + size > PART_BYTES && i > from) {
+                parts.add(all.subList(from, i));
+                from = i;
+                sum = 0;
+            }
+            sum += size;
+        }
+        parts.add(all.subList(from, all.size()));
+        return parts;
     }
 
     /** Does this when the answer is there: with the value, or with the error. */

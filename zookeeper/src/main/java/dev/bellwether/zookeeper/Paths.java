@@ -44,10 +44,6 @@ record Paths(String root) {
         return root + '/' + encode(name);
     }
 
-    String node(String election, String node) {
-        return election(election) + '/' + node;
-    }
-
     /** Returns the path that lists the elections. */
     String parent() {
         return root.isEmpty() ? "/" : root;

@@ -6,7 +6,6 @@ import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -31,8 +30,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionProver {
     private static final String ROOT = "/";
-    /** Bytes of paths in one transaction of checks, of the megabyte that a request may have. */
-    private static final int PART_BYTES = 200_000;
     /** Of what a check takes besides its path. */
     private static final int CHECK_BYTES = 32;
 
@@ -283,7 +280,8 @@ final class SessionProver {
             checked = seats.stream()
                     .flatMap(seat -> seat.toCheck().stream())
                     .collect(Collectors.toCollection(LinkedHashSet::new));
-            var checks = parts(List.copyOf(checked)).stream().map(this::check).toArray(CompletableFuture[]::new);
+            var parts = NodeRequests.parts(List.copyOf(checked), path -> CHECK_BYTES + 3 * path.length());
+            var checks = parts.stream().map(this::check).toArray(CompletableFuture[]::new);
             then(CompletableFuture.allOf(checks), (done, error) -> {
                 if (error == null || (checked.isEmpty() && isAnswer(ZooKeeperErrors.code(error)))) {
                     round.checked(breaks());
@@ -362,23 +360,5 @@ final class SessionProver {
         private Duration age() {
             return Duration.ofNanos(loop().clock().now().nanosSince(round.since()));
         }
-    }
-
-    /** Splits paths so that each part fits into a request. */
-    private static List<List<String>> parts(List<String> paths) {
-        var parts = new ArrayList<List<String>>();
-        var from = 0;
-        var bytes = 0;
-        for (var i = 0; i < paths.size(); i++) {
-            var size = CHECK_BYTES + 3 * paths.get(i).length();
-            if (bytes + size > PART_BYTES && i > from) {
-                parts.add(paths.subList(from, i));
-                from = i;
-                bytes = 0;
-            }
-            bytes += size;
-        }
-        parts.add(paths.subList(from, paths.size()));
-        return parts;
     }
 }

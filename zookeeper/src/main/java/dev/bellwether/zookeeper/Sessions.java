@@ -108,11 +108,6 @@ final class Sessions implements AutoCloseable {
         }
     }
 
-    /** Returns how many are open. */
-    synchronized int size() {
-        return open.size();
-    }
-
     /**
      * Closes all at a time, and waits for all together no longer than for one; what is not closed by then closes behind
      * us.
