@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
  */
 class QueueModelTest {
     private static final long MILLI = 1_000_000;
-    private static final int SEEDS = 1_500;
+    private static final int SEEDS = Integer.getInteger("bellwether.queue.seeds", 1_500);
 
     private static final String ROOT = "/bellwether";
     private static final Duration LEASE = Duration.ofSeconds(2);

@@ -95,9 +95,7 @@ class QueueSeatTest {
         standing("other"); // so that the election is there
         var candidate = new Candidate("a", client(LEASE));
         candidate.seat.claim();
-        for (var i = 0; i < 100 && tree.queue(PATH).size() < 2; i++) {
-            time.run(time.now() + MILLI / 10, () -> {});
-        }
+        passUntilQueueOf(2);
         candidate.seat.leave();
         assertThat(candidate.told).isEmpty();
         pass(100);
@@ -113,9 +111,7 @@ class QueueSeatTest {
         var two = new Candidate("twin", client);
         one.seat.claim();
         two.seat.claim();
-        for (var i = 0; i < 100 && tree.queue(PATH).size() < 3; i++) {
-            time.run(time.now() + MILLI / 10, () -> {});
-        }
+        passUntilQueueOf(3);
         client.disconnect();
         client.reconnect(false);
         pass(1_000);
@@ -128,6 +124,36 @@ class QueueSeatTest {
         two.seat.leave();
         pass(200);
         assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    /** Whose answer comes late finds its node taken, and takes the other's. */
+    @Test
+    void oneWhoseNodeWasTakenByItsTwinTakesTheTwins() {
+        standing("other"); // so that the election is there
+        var client = client(LEASE);
+        var late = new Candidate("twin", client);
+        var lost = new Candidate("twin", client);
+        late.seat.claim();
+        passUntilQueueOf(2);
+        late.loop.pause(500 * MILLI);
+        pass(20); // its answer waits to be heard
+        lost.seat.claim();
+        passUntilQueueOf(3);
+        client.disconnect();
+        client.reconnect(false);
+        pass(1_000);
+        assertThat(lost.told).containsExactly("follows other");
+        assertThat(late.told).containsExactly("follows twin");
+        lost.seat.leave();
+        late.seat.leave();
+        pass(200);
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    private void passUntilQueueOf(int length) {
+        for (var i = 0; i < 1_000 && tree.queue(PATH).size() < length; i++) {
+            time.run(time.now() + MILLI / 10, () -> {});
+        }
     }
 
     @Test
@@ -185,6 +211,28 @@ class QueueSeatTest {
         pass(300);
         assertThat(standby.told).endsWith("granted");
         assertThat(tree.has(PATH + "/stand_down")).isFalse();
+    }
+
+    @Test
+    void anOrderThatALoneLeaderHasCarriedOutIsTakenAway() {
+        var leader = standing("a");
+        order(Order.STAND_DOWN);
+        leader.seat.release();
+        pass(300);
+        assertThat(tree.has(PATH + "/stand_down")).isFalse();
+    }
+
+    @Test
+    void theLastWhoLeavesADeletedElectionDeletesItsNode() {
+        var leader = standing("a");
+        var standby = standing("b");
+        order(Order.DELETE);
+        assertThat(standby.told).endsWith("ended");
+        assertThat(leader.told).endsWith("asked ENDED");
+        assertThat(tree.has(PATH)).isTrue();
+        leader.seat.release();
+        pass(300);
+        assertThat(tree.has(PATH)).isFalse();
     }
 
     @Test
@@ -256,6 +304,7 @@ class QueueSeatTest {
     private final class Candidate implements Claimant {
         private final List<String> told = new ArrayList<>();
         private final List<Proof> proofs = new ArrayList<>();
+        private final ModelTime.ProcessLoop loop = time.new ProcessLoop(random);
         private final QueueSeat seat;
 
         Candidate(String name, TreeModel.Client client) {
@@ -266,7 +315,7 @@ class QueueSeatTest {
             seat = new QueueSeat(
                     new Standing("e", name, name, config),
                     this,
-                    time.new ProcessLoop(random),
+                    loop,
                     new ElectionNodes(client, PATH),
                     client.prover(),
                     true,
