@@ -1,5 +1,6 @@
 package dev.bellwether.etcd;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -71,7 +72,7 @@ final class EtcdWatch implements AutoCloseable {
                 CompletableFuture.delayedExecutor(LIFE_SECONDS, TimeUnit.SECONDS)
                         .execute(opened::close);
                 opened.takeWhile(line -> !closed).forEach(this::heard);
-            } catch (IllegalStateException e) {
+            } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
                         "{} may not be watched now; a standby moves when the lease is over that it saw: {}", client, e);
@@ -88,13 +89,16 @@ final class EtcdWatch implements AutoCloseable {
         }
         var said = Json.parse(line);
         var result = said.at("result");
-        var reached = result.at("header").number("revision");
+        var events = result.list("events");
+        var reached = events.isEmpty() // else the revision of the answer may be beyond what it tells
+                ? result.at("header").number("revision")
+                : events.get(events.size() - 1).at("kv").number("mod_revision");
         if (result.number("compact_revision") > 0) {
             next = result.number("compact_revision"); // what was before can be told no more
         } else if (result.flag("created") ? reached + 1 < next : reached >= next && !result.flag("canceled")) {
             next = reached + 1; // the store has lost its last writes; or all up to here is told
         }
-        for (var event : result.list("events")) {
+        for (var event : events) {
             var kv = event.at("kv");
             var key = new String(Base64.getDecoder().decode(kv.text("key")), StandardCharsets.UTF_8);
             if (!event.text("type").equals("DELETE")) { // of what is gone, asking tells
@@ -102,7 +106,7 @@ final class EtcdWatch implements AutoCloseable {
             }
         }
         if (line.contains("permission denied")) {
-            throw new IllegalStateException(line);
+            throw new AccessRefusedException(line);
         }
         if (result.flag("canceled") || result.value() instanceof String) {
             client.forgetToken(); // which may be over
