@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
 final class EtcdWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EtcdWatch.class);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
-    private static final Duration PAUSE = Duration.ofMillis(100);
+    private static final Duration PAUSE = Duration.ofMillis(20);
+    private static final Duration PAUSE_AFTER_NOTHING = Duration.ofMillis(200);
     private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
     /** A stream may die in silence: it is begun anew after so long, from where it was. */
     private static final long LIFE_SECONDS = 15;
@@ -35,6 +36,7 @@ final class EtcdWatch implements AutoCloseable {
     private final Thread thread = new Thread(this::run, "bellwether-etcd-watch");
     private volatile Stream<String> lines = Stream.of();
     private long next; // from which revision on; the thread's
+    private Duration pause = PAUSE; // before the next stream; the thread's
     private boolean started; // guarded by this
     private volatile boolean closed;
 
@@ -64,7 +66,7 @@ final class EtcdWatch implements AutoCloseable {
 
     private void run() {
         while (!closed) {
-            var pause = PAUSE;
+            pause = PAUSE_AFTER_NOTHING;
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
             try (var opened = client.stream("watch", body, PATIENCE).join()) {
@@ -87,6 +89,7 @@ final class EtcdWatch implements AutoCloseable {
         if (line.isBlank()) {
             return;
         }
+        pause = PAUSE;
         var said = Json.parse(line);
         var result = said.at("result");
         var events = result.list("events");
