@@ -35,6 +35,9 @@ final class EtcdRecordStore implements RecordStore {
      * its own, so that a store which lost its last writes and gave their revisions to others refuses it.
      */
     private static final int LARGEST_PAGE = 100_000;
+    /** Members tell the time in full seconds: by so much may two clients differ, and nobody is gone for that. */
+    private static final Duration CLOCK_STEP = Duration.ofSeconds(1);
+
     private static final int REMEMBERED = 20_000;
 
     private final EtcdSettings settings;
@@ -171,7 +174,7 @@ final class EtcdRecordStore implements RecordStore {
                         answer.list("kvs").stream()
                                 .flatMap(kv -> key(decoded(kv.text("key")), parts).stream())
                                 .toList(),
-                        Optional.of(client.now()),
+                        Optional.of(client.now().minus(CLOCK_STEP)),
                         !answer.flag("more")));
     }
 
