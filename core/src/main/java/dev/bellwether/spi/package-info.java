@@ -9,7 +9,7 @@
  *
  * <p>Most stores have compare-and-set and no clock to trust. They implement {@link dev.bellwether.spi.RecordStore},
  * which knows nothing of elections, and {@link dev.bellwether.spi.LeaseStore#over} makes leases of their records: begin
- * there to add a store.
+ * there to add a store. {@code docs/contract.md} tells how, by the one on etcd.
  *
  * <p>Either way the backend supplies {@link dev.bellwether.spi.Proof}s, readings of both clocks from <em>before</em> a
  * request was sent and the time that the infrastructure guarantees from its receipt, and core makes deadlines of them.
