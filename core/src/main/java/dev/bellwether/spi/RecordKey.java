@@ -13,6 +13,8 @@ import java.util.List;
 public record RecordKey(List<String> parts) {
     /** How many parts the key of a seat has. */
     public static final int OF_SEAT = 1;
+    /** How many parts the key of a session has. */
+    public static final int OF_SESSION = 2;
     /** How many parts the key of a standby has. */
     public static final int OF_STANDBY = 3;
 
@@ -24,6 +26,11 @@ public record RecordKey(List<String> parts) {
     /** Returns the key of the seat of an election. */
     public static RecordKey seat(String election) {
         return new RecordKey(List.of(election));
+    }
+
+    /** Returns the key of a session, the record that keeps many leases of a process. */
+    public static RecordKey session(String id) {
+        return new RecordKey(List.of("session", id));
     }
 
     /**
@@ -38,6 +45,11 @@ public record RecordKey(List<String> parts) {
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException(e); // every JDK has it
         }
+    }
+
+    /** Returns whether it is the key of a session. */
+    public boolean isSession() {
+        return parts.size() == OF_SESSION;
     }
 
     /** Returns the election that the record belongs to. */

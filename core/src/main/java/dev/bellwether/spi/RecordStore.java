@@ -117,7 +117,10 @@ public interface RecordStore extends AutoCloseable {
         return CompletableFuture.failedStage(new UnsupportedOperationException("put"));
     }
 
-    /** Removes a key, whatever is there. For what is only displayed: called if {@link RecordTraits#listsStandbys}. */
+    /**
+     * Removes a key, whatever is there. For what nobody needs any more: called if {@link RecordTraits#listsStandbys},
+     * or if {@linkplain RecordTraits#sharing one record keeps many leases}.
+     */
     default CompletionStage<?> remove(RecordKey key, Duration timeout) {
         return CompletableFuture.failedStage(new UnsupportedOperationException("remove"));
     }

@@ -14,6 +14,8 @@ import java.time.Duration;
  * @param pause how long a claimant that may not read leaves alone what somebody else wrote
  * @param foreign how long a record that others wrote keeps claimants away from when they see it
  * @param presence how long a standby is listed after its last sign; zero if the store keeps no standbys
+ * @param sharing from how many leases of one length on, which one process holds, one record keeps all of them; 0 if
+ *     each is to be kept by a record of its own
  */
 public record RecordTraits(
         boolean mayVanish,
@@ -22,19 +24,35 @@ public record RecordTraits(
         Duration grace,
         Duration pause,
         Duration foreign,
-        Duration presence) {
+        Duration presence,
+        int sharing) {
+    private static final int MANY = 16;
+
     /** A store that keeps what is written and lists no standbys. */
     public static final RecordTraits PLAIN =
-            new RecordTraits(false, "", "", Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO);
+            new RecordTraits(false, "", "", Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO, MANY);
 
     /** Returns the same, for a store that drops records by itself or does not. */
     public RecordTraits vanishing(boolean mayVanish) {
-        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence);
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing);
     }
 
     /** Returns the same, for a store that lists a standby for so long after its last sign. */
     public RecordTraits listing(Duration presence) {
-        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence);
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing);
+    }
+
+    /** Returns the same, for a store in which one record keeps this many leases of a process or more; 0 for never. */
+    public RecordTraits sharing(int leases) {
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, leases);
+    }
+
+    /**
+     * Returns whether one record is to keep so many leases. Never where records vanish: a holder that does not write
+     * its seat would not notice that it is gone.
+     */
+    public boolean sharesAmong(int leases) {
+        return sharing > 0 && leases >= sharing && !mayVanish && !writeOnly() && !hasGrace();
     }
 
     /** Returns whether we may write records and not read them. */

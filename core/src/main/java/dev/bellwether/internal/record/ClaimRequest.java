@@ -26,7 +26,9 @@ final class ClaimRequest extends SeatRequest<Answer> {
                 || known.get().record().isHeldUnder(claim.nonce())) {
             return ask(false, nowNanos);
         }
-        if (waitNanos(known.get(), nowNanos) > 0) {
+        if (waitNanos(known.get(), nowNanos) > 0
+                && !memory.isUnsettled(known.get(), nowNanos)
+                && !memory.mayHaveLeft(known.get())) {
             return refuse(known.get(), nowNanos); // the watch keeps us up to date
         }
         return memory.rules().readsBeforeClaiming() ? ask(false, nowNanos) : looked(known.get(), nowNanos);
@@ -37,6 +39,15 @@ final class ClaimRequest extends SeatRequest<Answer> {
         var record = known.record();
         if (record.isHeldUnder(claim.nonce()) && memory.isOurs(known.stored())) {
             return SeatStep.done(new Answer(true, view(known, nowNanos))); // its answer was lost
+        }
+        if (!record.ended() && record.isShared() && !memory.isSessionOver(record)) {
+            var unsettled = memory.isUnsettled(known, nowNanos);
+            if ((unsettled || waitNanos(known, nowNanos) == 0) && looksAt(record.session())) {
+                return SeatStep.settle(record.session(), true);
+            }
+            if (unsettled) {
+                return refuse(known, nowNanos);
+            }
         }
         if (record.ended() || waitNanos(known, nowNanos) > 0) {
             return refuse(known, nowNanos);

@@ -14,6 +14,6 @@ final class LookRequest extends SeatRequest<ObservedRecord> {
 
     @Override
     SeatStep<ObservedRecord> looked(ObservedRecord known, long nowNanos) {
-        return SeatStep.done(known);
+        return mustSettle(known, nowNanos) ? SeatStep.settle(known.record().session(), false) : SeatStep.done(known);
     }
 }

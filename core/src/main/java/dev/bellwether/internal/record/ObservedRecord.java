@@ -59,10 +59,6 @@ record ObservedRecord(StoredRecord stored, long seenNanos, long untilNanos, bool
         return record().tokenAt(stored.revision());
     }
 
-    boolean isHeld(long nowNanos) {
-        return (record().isHeld() || record().kind() == SeatRecord.Kind.FOREIGN) && untilNanos - nowNanos > 0;
-    }
-
     /** Returns since when the seat is held, by the store's clock; roughly, in the moment before we are told. */
     Instant since() {
         var since = record().since();
@@ -88,6 +84,7 @@ record ObservedRecord(StoredRecord stored, long seenNanos, long untilNanos, bool
                 || record().orders().standDown() != before.record().orders().standDown()
                 || record().ended() != before.record().ended()
                 || record().era() != before.record().era()
+                || !record().session().equals(before.record().session())
                 || untilNanos - before.untilNanos < -1_000_000;
     }
 

@@ -31,8 +31,11 @@ final class OrderRequest extends SeatRequest<Boolean> {
     @Override
     SeatStep<Boolean> looked(ObservedRecord known, long nowNanos) {
         var record = known.record();
+        if (mustSettle(known, nowNanos)) {
+            return SeatStep.settle(record.session(), false);
+        }
         if (!named) {
-            if (order == Order.STAND_DOWN && !known.isHeld(nowNanos)) {
+            if (order == Order.STAND_DOWN && !memory.isHeld(known, nowNanos)) {
                 return SeatStep.done(false);
             }
             if (order == Order.REOPEN && !known.lastReadable().ended()) {

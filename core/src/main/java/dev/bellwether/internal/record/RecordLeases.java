@@ -16,7 +16,6 @@ import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.View;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -49,8 +48,8 @@ public final class RecordLeases implements LeaseStore {
     private static final int MANY = 100;
 
     private final RecordStore store;
-    private final Clock clock;
     private final Seats seats;
+    private final LeaseSessions sessions;
     private final Standbys standbys;
     /** Candidates that are being removed from the list: {@link #close} waits a while for them. */
     private final Map<Long, CompletableFuture<?>> leaving = new ConcurrentHashMap<>();
@@ -70,8 +69,8 @@ public final class RecordLeases implements LeaseStore {
      */
     public RecordLeases(RecordStore store, Clock clock, Supplier<String> stamps) {
         this.store = store;
-        this.clock = clock;
         seats = new Seats(store, clock, stamps);
+        sessions = new LeaseSessions(store, seats, clock, stamps);
         standbys = new Standbys(store, clock);
     }
 
@@ -146,18 +145,23 @@ public final class RecordLeases implements LeaseStore {
 
     @Override
     public List<CompletionStage<Answer>> renew(List<Lease> leases) {
-        return leases.stream()
-                .<CompletionStage<Answer>>map(lease -> {
-                    var renewed = seats.renew(lease);
-                    standbys.sustain(lease.claim()); // not enrol: this may come after its release
-                    return renewed.thenApply(this::withPriority);
-                })
+        var renewed = sessions.renew(leases);
+        for (var lease : leases) {
+            if (!sessions.isMember(lease.claim())) { // whoever leads is listed by its seat; this is for small numbers
+                standbys.sustain(lease.claim()); // not enrol: this may come after its release
+            }
+        }
+        return renewed.stream()
+                .<CompletionStage<Answer>>map(answer -> answer.thenApply(this::withPriority))
                 .toList();
     }
 
     @Override
     public CompletionStage<Answer> release(Claim claim) {
-        var released = seats.release(claim);
+        var released = seats.release(claim).thenApply(answer -> {
+            sessions.forget(claim);
+            return answer;
+        });
         if (store.traits().listsStandbys()) {
             var id = serial.incrementAndGet();
             var left = released.<Boolean>handle((answer, error) -> true).thenCompose(done -> standbys.strike(claim));
@@ -204,7 +208,7 @@ public final class RecordLeases implements LeaseStore {
     /** What is heard is a hint: one that cannot be read, or that a watcher fails on, hurts no other. */
     private void heard(String election, RecordStore.Found found) {
         try {
-            seats.heard(election, found);
+            seats.heard(RecordKey.seat(election), found);
         } catch (Throwable e) {
             log.warn("{}: a change of \"{}\" was heard and not taken notice of", describe(), election, e);
         }
@@ -223,7 +227,7 @@ public final class RecordLeases implements LeaseStore {
                     ? CompletableFuture.completedFuture(Standbys.Listed.NOBODY)
                     : standbys.list(
                             election,
-                            observed.isHeld(clock.nanos()) ? observed.record().candidate() : "");
+                            seats.isHeld(election, observed) ? observed.record().candidate() : "");
             return listed.handle(
                     (found, error) -> view(election, observed, found == null ? Standbys.Listed.NOBODY : found));
         });
@@ -236,10 +240,8 @@ public final class RecordLeases implements LeaseStore {
             return plain;
         }
         var seat = observed.record();
-        var written = observed.stored().written();
-        var gone = listed.now()
-                .filter(time -> !written.equals(Instant.EPOCH))
-                .filter(time -> written.plus(seat.lease()).isBefore(time))
+        var gone = seats.until(observed)
+                .filter(until -> listed.now().filter(until::isBefore).isPresent())
                 .isPresent();
         var all = new ArrayList<Candidate>();
         listed.candidates()
@@ -296,6 +298,7 @@ public final class RecordLeases implements LeaseStore {
         }
         var interrupted = Thread.interrupted(); // what is bounded is done all the same
         try {
+            leaving.put(serial.incrementAndGet(), sessions.removed());
             if (awaitLeaving()) {
                 interrupted = true;
                 awaitLeaving();

@@ -32,7 +32,7 @@ final class ReleaseRequest extends SeatRequest<Answer> {
 
     @Override
     SeatStep<Answer> looked(ObservedRecord known, long nowNanos) {
-        if (!isOurs(known)) {
+        if (!memory.rules().mayVacate(isOurs(known))) {
             memory.forget(claim.nonce());
             return answer(false, known, nowNanos);
         }

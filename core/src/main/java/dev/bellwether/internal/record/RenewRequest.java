@@ -2,32 +2,59 @@ package dev.bellwether.internal.record;
 
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Lease;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Extends the lease of a seat that is held, or cuts it short. Confined to whoever holds the lock of the memory. */
+/**
+ * Extends the lease of a seat that is held, or cuts it short; or finds that it shares a session, whose renewal it needs
+ * not more than. Confined to whoever holds the lock of the memory. */
 final class RenewRequest extends SeatRequest<Answer> {
     private final Lease lease;
+    private final String session;
+    private final BooleanSupplier mayJoin;
 
-    RenewRequest(SeatMemory memory, Supplier<String> stamps, Lease lease) {
+    /**
+     * Renews a lease.
+     *
+     * @param session the session that the seat is to share, having been renewed since this was asked; empty for none
+     * @param mayJoin whether a seat that does not share it yet is to, asked when that is sent: not any more if there may
+     *     be a later proof for the seat than for the session
+     */
+    RenewRequest(SeatMemory memory, Supplier<String> stamps, Lease lease, String session, BooleanSupplier mayJoin) {
         super(memory, stamps);
         this.lease = lease;
+        this.session = session;
+        this.mayJoin = mayJoin;
+    }
+
+    /** Renews the lease of a seat that is to share none. */
+    RenewRequest(SeatMemory memory, Supplier<String> stamps, Lease lease) {
+        this(memory, stamps, lease, "", () -> false);
     }
 
     @Override
     SeatStep<Answer> begin(long nowNanos) {
         var known = memory.confirmed();
         // since when it is held stands in the record from now on, and must be what the store says
-        return known.isPresent() && isOurs(known.get()) && known.get().isDated()
+        return known.isPresent()
+                        && isOurs(known.get())
+                        && known.get().isDated()
+                        && !(isIn(known.get()) && memory.isHinted())
                 ? looked(known.get(), nowNanos)
                 : ask(false, nowNanos);
     }
 
     @Override
     SeatStep<Answer> looked(ObservedRecord known, long nowNanos) {
-        if (!isOurs(known) || known.token() != lease.token() || nowNanos - known.untilNanos() >= 0) {
+        if (!isOurs(known) || known.token() != lease.token() || nowNanos - memory.untilNanos(known, nowNanos) >= 0) {
             return answer(false, known, nowNanos);
         }
-        return writeOwn(known.revision(), known.record().renewed(known.token(), known.since(), lease.term(), stamp()));
+        if (isIn(known)) {
+            return answer(true, known, nowNanos); // the session was renewed for all of its seats
+        }
+        var joined = mayJoin.getAsBoolean() ? session : "";
+        var next = known.record().renewed(known.token(), known.since(), lease.term(), joined, stamp());
+        return writeOwn(known.revision(), next);
     }
 
     @Override
@@ -37,6 +64,10 @@ final class RenewRequest extends SeatRequest<Answer> {
 
     private SeatStep<Answer> answer(boolean granted, ObservedRecord known, long nowNanos) {
         return SeatStep.done(new Answer(granted, memory.view(known, nowNanos, 0)));
+    }
+
+    private boolean isIn(ObservedRecord known) {
+        return known.record().isShared() && known.record().session().equals(session);
     }
 
     private boolean isOurs(ObservedRecord known) {

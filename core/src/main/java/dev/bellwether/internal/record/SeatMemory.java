@@ -4,11 +4,11 @@ import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.time.Duration;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +24,7 @@ final class SeatMemory {
     private final String election;
     private final RecordTraits traits;
     private final SeatRules rules;
+    private final Function<String, Optional<SeenSession>> sessions;
     private final Map<String, Written> written = new LinkedHashMap<>(); // by nonce
     private @Nullable ObservedRecord observed;
     private long highestToken;
@@ -31,30 +32,53 @@ final class SeatMemory {
     private Duration longestLease = Duration.ZERO;
     private Object connection = "";
     private boolean unconfirmed;
+    private long readRevision; // what was read, or written here, last
+    private long heardRevision; // the highest of which was only heard
+    private long leftWhenRead = -1; // how many seats had left the session that the seat named then
+    private boolean wanted;
+
+    /**
+     * What is known of a session.
+     *
+     * @param isHinted whether that was only heard
+     */
+    record SeenSession(ObservedRecord record, boolean isHinted) {}
 
     /** What was written here under one nonce. */
     private static final class Written {
-        private final Set<String> unanswered = new HashSet<>();
+        private final Map<String, Long> unanswered = new HashMap<>(); // by stamp, over which revision
         private String stamp = ""; // of the last write that is known to have been carried out
         private long revision;
     }
 
     SeatMemory(String election, RecordTraits traits, SeatRules rules) {
+        this(election, traits, rules, session -> Optional.empty());
+    }
+
+    /**
+     * Knows nothing yet.
+     *
+     * @param sessions what is known of the sessions that the seat may name; one that is asked for has been named, and
+     *     so was made before
+     */
+    SeatMemory(
+            String election, RecordTraits traits, SeatRules rules, Function<String, Optional<SeenSession>> sessions) {
         this.election = election;
         this.traits = traits;
         this.rules = rules;
+        this.sessions = sessions;
     }
 
     /** Knows what that one knows: of a copied process. */
     SeatMemory(SeatMemory copied) {
-        this(copied.election, copied.traits, copied.rules);
+        this(copied.election, copied.traits, copied.rules, copied.sessions);
         observed = copied.observed;
         highestToken = copied.highestToken;
         floor = copied.floor;
         longestLease = copied.longestLease;
         copied.written.forEach((nonce, one) -> {
             var own = new Written();
-            own.unanswered.addAll(one.unanswered);
+            own.unanswered.putAll(one.unanswered);
             own.stamp = one.stamp;
             own.revision = one.revision;
             written.put(nonce, own);
@@ -78,6 +102,11 @@ final class SeatMemory {
         return Optional.ofNullable(observed);
     }
 
+    /** Returns the same, for the seats that name this session. */
+    Optional<SeenSession> seen() {
+        return observed().map(record -> new SeenSession(record, isHinted()));
+    }
+
     /** Returns at which revision the seat was seen last. */
     long revision() {
         return observed == null ? 0 : observed.revision();
@@ -99,6 +128,38 @@ final class SeatMemory {
     /** What is known has been read over the present connection. */
     void confirm() {
         unconfirmed = false;
+        wanted = false;
+        readRevision = revision();
+        heardRevision = revision();
+        leftWhenRead = observed().map(this::left).orElse(-1L);
+    }
+
+    private long left(ObservedRecord known) {
+        return known.record().isShared()
+                ? sessions.apply(known.record().session())
+                        .map(session -> session.record.record().token())
+                        .orElse(-1L)
+                : -1;
+    }
+
+    /** Returns whether the seat may have left the session that it named when it was read, which we may not have heard. */
+    boolean mayHaveLeft(ObservedRecord known) {
+        return rules.mayHaveLeft(leftWhenRead, left(known));
+    }
+
+    /** What stands at this revision was written here. */
+    void wrote(long revision) {
+        readRevision = revision;
+    }
+
+    /** Something may be written there that is not known here. */
+    void hint() {
+        wanted = true;
+    }
+
+    /** Returns whether what is known was only heard, or there may be more: whoever acts on it has to read it. */
+    boolean isHinted() {
+        return wanted || heardRevision > readRevision;
     }
 
     /** Takes note of what was read, or of what was written here. */
@@ -135,6 +196,7 @@ final class SeatMemory {
      */
     void hear(StoredRecord found, long nowNanos) {
         if (observed == null || found.revision() >= observed.revision()) {
+            heardRevision = Math.max(heardRevision, found.revision());
             note(found, nowNanos);
         }
     }
@@ -153,7 +215,46 @@ final class SeatMemory {
 
     /** Returns how long this claim must leave the seat alone. */
     long waitNanos(ObservedRecord known, Claim claim, long nowNanos) {
-        return rules.waitNanos(known, claim.nonce(), riddle(claim.lease()), nowNanos);
+        return known.record().isShared()
+                ? Math.max(0, untilNanos(known, nowNanos) - nowNanos)
+                : rules.waitNanos(known, claim.nonce(), riddle(claim.lease()), nowNanos);
+    }
+
+    /**
+     * Returns until when a record keeps others away: the last lease that was seen of it, or of the session that it
+     * names.
+     */
+    long untilNanos(ObservedRecord known, long nowNanos) {
+        if (!known.record().isShared()) {
+            return known.untilNanos();
+        }
+        var lease = known.record().lease();
+        return sessions.apply(known.record().session())
+                .map(session -> rules.untilNanos(session.record, lease))
+                .orElse(nowNanos + lease.toNanos());
+    }
+
+    /** Returns whether somebody holds the seat, as far as is known here. */
+    boolean isHeld(ObservedRecord known, long nowNanos) {
+        return (known.record().isHeld() || known.record().kind() == SeatRecord.Kind.FOREIGN)
+                && untilNanos(known, nowNanos) - nowNanos > 0;
+    }
+
+    /** Returns whether the session that this seat names is over, for certain. */
+    boolean isSessionOver(SeatRecord seat) {
+        return sessions.apply(seat.session())
+                .filter(session -> rules.isOver(session.record, session.isHinted))
+                .isPresent();
+    }
+
+    /**
+     * Returns whether the session that the seat names has to be looked at before anybody can say who holds the seat.
+     */
+    boolean isUnsettled(ObservedRecord known, long nowNanos) {
+        return known.record().isShared()
+                && sessions.apply(known.record().session())
+                        .map(session -> rules.isUnsettled(session.record, nowNanos))
+                        .orElse(true);
     }
 
     /**
@@ -177,9 +278,9 @@ final class SeatMemory {
 
     // ---------------------------------------------------------------- what was written here
 
-    /** A record with this stamp is about to be sent. */
-    void sending(String nonce, String stamp) {
-        written.computeIfAbsent(nonce, absent -> new Written()).unanswered.add(stamp);
+    /** A record with this stamp is about to be sent, to be written over this revision. */
+    void sending(String nonce, String stamp, long over) {
+        written.computeIfAbsent(nonce, absent -> new Written()).unanswered.put(stamp, over);
         if (written.size() > CLAIMS) {
             var present = observed == null ? "" : observed.record().nonce();
             written.keySet().stream()
@@ -189,13 +290,18 @@ final class SeatMemory {
         }
     }
 
-    /** The record with this stamp was carried out at this revision; whatever was sent before it is past. */
+    /**
+     * The record with this stamp was carried out at this revision. What was to be written over an older one is past; a
+     * later write may be under way, if this answer comes late.
+     */
     void carriedOut(String nonce, String stamp, long revision) {
-        written.keySet().retainAll(Set.of(nonce));
         var one = written.computeIfAbsent(nonce, absent -> new Written());
-        one.unanswered.clear();
-        one.stamp = stamp;
-        one.revision = revision;
+        if (revision > one.revision) {
+            one.stamp = stamp;
+            one.revision = revision;
+        }
+        written.values().forEach(each -> each.unanswered.values().removeIf(over -> over < revision));
+        written.values().removeIf(each -> !each.equals(one) && each.unanswered.isEmpty() && each.revision < revision);
     }
 
     /** The record with this stamp was not carried out. */
@@ -233,21 +339,21 @@ final class SeatMemory {
                         found,
                         one.stamp,
                         one.revision,
-                        one.unanswered.contains(found.record().stamp()));
+                        one.unanswered.containsKey(found.record().stamp()));
     }
 
     // ---------------------------------------------------------------- telling
 
     /** Returns the seat as core knows it. */
     View view(ObservedRecord known, long nowNanos, long waitNanos) {
-        var held = known.isHeld(nowNanos);
+        var held = isHeld(known, nowNanos);
         var record = known.record();
         var token = held ? known.token() : Math.max(highestToken, known.token());
         var holder = new View.Holder(record.candidate(), shownNonce(known.stored()), known.since(), record.metadata());
         return View.of(election, token)
                 .heldBy(
                         held ? Optional.of(holder) : Optional.empty(),
-                        Duration.ofNanos(Math.max(waitNanos, held ? known.untilNanos() - nowNanos : 0)))
+                        Duration.ofNanos(Math.max(waitNanos, held ? untilNanos(known, nowNanos) - nowNanos : 0)))
                 .orderedToStandDown(held && record.orders().standDown() == token)
                 .inEra(record.era(), record.ended());
     }

@@ -13,10 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param stamp names this one write of the holder, or of nobody; random, drawn when the write was sent. An operator's
  *     order leaves it alone
  * @param token the token of that grant; 0 if the record is itself the grant, so that its token is base plus revision.
- *     Of a vacant seat, the last token
+ *     Of a vacant seat, the last token. Of a session, how many seats have left it
  * @param base what is added to a revision to make a token of it: more than 0 since revisions have fallen
  * @param lease for how long the record keeps others away from when they see it
  * @param since when it was granted, by the store's clock; null in the record that granted it
+ * @param session the record whose lease this seat shares, its own being meant for when that record is gone; empty if it
+ *     shares none
  * @param orders what operators have written into it
  */
 record SeatRecord(
@@ -30,6 +32,7 @@ record SeatRecord(
         @Nullable Instant since,
         int priority,
         Map<String, String> metadata,
+        String session,
         Orders orders) {
 
     /** What kind of record. */
@@ -94,12 +97,16 @@ record SeatRecord(
         }
     }
 
+    private static final String LOOK = "look";
+    /** All seats of a session. An election of this name has the same effect, and does no harm. */
+    static final String ALL = "*";
+
     static final SeatRecord ABSENT = bare(Kind.ABSENT, "");
 
     /** Returns a record of which nothing is known but this. */
     static SeatRecord bare(Kind kind, String candidate) {
         var orders = kind == Kind.FOREIGN ? new Orders(0, false, 0, true, 0) : Orders.NONE;
-        return new SeatRecord(kind, candidate, "", "", 0, 0, Duration.ZERO, null, 0, Map.of(), orders);
+        return new SeatRecord(kind, candidate, "", "", 0, 0, Duration.ZERO, null, 0, Map.of(), "", orders);
     }
 
     /** Returns the seat as held under this claim. */
@@ -115,13 +122,19 @@ record SeatRecord(
                 null,
                 claim.priority(),
                 claim.metadata(),
+                "",
                 new Orders(0, false, era(), true, 0));
     }
 
-    /** Returns the seat with its lease running again, by a further write of its holder. */
-    SeatRecord renewed(long token, @Nullable Instant since, Duration lease, String stamp) {
+    /**
+     * Returns the seat with its lease running again, by a further write of its holder.
+     *
+     * @param session the record whose lease it shares from now on; empty for none
+     */
+    SeatRecord renewed(long token, @Nullable Instant since, Duration lease, String session, String stamp) {
         var same = new Orders(orders.standDown, orders.ended, orders.era, orders.listed, 0);
-        return new SeatRecord(kind, candidate, nonce, stamp, token, base, lease, since, priority, metadata, same);
+        return new SeatRecord(
+                kind, candidate, nonce, stamp, token, base, lease, since, priority, metadata, session, same);
     }
 
     /** Returns the seat given up. */
@@ -132,7 +145,7 @@ record SeatRecord(
     /** Returns a record that is nobody's, which others must have watched for this lease before they claim. */
     SeatRecord nobodys(long lastToken, long base, Duration lease, String stamp) {
         var kept = new Orders(0, orders.ended, orders.era, orders.listed, 0);
-        return new SeatRecord(Kind.VACANT, "", "", stamp, lastToken, base, lease, null, 0, Map.of(), kept);
+        return new SeatRecord(Kind.VACANT, "", "", stamp, lastToken, base, lease, null, 0, Map.of(), "", kept);
     }
 
     /**
@@ -151,12 +164,32 @@ record SeatRecord(
                 isHeld() ? since : this.since,
                 priority,
                 metadata,
+                session,
                 orders);
+    }
+
+    /** Returns a session that so many seats have left. */
+    static SeatRecord session(String id, Duration lease, long left, String stamp) {
+        return new SeatRecord(Kind.HELD, "", id, stamp, left, 0, lease, null, 0, Map.of(), "", Orders.NONE);
+    }
+
+    /** Returns the session with the wish that its holder look at this seat; at all of them, if it is to at another. */
+    SeatRecord lookingAt(String election, long origin) {
+        var other = lookedFor();
+        var wish = Map.of(LOOK, other.isEmpty() || other.equals(election) ? election : ALL);
+        return new SeatRecord(
+                kind, candidate, nonce, stamp, token, base, lease, since, priority, wish, "", orders.over(origin));
+    }
+
+    /** Returns which seat the holder of this session is to look at, {@link #ALL} for each; empty for none. */
+    String lookedFor() {
+        return metadata.getOrDefault(LOOK, "");
     }
 
     /** Returns a record of something unreadable that keeps others away for so long. */
     SeatRecord keptFor(Duration lease) {
-        return new SeatRecord(kind, candidate, nonce, stamp, token, base, lease, since, priority, metadata, orders);
+        return new SeatRecord(
+                kind, candidate, nonce, stamp, token, base, lease, since, priority, metadata, session, orders);
     }
 
     boolean ended() {
@@ -169,6 +202,11 @@ record SeatRecord(
 
     boolean isHeld() {
         return kind == Kind.HELD || kind == Kind.PENDING;
+    }
+
+    /** Returns whether it shares the lease of a session. */
+    boolean isShared() {
+        return isHeld() && !session.isEmpty();
     }
 
     /** Returns whether it is a record of ours. */

@@ -3,6 +3,8 @@ package dev.bellwether.internal.record;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import java.time.Instant;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -20,11 +22,13 @@ abstract class SeatRequest<T> {
     private final Supplier<String> stamps;
     private int tries = TRIES;
     private int readings = READINGS;
+    private final Set<String> lookedAt = new HashSet<>();
     private boolean confirming;
     private long revisionWhenAsked;
     private long expected = -1;
     private @Nullable SeatRecord sent;
     private boolean tracked;
+    private boolean doubted; // what was sent is said not to have been carried out
 
     SeatRequest(SeatMemory memory, Supplier<String> stamps) {
         this.memory = memory;
@@ -58,6 +62,7 @@ abstract class SeatRequest<T> {
             memory.note(found, nowNanos);
         }
         memory.confirm();
+        settleDoubt(found.record().stamp());
         confirming = false;
         if (!memory.rules().isKnown(found.record())) {
             return SeatStep.failed(new ElectionException("the record of \"" + memory.election()
@@ -75,6 +80,7 @@ abstract class SeatRequest<T> {
     /** A writing was carried out. */
     final SeatStep<T> written(long revision, long nowNanos) {
         var record = requireSent();
+        memory.wrote(revision);
         if (tracked) {
             memory.carriedOut(record.nonce(), record.stamp(), revision);
         }
@@ -83,15 +89,21 @@ abstract class SeatRequest<T> {
 
     /** A writing was refused, since the record is at another revision: at this one; negative if that was not said. */
     final SeatStep<T> outdated(long revision, long nowNanos) {
-        var record = requireSent();
-        if (tracked) {
-            memory.refused(record.nonce(), record.stamp());
-        }
+        doubted = tracked;
         if (--tries == 0) {
             return SeatStep.failed(new UnavailableException("\"" + memory.election()
                     + "\" is written faster than it is read: gave up after " + TRIES + " tries"));
         }
-        return memory.traits().writeOnly() ? guess(revision, nowNanos) : ask(false, nowNanos);
+        if (memory.traits().writeOnly()) {
+            settleDoubt("");
+            return guess(revision, nowNanos);
+        }
+        return ask(false, nowNanos);
+    }
+
+    /** The session that was to be looked at has been: what is known of it has changed, or not. */
+    final SeatStep<T> settled(long nowNanos) {
+        return looked(known(nowNanos), nowNanos);
     }
 
     /** There was no definite answer to the last step. */
@@ -111,6 +123,16 @@ abstract class SeatRequest<T> {
 
     // ---------------------------------------------------------------- what they share
 
+    /** Returns whether the session that the seat names is to be looked at now: once in a request. */
+    final boolean mustSettle(ObservedRecord known, long nowNanos) {
+        return memory.isUnsettled(known, nowNanos) && looksAt(known.record().session());
+    }
+
+    /** Returns whether this session was not looked at in this request, and will be now. */
+    final boolean looksAt(String session) {
+        return lookedAt.add(session);
+    }
+
     /** Reads; or, where we may not read, takes what is known. */
     final SeatStep<T> ask(boolean confirm, long nowNanos) {
         if (memory.traits().writeOnly()) {
@@ -127,7 +149,7 @@ abstract class SeatRequest<T> {
 
     /** Writes what is a holder's own, so that it is known again if the answer is lost. */
     final SeatStep<T> writeOwn(long over, SeatRecord next) {
-        memory.sending(next.nonce(), next.stamp());
+        memory.sending(next.nonce(), next.stamp(), over);
         return write(over, next, true);
     }
 
@@ -167,6 +189,14 @@ abstract class SeatRequest<T> {
                 : SeatRecord.bare(SeatRecord.Kind.FOREIGN, "?")
                         .keptFor(memory.traits().pause());
         return looked(memory.guess(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
+    }
+
+    /** A write that is carried out twice may be refused first: what stands there tells. */
+    private void settleDoubt(String stamp) {
+        if (doubted && !requireSent().stamp().equals(stamp)) {
+            memory.refused(requireSent().nonce(), requireSent().stamp());
+        }
+        doubted = false;
     }
 
     private SeatRecord requireSent() {

@@ -21,6 +21,22 @@ class SeatRules {
      * Choria's rules pass: the server refuses while there is anything, and drops what was there at the TTL, which is
      * longer than any lease.
      */
+    /*
+     * Sessions. A process that holds many seats writes one record, its session, instead of each of them. A seat that
+     * names a session is kept as long as the session is, whose record obeys the rules above, but that nobody takes it:
+     * whoever has seen it unchanged for its lease writes over it that it is over, for good. Only then may a seat that
+     * names it be taken, at the revision at which it names it. Why that is safe: the deadline of its holder counts from
+     * before the last write of the session that was carried out. Whoever ended the session saw that write, or a later
+     * one, a whole lease before; had there been a further one, the end would have been refused; and after the end there
+     * is none. When the seat is taken does not matter then.
+     *
+     * A seat begins as one of its own and joins a session by a write of its holder, which is sent when the session has
+     * been written since the last proof for the seat. So whichever of the two others go by, the seat or the session,
+     * the mandate is over in time, also if that write comes late. The session was made, and that was answered, before
+     * any seat names it: who finds no such session knows that it was removed, and leaves the seat alone for a lease
+     * from there. It cannot come back, since only its first write finds nothing there; should that one be doubled and
+     * late, it is a session that nobody prolongs.
+     */
     static final SeatRules TRUE = new SeatRules();
 
     /**
@@ -115,6 +131,47 @@ class SeatRules {
      */
     boolean isFor(long named, long present) {
         return named == present;
+    }
+
+    /**
+     * Returns until when a seat is left alone that names this session.
+     *
+     * @param lease what the seat says that its session's is
+     */
+    long untilNanos(ObservedRecord session, Duration lease) {
+        return switch (session.record().kind()) {
+            case HELD -> session.untilNanos();
+            case VACANT -> session.seenNanos();
+            case PENDING, DELETED, EXPIRED, ABSENT, FOREIGN, UNKNOWN -> session.seenNanos() + lease.toNanos();
+        };
+    }
+
+    /** Returns whether a session that was seen for its lease has to be ended before a seat is taken that names it. */
+    boolean isUnsettled(ObservedRecord session, long nowNanos) {
+        return session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos <= 0;
+    }
+
+    /** Returns whether a session that is over by what is known is so for certain: if that was read, not only heard. */
+    boolean isOver(ObservedRecord session, boolean isHinted) {
+        return session.record().kind() == Kind.VACANT && !isHinted;
+    }
+
+    /**
+     * Returns whether a seat may have left its session since it was read: others have, or it. Its session lives on, so
+     * whoever did not hear of it would wait for ever.
+     */
+    boolean mayHaveLeft(long leftWhenRead, long left) {
+        return left != leftWhenRead;
+    }
+
+    /** Returns whether a session may be prolonged over this record: as long as it is ours, and nobody has ended it. */
+    boolean maySustain(boolean isOurs, ObservedRecord session, long nowNanos) {
+        return isOurs && session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos > 0;
+    }
+
+    /** Returns whether a seat may be vacated: never that of another, who may have it since. */
+    boolean mayVacate(boolean isOurs) {
+        return isOurs;
     }
 
     /** Returns what is added to revisions so that a record over this one has a token above all that were seen here. */

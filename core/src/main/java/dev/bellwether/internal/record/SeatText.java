@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class SeatText {
     private static final String FORMAT = "bellwether";
     /** A record of another format is never taken for a vacant seat. */
-    private static final int VERSION = 3;
+    private static final int VERSION = 4;
 
     private static final int LONGEST_NAME = 200;
     /** What is longer was not written by us. */
@@ -57,6 +57,9 @@ final class SeatText {
                 .andMetadata(record.metadata());
         if (!record.nonce().isEmpty()) {
             fields.and("candidate", record.candidate()).and("nonce", record.nonce());
+        }
+        if (record.isShared()) {
+            fields.and("session", record.session());
         }
         if (record.since() != null) {
             fields.and("since", record.since());
@@ -120,6 +123,7 @@ final class SeatText {
                 since,
                 (int) fields.number("priority"),
                 fields.metadata(),
+                fields.text("session"),
                 new SeatRecord.Orders(
                         fields.number("stand_down"),
                         fields.text("ended").equals("true"),

@@ -2,6 +2,7 @@ package dev.bellwether.internal.record;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
@@ -12,14 +13,17 @@ import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -28,8 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The seats in a {@link RecordStore}: has the store carry out {@link SeatRequest}s, which have the rules, and tells
- * those who watch. Thread-safe. Never blocks, and calls nobody under a lock.
+ * The seats in a {@link RecordStore}, and the sessions that they name: has the store carry out {@link SeatRequest}s,
+ * which have the rules, and tells those who watch. Thread-safe. Never blocks, and calls nobody under a lock.
  *
  * <p>What is known of a seat is kept while it is of interest here, that is, watched, held or asked for in the last
  * while.
@@ -39,23 +43,44 @@ final class Seats {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
     private static final int MANY = 10_000;
+    /** For so long it is kept that a session is over, if its lease is not known. */
+    private static final Duration LONGEST_KEPT = Duration.ofHours(1);
 
     private final RecordStore store;
     private final RecordTraits traits;
     private final SeatText format;
     private final Clock clock;
     private final Supplier<String> stamps;
-    private final Map<String, Known> all = new HashMap<>(); // guarded by itself
+    private final Map<RecordKey, Known> all = new HashMap<>(); // guarded by itself
     private int bound = MANY; // guarded by all
     /** The last claim of each candidacy that has no definite answer. */
     private final Map<String, CompletableFuture<?>> doubtful = new ConcurrentHashMap<>();
 
-    /** What is known of a seat, and who is to be told of changes. */
+    /** The looks at a session that are under way: many seats may ask for one at a time. */
+    private final Map<Look, Looking> looks = new ConcurrentHashMap<>();
+
+    /** The sessions of this process. */
+    private final Set<String> own = ConcurrentHashMap.newKeySet();
+    /** The sessions that are over, and when all who have waited for that know it. */
+    private final Map<String, Long> over = new ConcurrentHashMap<>();
+
+    private record Look(String session, boolean ending) {}
+
+    private record Looking(CompletableFuture<ObservedRecord> found, long begunNanos) {}
+
+    /** What is known of a seat or a session, and who is to be told of changes. */
     private static final class Known {
+        private final RecordKey key;
         private final SeatMemory memory; // guarded by itself
         private final List<Consumer<View>> watchers = new CopyOnWriteArrayList<>();
+        /** Of a session: the seats that are watched here and name it. */
+        private final Set<Known> followers = ConcurrentHashMap.newKeySet();
 
-        private Known(SeatMemory memory) {
+        private Watch watch = Watch.NONE; // of a session; guarded by followers
+        private String followed = ""; // by a seat, which session; guarded by watchers
+
+        private Known(RecordKey key, SeatMemory memory) {
+            this.key = key;
             this.memory = memory;
         }
     }
@@ -77,27 +102,76 @@ final class Seats {
 
     CompletableFuture<Answer> acquire(Claim claim, boolean lookFirst) {
         var candidacy = SeatMemory.candidacy(claim.nonce());
-        var answer =
-                run(claim.election(), patience(claim), memory -> new ClaimRequest(memory, stamps, claim, lookFirst));
+        var answer = run(
+                claim.election(),
+                patience(claim.lease()),
+                memory -> new ClaimRequest(memory, stamps, claim, lookFirst));
         doubtful.put(candidacy, answer);
         var unused = answer.thenRun(() -> doubtful.remove(candidacy, answer));
         return answer;
     }
 
+    /** Extends a lease that is to share no other. */
     CompletableFuture<Answer> renew(Lease lease) {
+        return renew(lease, "", () -> false);
+    }
+
+    /** Extends a lease that shares this session, or is to: see {@link RenewRequest}. */
+    CompletableFuture<Answer> renew(Lease lease, String session, BooleanSupplier mayJoin) {
         return run(
-                lease.claim().election(), patience(lease.claim()), memory -> new RenewRequest(memory, stamps, lease));
+                lease.claim().election(),
+                patience(lease.claim().lease()),
+                memory -> new RenewRequest(memory, stamps, lease, session, mayJoin));
+    }
+
+    /** Makes a session of ours, or prolongs it. */
+    CompletableFuture<SustainRequest.Sustained> sustain(String session, Duration lease, boolean made, long left) {
+        own.add(session);
+        return run(
+                RecordKey.session(session),
+                patience(lease),
+                memory -> new SustainRequest(memory, stamps, lease, made, left));
+    }
+
+    /** A session of ours is over. */
+    void disown(String session, Duration lease) {
+        own.remove(session);
+        over.putIfAbsent(session, clock.nanos() + 2 * lease.toNanos());
+    }
+
+    /** Forgets the sessions that are over, and returns those of which nobody can want to know that still. */
+    List<RecordKey> forgetSessions() {
+        var now = clock.nanos();
+        var past = over.entrySet().stream()
+                .filter(session -> now - session.getValue() >= 0)
+                .map(Map.Entry::getKey)
+                .toList();
+        past.forEach(over::remove);
+        return past.stream().map(RecordKey::session).toList();
+    }
+
+    /** What is known of a seat may be old: its holder, who does not write it, is to read it before it relies on it. */
+    void hint(String election) {
+        var memory = known(election).memory;
+        synchronized (memory) {
+            memory.hint();
+        }
     }
 
     /** Vacates, once a claim of the same candidacy that is under way has been answered: else it would come after. */
     CompletableFuture<Answer> release(Claim claim) {
+        return release(claim, false);
+    }
+
+    /** Vacates. To look first is for whoever may not know what was written last. */
+    CompletableFuture<Answer> release(Claim claim, boolean lookFirst) {
         var underWay = doubtful.remove(SeatMemory.candidacy(claim.nonce()));
         CompletableFuture<?> answered =
                 underWay == null ? CompletableFuture.completedFuture(true) : underWay.handle((done, error) -> true);
         return answered.thenCompose(done -> run(
                 claim.election(),
-                patience(claim),
-                memory -> new ReleaseRequest(memory, stamps, claim, underWay != null)));
+                patience(claim.lease()),
+                memory -> new ReleaseRequest(memory, stamps, claim, lookFirst || underWay != null)));
     }
 
     CompletableFuture<Boolean> order(String election, Order order) {
@@ -108,7 +182,21 @@ final class Seats {
             return CompletableFuture.failedFuture(
                     new ElectionException(traits.endless() + ": \"" + election + "\" on " + store.describe()));
         }
-        return run(election, PATIENCE, memory -> new OrderRequest(memory, stamps, order));
+        return run(election, PATIENCE, memory -> new OrderRequest(memory, stamps, order))
+                .thenCompose(done -> done ? nudge(election) : CompletableFuture.completedFuture(false));
+    }
+
+    /**
+     * Whoever shares a session does not write its seat, and may not hear of what is written there: tells it there, too.
+     */
+    private CompletableFuture<Boolean> nudge(String election) {
+        var session = observed(election)
+                .map(ObservedRecord::record)
+                .filter(SeatRecord::isShared)
+                .map(SeatRecord::session);
+        return session.isEmpty()
+                ? CompletableFuture.completedFuture(true)
+                : run(RecordKey.session(session.get()), PATIENCE, memory -> new NudgeRequest(memory, stamps, election));
     }
 
     /** Reads the seat for somebody who only wants to know. */
@@ -127,8 +215,43 @@ final class Seats {
         }
     }
 
-    private Optional<ObservedRecord> observed(String election) {
+    /**
+     * Returns until when whoever holds the seat should be there, by the clock of the server that dated its record, or
+     * that of its session; empty if that is unknown.
+     */
+    Optional<Instant> until(ObservedRecord seat) {
+        var session = seat.record().isShared()
+                ? observed(RecordKey.session(seat.record().session()))
+                : Optional.<ObservedRecord>empty();
+        var sign = session.filter(one -> one.record().isHeld()).orElse(seat);
+        var known = session.isPresent() ? clock.nanos() - sign.seenNanos() : 0; // the seat was read just now
+        return sign.stored().written().equals(Instant.EPOCH)
+                ? Optional.empty()
+                : Optional.of(
+                        sign.stored().written().plus(sign.record().lease()).plusNanos(known));
+    }
+
+    /** Returns whether somebody holds the seat, as far as is known. */
+    boolean isHeld(String election, ObservedRecord observed) {
         var memory = known(election).memory;
+        synchronized (memory) {
+            return memory.isHeld(observed, clock.nanos());
+        }
+    }
+
+    private Optional<SeatMemory.SeenSession> seen(String session) {
+        var memory = known(RecordKey.session(session)).memory;
+        synchronized (memory) {
+            return memory.seen();
+        }
+    }
+
+    private Optional<ObservedRecord> observed(String election) {
+        return observed(RecordKey.seat(election));
+    }
+
+    private Optional<ObservedRecord> observed(RecordKey key) {
+        var memory = known(key).memory;
         synchronized (memory) {
             return memory.observed();
         }
@@ -144,16 +267,25 @@ final class Seats {
 
     /** Returns whether nobody is left who watches it. */
     boolean unwatch(String election, Consumer<View> watcher) {
+        boolean last;
+        Known known;
         synchronized (all) {
-            var known = known(election);
-            return known.watchers.remove(watcher) && known.watchers.isEmpty();
+            known = known(election);
+            last = known.watchers.remove(watcher) && known.watchers.isEmpty();
         }
+        if (last) {
+            follow(known, "");
+        }
+        return last;
     }
 
     /** Takes note of what was heard. */
-    void heard(String election, RecordStore.Found found) {
+    void heard(RecordKey key, RecordStore.Found found) {
         var stored = format.stored(found);
-        note(known(election), memory -> {
+        if (key.isSession() && !stored.record().isReadable()) {
+            return; // that it is gone counts from when that was read
+        }
+        note(known(key), memory -> {
             memory.hear(stored, clock.nanos());
             return true;
         });
@@ -164,26 +296,106 @@ final class Seats {
         T noted;
         Optional<ObservedRecord> before;
         Optional<ObservedRecord> after;
-        View view = null;
         synchronized (known.memory) {
             before = known.memory.observed();
             noted = noting.apply(known.memory);
             after = known.memory.observed();
-            if (after.isPresent() && (before.isEmpty() || after.get().isNewsAfter(before.get()))) {
-                view = known.memory.view(after.get(), clock.nanos(), 0);
-            }
         }
-        if (view != null) {
-            for (var watcher : known.watchers) {
-                watcher.accept(view);
+        if (after.isPresent()) {
+            if (known.key.isSession()) {
+                noteSession(known, before, after.get());
+            } else {
+                noteSeat(known, before, after.get());
             }
         }
         return noted;
     }
 
+    private void noteSeat(Known seat, Optional<ObservedRecord> before, ObservedRecord after) {
+        var session = after.record().isShared() ? after.record().session() : "";
+        follow(seat, seat.watchers.isEmpty() || own.contains(session) ? "" : session);
+        if (before.isEmpty() || after.isNewsAfter(before.get())) {
+            tell(seat);
+        }
+    }
+
+    /** That a session is over is news to whoever watches its seats; that it was prolonged is none. */
+    private void noteSession(Known session, Optional<ObservedRecord> before, ObservedRecord after) {
+        var kind = after.record().kind();
+        if (before.isPresent() && before.get().record().kind() != kind) {
+            session.followers.forEach(this::tell);
+        }
+        if (kind == SeatRecord.Kind.VACANT && over.size() < MANY) {
+            var lease = before.map(ObservedRecord::record)
+                    .filter(SeatRecord::isHeld)
+                    .map(SeatRecord::lease)
+                    .orElse(LONGEST_KEPT);
+            over.putIfAbsent(session.memory.election(), after.seenNanos() + 2 * lease.toNanos());
+        }
+    }
+
+    private void tell(Known seat) {
+        View view;
+        synchronized (seat.memory) {
+            var observed = seat.memory.observed();
+            if (observed.isEmpty()) {
+                return;
+            }
+            view = seat.memory.view(observed.get(), clock.nanos(), 0);
+        }
+        for (var watcher : seat.watchers) {
+            watcher.accept(view);
+        }
+    }
+
+    /** Sees to it that whoever watches this seat hears of this session, and of no other; of none, if it is empty. */
+    private void follow(Known seat, String session) {
+        synchronized (seat.watchers) {
+            if (seat.followed.equals(session)) {
+                return;
+            }
+            if (!seat.followed.isEmpty()) {
+                unfollow(known(RecordKey.session(seat.followed)), seat);
+            }
+            seat.followed = "";
+            if (!session.isEmpty()) {
+                var followed = known(RecordKey.session(session));
+                try {
+                    follow(followed, seat);
+                    seat.followed = session;
+                } catch (RuntimeException e) { // a standby finds out by asking
+                    log.debug("{}: session {} cannot be watched just now", store.describe(), session, e);
+                }
+            }
+        }
+    }
+
+    private void follow(Known session, Known seat) {
+        synchronized (session.followers) {
+            if (session.watch.equals(Watch.NONE)) {
+                session.watch = store.watch(session.key, found -> heard(session.key, found));
+            }
+            session.followers.add(seat);
+        }
+    }
+
+    private static void unfollow(Known session, Known seat) {
+        synchronized (session.followers) {
+            session.followers.remove(seat);
+            if (session.followers.isEmpty()) {
+                session.watch.close();
+                session.watch = Watch.NONE;
+            }
+        }
+    }
+
     private Known known(String election) {
+        return known(RecordKey.seat(election));
+    }
+
+    private Known known(RecordKey key) {
         synchronized (all) {
-            var present = all.get(election);
+            var present = all.get(key);
             if (present != null) {
                 return present;
             }
@@ -191,15 +403,16 @@ final class Seats {
                 all.values().removeIf(Seats::isIdle);
                 bound = Math.max(MANY, 2 * all.size()); // all may be of interest: do not look through them each time
             }
-            var made = new Known(new SeatMemory(election, traits, SeatRules.TRUE));
-            all.put(election, made);
+            var name = key.parts().get(key.parts().size() - 1);
+            var made = new Known(key, new SeatMemory(name, traits, SeatRules.TRUE, this::seen));
+            all.put(key, made);
             return made;
         }
     }
 
     private static boolean isIdle(Known known) {
         synchronized (known.memory) {
-            return known.watchers.isEmpty() && !known.memory.isInUse();
+            return known.watchers.isEmpty() && known.followers.isEmpty() && !known.memory.isInUse();
         }
     }
 
@@ -207,7 +420,11 @@ final class Seats {
 
     private <T> CompletableFuture<T> run(
             String election, Duration timeout, Function<SeatMemory, SeatRequest<T>> making) {
-        var known = known(election);
+        return run(RecordKey.seat(election), timeout, making);
+    }
+
+    private <T> CompletableFuture<T> run(RecordKey key, Duration timeout, Function<SeatMemory, SeatRequest<T>> making) {
+        var known = known(key);
         var request = making.apply(known.memory);
         var running = new Running<>(known, request, timeout);
         running.advance(() -> {
@@ -241,6 +458,7 @@ final class Seats {
                 switch (step.kind()) {
                     case READ -> read(step.confirming());
                     case WRITE -> write(step);
+                    case SETTLE -> settle(step.session(), step.ending());
                     case DONE -> answer.complete(step.value());
                     case FAILED -> answer.completeExceptionally(step.error());
                 }
@@ -251,7 +469,7 @@ final class Seats {
         }
 
         private void read(boolean confirming) {
-            var key = RecordKey.seat(known.memory.election());
+            var key = known.key;
             var unused = CompletableFuture.completedFuture(key)
                     .thenCompose(seat -> confirming
                             ? store.reached(seat, timeout)
@@ -263,9 +481,15 @@ final class Seats {
                             : request.read(found.stored, found.given, clock.nanos())));
         }
 
+        private void settle(String session, boolean ending) {
+            var unused = look(session, ending, timeout)
+                    .whenComplete((found, error) -> advance(() -> found == null
+                            ? request.unanswered(cause(error), clock.nanos())
+                            : request.settled(clock.nanos())));
+        }
+
         private void write(SeatStep<T> step) {
-            var key = RecordKey.seat(known.memory.election());
-            var unused = CompletableFuture.completedFuture(key)
+            var unused = CompletableFuture.completedFuture(known.key)
                     .thenCompose(seat -> store.write(seat, step.expected(), SeatText.draft(step.next()), timeout))
                     .whenComplete((written, error) -> advance(() -> {
                         var now = clock.nanos();
@@ -281,6 +505,30 @@ final class Seats {
 
     private record Read(StoredRecord stored, long given) {}
 
+    /**
+     * Looks at a session of another. Who asks while that is under way is told what it finds; for so long, and no
+     * longer.
+     */
+    private CompletableFuture<ObservedRecord> look(String session, boolean ending, Duration timeout) {
+        var look = new Look(session, ending);
+        var now = clock.nanos();
+        var mine = new Looking(new CompletableFuture<>(), now);
+        var present =
+                looks.merge(look, mine, (before, next) -> now - before.begunNanos > timeout.toNanos() ? next : before);
+        if (present.equals(mine)) {
+            var unused = run(RecordKey.session(session), timeout, memory -> new SettleRequest(memory, stamps, ending))
+                    .whenComplete((found, error) -> {
+                        looks.remove(look, mine);
+                        if (found == null) {
+                            mine.found.completeExceptionally(cause(error));
+                        } else {
+                            mine.found.complete(found);
+                        }
+                    });
+        }
+        return present.found;
+    }
+
     // ---------------------------------------------------------------- small things
 
     /** Returns the error that a stage failed with; that there was no answer, if it is none that says more. */
@@ -289,8 +537,8 @@ final class Seats {
         return cause instanceof RuntimeException plain ? plain : new UnavailableException("no answer: " + cause, cause);
     }
 
-    private static Duration patience(Claim claim) {
-        var third = claim.lease().dividedBy(3);
+    private static Duration patience(Duration lease) {
+        var third = lease.dividedBy(3);
         return third.compareTo(LONGEST_WAIT) < 0 ? third : LONGEST_WAIT;
     }
 }

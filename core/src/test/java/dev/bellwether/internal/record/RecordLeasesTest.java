@@ -105,14 +105,14 @@ class RecordLeasesTest {
     @Test
     void whatAStoreCannotDoIsRefusedWithItsReason() {
         var traits = new RecordTraits(
-                false, "may not read", "never ends", LEASE, Duration.ofSeconds(1), LEASE, Duration.ZERO);
+                false, "may not read", "never ends", LEASE, Duration.ofSeconds(1), LEASE, Duration.ZERO, 0);
         var blind = LeaseStore.over(new MemoryRecordStore(clock, traits), clock, () -> "s" + ++stamps);
         assertThat(failure(blind.order("e", Order.STAND_DOWN))).hasMessage("may not read");
         assertThat(failure(blind.read("e"))).hasMessageContaining("may not read");
         assertThat(blind.watch("e", view -> {})).isEqualTo(Watch.NONE);
         assertThat(blind.findings(CandidacyConfig.ofLease(LEASE)))
                 .anyMatch(finding -> finding.says().equals("may not read"));
-        var endless = new RecordTraits(false, "", "never ends", LEASE, LEASE, LEASE, Duration.ZERO);
+        var endless = new RecordTraits(false, "", "never ends", LEASE, LEASE, LEASE, Duration.ZERO, 0);
         var others = LeaseStore.over(new MemoryRecordStore(clock, endless), clock, () -> "s" + ++stamps);
         assertThat(failure(others.order("e", Order.END))).hasMessageStartingWith("never ends");
     }

@@ -1,0 +1,369 @@
+package dev.bellwether.internal.record;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The sessions of this process: the records that keep many of its seats, one for each length of a lease. Why that is
+ * safe is written in {@link SeatRules}. Thread-safe. Never blocks, and calls nobody under a lock.
+ *
+ * <p>A session lives as long as those who lead by it ask for their leases to be renewed, and has no timer of its own. A
+ * seat for which nobody has asked for a whole lease would be kept by the others; so it is released then, as its own
+ * lease would have run out.
+ */
+final class LeaseSessions {
+    private static final Logger log = LoggerFactory.getLogger(LeaseSessions.class);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    /** So many seats are read at each renewal, one of so many. */
+    private static final int MOST_AUDITED = 8;
+
+    private static final int FEWEST = 16;
+
+    private final RecordStore store;
+    private final Seats seats;
+    private final Clock clock;
+    private final Supplier<String> ids;
+    private final Map<Duration, Session> open = new HashMap<>(); // guarded by itself
+    private final Map<RecordKey, CompletableFuture<?>> removals = new ConcurrentHashMap<>();
+    private volatile boolean barred;
+
+    /**
+     * Makes the sessions of a process; none yet.
+     *
+     * @param ids gives a text that nobody else is ever given
+     */
+    LeaseSessions(RecordStore store, Seats seats, Clock clock, Supplier<String> ids) {
+        this.store = store;
+        this.seats = seats;
+        this.clock = clock;
+        this.ids = ids;
+    }
+
+    /** Renews leases; those that share a session by one write. The answers come in the order of the leases. */
+    List<CompletableFuture<Answer>> renew(List<Lease> leases) {
+        var together = leases.stream()
+                .filter(LeaseSessions::isWhole)
+                .collect(Collectors.groupingBy(lease -> lease.claim().lease(), Collectors.counting()));
+        var renewals = new HashMap<Duration, Renewal>();
+        together.forEach((length, count) -> {
+            var session = session(length, count.intValue());
+            if (session != null) {
+                renewals.put(length, new Renewal(session, session.sustain()));
+            }
+        });
+        return leases.stream()
+                .map(lease -> {
+                    var renewal = isWhole(lease) ? renewals.get(lease.claim().lease()) : null;
+                    return renewal == null ? alone(lease) : renewal.session.renew(lease, renewal.lives);
+                })
+                .toList();
+    }
+
+    private record Renewal(Session session, CompletableFuture<Boolean> lives) {}
+
+    /** One that is cut short is not renewed: it needs a term of its own. */
+    private static boolean isWhole(Lease lease) {
+        return lease.term().equals(lease.claim().lease());
+    }
+
+    private CompletableFuture<Answer> alone(Lease lease) {
+        return seats.renew(lease).thenApply(answer -> {
+            forget(lease.claim()); // refused or not, it shares no session now
+            return answer;
+        });
+    }
+
+    /** Returns whether this claim's seat shares a session, or may. */
+    boolean isMember(Claim claim) {
+        synchronized (open) {
+            var session = open.get(claim.lease());
+            return session != null && session.members.containsKey(claim.nonce());
+        }
+    }
+
+    /** A seat is this claim's no more, for certain. */
+    void forget(Claim claim) {
+        Session session;
+        synchronized (open) {
+            session = open.get(claim.lease());
+        }
+        if (session != null) {
+            session.leave(claim.nonce());
+        }
+    }
+
+    /** Returns when all that is being removed is. */
+    CompletableFuture<?> removed() {
+        return CompletableFuture.allOf(removals.values().toArray(CompletableFuture[]::new));
+    }
+
+    /** Returns the session for leases of this length of which so many are due; null if each is renewed alone. */
+    private @Nullable Session session(Duration length, int due) {
+        synchronized (open) {
+            var present = open.get(length);
+            if (present != null && present.over) {
+                present = null;
+            }
+            var members = present == null ? 0 : present.members.size();
+            if (barred || !store.traits().sharesAmong(Math.max(due, members))) {
+                return members == 0 ? null : present;
+            }
+            if (present == null) {
+                present = new Session(ids.get(), length);
+                open.put(length, present);
+            }
+            return present;
+        }
+    }
+
+    /** Removes a session that is over; if that fails, it stays, and disturbs nobody. */
+    private void remove(RecordKey session) {
+        var removal = CompletableFuture.completedFuture(session)
+                .thenCompose(key -> store.remove(key, TIMEOUT))
+                .handle((done, error) -> {
+                    if (error != null) {
+                        log.debug("{} stays: {}", session, error.getMessage());
+                    }
+                    return error == null;
+                });
+        removals.put(session, removal);
+        var unused = removal.thenRun(() -> removals.remove(session));
+    }
+
+    /** A seat that names a session, or may. */
+    private record Member(Claim claim, long askedNanos, long serial) {}
+
+    private record Write(long nanos, long number) {}
+
+    private record Ask(long nanos, CompletableFuture<Boolean> lives) {}
+
+    private final class Session {
+        private final String id;
+        private final Duration lease;
+        /** By nonce. */
+        private final Map<String, Member> members = new ConcurrentHashMap<>();
+
+        private final AtomicLong serial = new AtomicLong();
+        private final AtomicLong left = new AtomicLong();
+        private final Queue<String> unaudited = new ConcurrentLinkedQueue<>();
+
+        private volatile boolean over; // written by whoever holds this, which guards all below
+        private boolean made;
+        private long provenNanos;
+        /** For so long a write may take until another is begun beside it: a lost one has no answer. */
+        private long patienceNanos;
+
+        private final List<Ask> asks = new ArrayList<>();
+        private @Nullable Write last; // that was begun and has no answer
+        private long writes;
+
+        private Session(String id, Duration lease) {
+            this.id = id;
+            this.lease = lease;
+            patienceNanos = lease.toNanos() / 30;
+        }
+
+        private CompletableFuture<Answer> renew(Lease share, CompletableFuture<Boolean> lives) {
+            var nonce = share.claim().nonce();
+            var asked = new Member(share.claim(), clock.nanos(), serial.incrementAndGet());
+            members.put(nonce, asked); // before it may be so
+            // once it is over, or was asked for again, there may be a proof for the seat alone, later than the
+            // session's
+            BooleanSupplier mayJoin = () -> !over && asked.equals(members.get(nonce));
+            return lives.thenCompose(alive -> alive ? seats.renew(share, id, mayJoin) : alone(share))
+                    .thenApply(answer -> {
+                        if (!answer.granted()) {
+                            leave(nonce);
+                        }
+                        return answer;
+                    });
+        }
+
+        /**
+         * Prolongs the session by a write that is sent after this is called; false if the session is over for good.
+         *
+         * <p>One write answers all who asked before it was sent. Should it take long, another is begun beside it, since
+         * it may be lost; they get in each other's way, but one of them always succeeds.
+         */
+        private CompletableFuture<Boolean> sustain() {
+            var ask = new Ask(clock.nanos(), new CompletableFuture<>());
+            Write write;
+            synchronized (this) {
+                asks.add(ask);
+                if (last != null && ask.nanos - last.nanos <= patienceNanos) {
+                    return ask.lives;
+                }
+                write = new Write(ask.nanos, ++writes);
+                last = write;
+            }
+            begin(write);
+            return ask.lives;
+        }
+
+        private void begin(Write write) {
+            var unused = send(write.nanos).whenComplete((lives, error) -> {
+                var answered = new ArrayList<Ask>();
+                Write next = null;
+                synchronized (this) {
+                    var isLast = write.equals(last);
+                    asks.removeIf(ask -> isAnswered(ask, write, lives, isLast) && answered.add(ask));
+                    if (isLast) {
+                        next = asks.isEmpty() ? null : new Write(clock.nanos(), ++writes);
+                        last = next;
+                    }
+                }
+                for (var ask : answered) {
+                    if (lives == null) {
+                        ask.lives.completeExceptionally(Seats.cause(error));
+                    } else {
+                        ask.lives.complete(lives);
+                    }
+                }
+                if (next != null) {
+                    begin(next);
+                }
+            });
+        }
+
+        /** A session that is over is so for all; else a write says nothing to who asked later, and if lost to nobody. */
+        private boolean isAnswered(Ask ask, Write write, @Nullable Boolean lives, boolean isLast) {
+            if (lives == null) {
+                return isLast && write.nanos - ask.nanos >= 0;
+            }
+            return !lives || provenNanos - ask.nanos >= 0;
+        }
+
+        private CompletableFuture<Boolean> send(long sent) {
+            boolean isMade;
+            synchronized (this) {
+                isMade = made;
+                if (made && sent - provenNanos >= lease.toNanos()) {
+                    end();
+                }
+            }
+            if (over) {
+                return CompletableFuture.completedFuture(false);
+            }
+            return seats.sustain(id, lease, isMade, left.get()).handle((sustained, error) -> {
+                synchronized (this) {
+                    if (sustained != null && sustained.lives()) {
+                        var proof = sustained.sentNanos();
+                        patienceNanos = patience(clock.nanos() - proof);
+                        provenNanos = made && provenNanos - proof > 0 ? provenNanos : proof;
+                        made = true;
+                    } else if (sustained != null || !made) { // one whose making is in doubt is not tried again
+                        end();
+                    }
+                }
+                if (sustained == null) {
+                    if (!isMade && isRefused(Seats.cause(error))) {
+                        return false; // each is renewed alone
+                    }
+                    throw Seats.cause(error);
+                }
+                if (sustained.lives()) {
+                    look(sustained.lookedFor());
+                    sweep(sent);
+                }
+                return sustained.lives();
+            });
+        }
+
+        /** One who may write its seats, and no session, goes on without. */
+        private boolean isRefused(RuntimeException error) {
+            var refused = error instanceof ElectionException && !(error instanceof UnavailableException);
+            if (refused && !barred) {
+                barred = true;
+                log.info(
+                        "{}: each lease is renewed alone, since no session can be written: {}",
+                        store.describe(),
+                        error.getMessage());
+            }
+            return refused;
+        }
+
+        /** After so long another write is begun: not sooner than this one can be expected to be answered. */
+        private long patience(long latencyNanos) {
+            return Math.min(Math.max(3 * latencyNanos, lease.toNanos() / 1_000), lease.toNanos() / 10);
+        }
+
+        private synchronized void end() {
+            if (!over) {
+                over = true;
+                seats.disown(id, lease);
+            }
+        }
+
+        /**
+         * Has a few seats read in turn when they are renewed next: that one was taken away, by whoever had no right to,
+         * we may not have heard.
+         */
+        private void audit() {
+            for (var few = Math.min(MOST_AUDITED, members.size() / FEWEST); few > 0; few--) {
+                if (unaudited.isEmpty()) {
+                    unaudited.addAll(members.keySet());
+                }
+                var member = members.get(String.valueOf(unaudited.poll()));
+                if (member != null) {
+                    seats.hint(member.claim.election());
+                }
+            }
+        }
+
+        /** Whoever waits for the seat learns by this number that it has to look, should it hear nothing else. */
+        private void leave(String nonce) {
+            if (members.remove(nonce) != null) {
+                left.incrementAndGet();
+                if (members.isEmpty()) {
+                    end();
+                    remove(RecordKey.session(id));
+                }
+            }
+        }
+
+        /** Somebody has written into a seat of ours, which we might not have heard. */
+        private void look(String election) {
+            if (!election.isEmpty()) {
+                for (var member : members.values()) {
+                    if (election.equals(SeatRecord.ALL) || election.equals(member.claim.election())) {
+                        seats.hint(member.claim.election());
+                    }
+                }
+            }
+        }
+
+        /** Releases what nobody has asked for, and what was over long ago. */
+        private void sweep(long now) {
+            members.forEach((nonce, member) -> {
+                if (now - member.askedNanos >= lease.toNanos()
+                        && members.replace(nonce, member, new Member(member.claim, now, serial.incrementAndGet()))) {
+                    var unused = seats.release(member.claim, true).thenRun(() -> leave(nonce));
+                }
+            });
+            audit();
+            seats.forgetSessions().forEach(LeaseSessions.this::remove);
+        }
+    }
+}
