@@ -11,8 +11,11 @@ import java.time.Duration;
 class RecordContractTest extends ElectionsContract {
     @Override
     protected Infrastructure infrastructure() {
-        var traits = RecordTraits.PLAIN.listing(Duration.ofSeconds(10));
-        return new RecordInfrastructure(new MemoryRecordStore(Clock.system(), traits));
+        return over(RecordTraits.PLAIN);
+    }
+
+    static MemoryInfrastructure over(RecordTraits traits) {
+        return new RecordInfrastructure(new MemoryRecordStore(Clock.system(), traits.listing(Duration.ofSeconds(10))));
     }
 
     private static final class RecordInfrastructure extends MemoryInfrastructure {

@@ -81,7 +81,7 @@ final class Bounds {
 
     /** Whether messages are fast enough, against these settings, for leadership to be had and kept. */
     boolean feasible(Weather weather) {
-        return leastRoundTrip > (long) (2.2 * weather.delayNanos()) + slack(weather);
+        return leastRoundTrip > (long) (2.2 * weather.delayNanos() * weather.roundTrips()) + slack(weather);
     }
 
     /** Timers are late; and a standby adds a millisecond. */

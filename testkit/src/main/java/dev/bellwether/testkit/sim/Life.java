@@ -184,6 +184,8 @@ final class Life {
         pass(world.weather().longestDelayNanos());
         seats.keySet().forEach(election -> world.server().look(election)); // records run out from when they are seen
         pass(patience + world.server().setBackNanos());
+        seats.keySet().forEach(election -> world.server().look(election)); // and sessions from when it is too late
+        pass(patience);
         for (var election : seats.keySet()) {
             var view = world.server().look(election);
             if (view.holder().isPresent() || !view.candidates().isEmpty()) {

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -54,6 +55,13 @@ final class SimRecordStore implements RecordStore {
         return call(
                 "write of " + key.parts() + " over " + expected + ": " + draft.text(),
                 () -> records.write(key, expected, draft, timeout));
+    }
+
+    @Override
+    public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+        var unused = call(
+                "removal of " + key.parts(), () -> records.remove(key, timeout).thenApply(done -> true));
+        return CompletableFuture.completedStage(true); // who closes waits for this, in real time
     }
 
     @Override

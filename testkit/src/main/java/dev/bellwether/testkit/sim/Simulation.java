@@ -3,6 +3,7 @@ package dev.bellwether.testkit.sim;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Optional;
@@ -50,7 +51,7 @@ public final class Simulation {
     private double longestWork = 2;
     private boolean atOnce;
     private boolean steady;
-    private boolean overRecords;
+    private Optional<RecordTraits> records = Optional.empty();
 
     private Simulation(Supplier<? extends Application> applications) {
         this.applications = applications;
@@ -133,7 +134,12 @@ public final class Simulation {
      * records through the network. There are no copies of processes then.
      */
     public Simulation overRecords() {
-        overRecords = true;
+        return overRecords(RecordTraits.PLAIN);
+    }
+
+    /** Runs over a store of records that is like this. */
+    public Simulation overRecords(RecordTraits traits) {
+        records = Optional.of(traits);
         return without(Fault.CLONE);
     }
 
@@ -245,8 +251,8 @@ public final class Simulation {
         return atOnce;
     }
 
-    boolean isOverRecords() {
-        return overRecords;
+    Optional<RecordTraits> records() {
+        return records;
     }
 
     boolean isSteady() {

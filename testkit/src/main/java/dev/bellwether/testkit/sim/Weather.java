@@ -20,6 +20,7 @@ final class Weather {
     private final long latenessNanos;
     private final long clientTimeoutNanos;
     private final long faultIntervalNanos;
+    private int roundTrips = 1;
     private boolean calm;
 
     Weather(Set<Fault> possible, long leaseNanos, boolean storeClock, SplittableRandom random) {
@@ -51,6 +52,19 @@ final class Weather {
     private static double square(SplittableRandom random) {
         var x = random.nextDouble();
         return x * x;
+    }
+
+    /**
+     * Leases share sessions: a renewal may wait for the one before, and be refused and read because of it, before it is
+     * carried out.
+     */
+    void leasesShare() {
+        roundTrips = 3;
+    }
+
+    /** Returns how many round trips a renewal takes at most when all is well. */
+    int roundTrips() {
+        return roundTrips;
     }
 
     /** Draws so that each order of magnitude is as likely as another. */

@@ -50,7 +50,10 @@ final class World {
         weather = new Weather(settings.faults(), settings.lease(random), seed % CLOCK_SET_IN_ONE_OF == 0, random);
         network = new Network(this);
         var storeClock = newClock();
-        records = settings.isOverRecords() ? Optional.of(new MemoryRecordStore(storeClock)) : Optional.empty();
+        if (settings.records().filter(traits -> traits.sharesAmong(1)).isPresent()) {
+            weather.leasesShare();
+        }
+        records = settings.records().map(traits -> new MemoryRecordStore(storeClock, traits));
         server = new StoreServer(
                 this,
                 records.<LeaseStore>map(those -> LeaseStore.over(those, storeClock, this::stamp))

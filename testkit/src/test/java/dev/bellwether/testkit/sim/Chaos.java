@@ -4,6 +4,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.TaskFailure;
+import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,11 @@ final class Chaos implements Application {
                 .lease(Duration.ofMillis(200), Duration.ofSeconds(8))
                 .driftBounds(0.002, 0.01, 0.01, 0.1)
                 .longestWork(LONGEST_WORK);
+    }
+
+    /** Over records, where each lease is kept by a session from its first renewal on. */
+    static Simulation overSessions() {
+        return simulation().overRecords(RecordTraits.PLAIN.sharing(1));
     }
 
     @Override

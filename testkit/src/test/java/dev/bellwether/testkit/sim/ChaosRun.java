@@ -13,8 +13,12 @@ public final class ChaosRun implements LongFunction<String[]> {
     /** Returns the seed and the invariant of what was found, and its trace; or the report alone. */
     @Override
     public String[] apply(long seeds) {
+        return run(Chaos.simulation().seeds(seeds));
+    }
+
+    static String[] run(Simulation simulation) {
         try {
-            return new String[] {Chaos.simulation().seeds(seeds).run().toString()};
+            return new String[] {simulation.run().toString()};
         } catch (Violation found) {
             return new String[] {String.valueOf(found.seed()), found.invariant(), String.valueOf(found.getMessage())};
         }

@@ -52,6 +52,74 @@ class PlantedFaultsTest {
         return all().filter(plant -> ONLY.matcher(plant.fault).find());
     }
 
+    static Stream<Plant> faultsOfSessions() {
+        return sessions().filter(plant -> ONLY.matcher(plant.fault).find());
+    }
+
+    private static Stream<Plant> sessions() {
+        return Stream.of(
+                new Plant(
+                        "a seat taken before its session is ended",
+                        "internal/record/SeatRules.java",
+                        "return session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos <= 0;",
+                        "return false;"),
+                new Plant(
+                        "a session ended although it was prolonged",
+                        "internal/record/SettleRequest.java",
+                        "return ending && memory.rules().isUnsettled(known, nowNanos)",
+                        "return ending && known.record().isHeld()"),
+                new Plant(
+                        "a session revived",
+                        "internal/record/SeatRules.java",
+                        "return isOurs && session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos > 0;",
+                        "return true;"),
+                new Plant(
+                        "a seat that has left its session is not looked at",
+                        "internal/record/SeatRules.java",
+                        "return left != leftWhenRead;",
+                        "return left < 0;"),
+                new Plant(
+                        "the end of a session believed from a notice",
+                        "internal/record/SeatRules.java",
+                        "return session.record().kind() == Kind.VACANT && !isHinted;",
+                        "return session.record().kind() == Kind.VACANT;"),
+                new Plant(
+                        "a session that a notice does not find is gone",
+                        "internal/record/Seats.java",
+                        "if (key.isSession() && !stored.record().isReadable()) {",
+                        "if (key.isSession() && stored.revision() < 0) {"),
+                new Plant(
+                        "the seat of another released in a take-over",
+                        "internal/record/SeatRules.java",
+                        "boolean mayVacate(boolean isOurs) {\n        return isOurs;",
+                        "boolean mayVacate(boolean isOurs) {\n        return true;"),
+                new Plant(
+                        "a seat joins a session that is over",
+                        "internal/record/LeaseSessions.java",
+                        "() -> !over && asked.equals(members.get(nonce))",
+                        "() -> true"),
+                new Plant(
+                        "a seat joins a session that was not prolonged since its own proof",
+                        "internal/record/LeaseSessions.java",
+                        "return lives.thenCompose(alive ->",
+                        "return CompletableFuture.completedFuture(true).thenCompose(alive ->"),
+                new Plant(
+                        "a lease goes by a write of the session from before it was asked for",
+                        "internal/record/LeaseSessions.java",
+                        "return waiting;\n                }\n                write",
+                        "return underWay.lives;\n                }\n                write"),
+                new Plant(
+                        "a seat that nobody asks for is kept by its session",
+                        "internal/record/LeaseSessions.java",
+                        "if (now - member.askedNanos >= lease.toNanos()",
+                        "if (now - member.askedNanos >= 1_000 * lease.toNanos()"),
+                new Plant(
+                        "an order is written into the seat alone",
+                        "internal/record/Seats.java",
+                        "done ? nudge(election) : CompletableFuture.completedFuture(false)",
+                        "CompletableFuture.completedFuture(done)"));
+    }
+
     private static Stream<Plant> all() {
         return Stream.of(
                 new Plant(
@@ -151,7 +219,7 @@ class PlantedFaultsTest {
                 new Plant(
                         "the lease renewed too seldom",
                         "internal/Pace.java",
-                        "return Math.floorDiv(sentNanos + interval, width) * width;",
+                        "return Math.floorDiv(sentNanos + interval, interval) * interval;",
                         "return sentNanos + 3 * interval;"),
                 new Plant(
                         "two copies of a process claim under one nonce",
@@ -200,8 +268,18 @@ class PlantedFaultsTest {
     @ParameterizedTest
     @MethodSource("faults")
     void isFound(Plant plant) throws IOException {
+        isFound(plant, ChaosRun.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("faultsOfSessions")
+    void isFoundWhereSeatsShareSessions(Plant plant) throws IOException {
+        isFound(plant, SessionChaosRun.class);
+    }
+
+    private void isFound(Plant plant, Class<? extends LongFunction<String[]>> runner) throws IOException {
         var began = System.nanoTime();
-        var found = simulate(compile(plant, directory), ChaosRun.class, SEEDS);
+        var found = simulate(compile(plant, directory), runner, SEEDS);
         assertThat(found)
                 .as("\"%s\" was not found in %s seeds: %s", plant.fault, SEEDS, found[0])
                 .hasSizeGreaterThan(1);

@@ -27,6 +27,13 @@ class SimulationTest {
     }
 
     @Test
+    void coreKeepsItsPromisesWhereSeatsShareSessions() {
+        var report = Chaos.overSessions().seeds(10_000).run();
+        System.out.println("chaos over sessions: " + report);
+        assertThat(report.mandates()).isGreaterThan(report.worlds());
+    }
+
+    @Test
     void theSameSeedIsTheSameWorld() {
         for (var seed = 1; seed <= 20; seed++) {
             assertThat(traceOf(seed)).isEqualTo(traceOf(seed)).hasSizeGreaterThan(10);
