@@ -85,7 +85,8 @@ final class ChoriaLayout extends Layout {
                 grace(ttl),
                 ttl.dividedBy(4),
                 ttl,
-                Duration.ZERO);
+                Duration.ZERO,
+                0);
     }
 
     /** Returns how long Choria's rules make a winner wait until it leads. */

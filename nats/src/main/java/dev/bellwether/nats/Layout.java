@@ -44,6 +44,11 @@ class Layout {
         return "*";
     }
 
+    /** Returns the pattern of all keys of sessions. */
+    String allSessions() {
+        return key(RecordKey.session("")) + '*';
+    }
+
     /** Returns whether a candidate must be able to read. */
     boolean mustRead() {
         return true;

@@ -46,7 +46,8 @@ final class NatsRecordStore implements RecordStore {
     private final Layout layout;
     private final RecordTraits traits;
     private final boolean dropsMessages;
-    private final Watches watches;
+    private final Watches seats;
+    private final Watches sessions;
     private final ScheduledThreadPoolExecutor thread;
     private final Map<String, List<Consumer<Found>>> watchers = new ConcurrentHashMap<>(); // by key
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -65,7 +66,8 @@ final class NatsRecordStore implements RecordStore {
             return made;
         });
         thread.setRemoveOnCancelPolicy(true);
-        watches = new Watches(wire, layout.allSeats(), thread, this::heard);
+        seats = new Watches(wire, layout.allSeats(), thread, this::heard);
+        sessions = new Watches(wire, layout.allSessions(), thread, this::heard);
         wire.signs().onSilence(this::whenSilent);
     }
 
@@ -242,6 +244,7 @@ final class NatsRecordStore implements RecordStore {
     @Override
     public Watch watch(RecordKey key, Consumer<Found> heard) {
         var name = layout.key(key);
+        var watches = key.isSession() ? sessions : seats;
         watchers.compute(name, (same, all) -> {
             var those = all == null ? new CopyOnWriteArrayList<Consumer<Found>>() : all;
             those.add(heard);
@@ -280,7 +283,8 @@ final class NatsRecordStore implements RecordStore {
         }
         var interrupted = Thread.interrupted(); // what is bounded is done all the same
         try {
-            thread.execute(watches::close);
+            thread.execute(seats::close);
+            thread.execute(sessions::close);
             thread.shutdown();
             if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
                 thread.shutdownNow();

@@ -179,7 +179,7 @@ class SeatHistoriesTest {
             bucket.put(election, "bellwether=99&state=vacant");
             bucket.put("early", "{\"bellwether\": 2, \"state\": \"vacant\"}");
             bucket.put("garbage", "[".repeat(100_000));
-            bucket.put("negative", "bellwether=3&state=held&lease_nanos=-5");
+            bucket.put("negative", "bellwether=4&state=held&lease_nanos=-5");
             for (var strange : List.of(election, "early")) {
                 assertThatThrownBy(
                                 () -> store.read(strange).toCompletableFuture().join())

@@ -60,9 +60,9 @@ class PlantedFaultsTest {
         return Stream.of(
                 new Plant(
                         "a seat taken before its session is ended",
-                        "internal/record/SeatRules.java",
-                        "return session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos <= 0;",
-                        "return false;"),
+                        "internal/record/ClaimRequest.java",
+                        "if (!record.ended() && record.isShared() && !memory.isSessionOver(record)) {",
+                        "if (nowNanos != nowNanos) {"),
                 new Plant(
                         "a session ended although it was prolonged",
                         "internal/record/SettleRequest.java",
@@ -74,50 +74,15 @@ class PlantedFaultsTest {
                         "return isOurs && session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos > 0;",
                         "return true;"),
                 new Plant(
-                        "a seat that has left its session is not looked at",
-                        "internal/record/SeatRules.java",
-                        "return left != leftWhenRead;",
-                        "return left < 0;"),
-                new Plant(
-                        "the end of a session believed from a notice",
-                        "internal/record/SeatRules.java",
-                        "return session.record().kind() == Kind.VACANT && !isHinted;",
-                        "return session.record().kind() == Kind.VACANT;"),
-                new Plant(
-                        "a session that a notice does not find is gone",
-                        "internal/record/Seats.java",
-                        "if (key.isSession() && !stored.record().isReadable()) {",
-                        "if (key.isSession() && stored.revision() < 0) {"),
-                new Plant(
                         "the seat of another released in a take-over",
                         "internal/record/SeatRules.java",
                         "boolean mayVacate(boolean isOurs) {\n        return isOurs;",
                         "boolean mayVacate(boolean isOurs) {\n        return true;"),
                 new Plant(
-                        "a seat joins a session that is over",
-                        "internal/record/LeaseSessions.java",
-                        "() -> !over && asked.equals(members.get(nonce))",
-                        "() -> true"),
-                new Plant(
                         "a seat joins a session that was not prolonged since its own proof",
                         "internal/record/LeaseSessions.java",
                         "return lives.thenCompose(alive ->",
-                        "return CompletableFuture.completedFuture(true).thenCompose(alive ->"),
-                new Plant(
-                        "a lease goes by a write of the session from before it was asked for",
-                        "internal/record/LeaseSessions.java",
-                        "return waiting;\n                }\n                write",
-                        "return underWay.lives;\n                }\n                write"),
-                new Plant(
-                        "a seat that nobody asks for is kept by its session",
-                        "internal/record/LeaseSessions.java",
-                        "if (now - member.askedNanos >= lease.toNanos()",
-                        "if (now - member.askedNanos >= 1_000 * lease.toNanos()"),
-                new Plant(
-                        "an order is written into the seat alone",
-                        "internal/record/Seats.java",
-                        "done ? nudge(election) : CompletableFuture.completedFuture(false)",
-                        "CompletableFuture.completedFuture(done)"));
+                        "return CompletableFuture.completedFuture(true).thenCompose(alive ->"));
     }
 
     private static Stream<Plant> all() {
