@@ -122,7 +122,7 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                     return;
                 }
                 value(what + ": until all lead", lease, "ms", who, took / 1e6);
-                var rate = rate(Duration.ofSeconds(5), time);
+                var rate = rate(lease.dividedBy(3).plusSeconds(5), time); // after the first renewals
                 value(what + ": threads", lease, "threads", who, threads() - threads);
                 value(what + ": heap each", lease, "kB", who, (heap() - heap) / 1e3 / count);
                 value(what + ": connections", lease, "connections", who, (double) connections());

@@ -8,6 +8,10 @@ import java.util.random.RandomGenerator;
 /** How long a campaign waits for what. Arithmetic and chance only; confined to the loop. */
 final class Pace {
     private static final long LONGEST_WAIT_FOR_ANSWER_NANOS = 5_000_000_000L;
+    /**
+     * Renewals are due at multiples of this fraction of the interval, so that those of many elections go out together.
+     */
+    private static final int SLOTS_PER_INTERVAL = 4;
 
     private final CandidacyConfig config;
     private final RandomGenerator random;
@@ -50,13 +54,11 @@ final class Pace {
         return Math.max(wait, jittered(retry > longest >> doublings ? longest : retry << doublings));
     }
 
-    /**
-     * When the renewal after one that was sent then is due: at a multiple of the renew interval, so that those of many
-     * elections go out together.
-     */
+    /** When the renewal after one that was sent then is due: the last slot within a renew interval. */
     long renewalAfter(long sentNanos) {
         var interval = config.renewInterval().toNanos();
-        return Math.floorDiv(sentNanos + interval, interval) * interval;
+        var width = Math.max(1, interval / SLOTS_PER_INTERVAL);
+        return Math.floorDiv(sentNanos + interval, width) * width;
     }
 
     /**

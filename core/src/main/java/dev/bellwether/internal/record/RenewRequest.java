@@ -49,7 +49,7 @@ final class RenewRequest extends SeatRequest<Answer> {
         if (!isOurs(known) || known.token() != lease.token() || nowNanos - memory.untilNanos(known, nowNanos) >= 0) {
             return answer(false, known, nowNanos);
         }
-        if (isIn(known)) {
+        if (isIn(known) && !memory.mayBeOverwritten(lease.claim().nonce(), known.revision())) {
             return answer(true, known, nowNanos); // the session was renewed for all of its seats
         }
         var joined = mayJoin.getAsBoolean() ? session : "";

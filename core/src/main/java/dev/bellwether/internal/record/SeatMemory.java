@@ -320,6 +320,15 @@ final class SeatMemory {
         written.remove(nonce);
     }
 
+    /**
+     * Returns whether a write of ours has no answer that may be carried out over this revision, or was: it may take the
+     * seat out of its session, which nobody would notice who does not write.
+     */
+    boolean mayBeOverwritten(String nonce, long revision) {
+        var one = written.get(nonce);
+        return one != null && one.unanswered.values().stream().anyMatch(over -> over >= revision);
+    }
+
     /** Returns whether anything was written here under this nonce that may stand. */
     boolean wrote(String nonce) {
         return written.containsKey(nonce);

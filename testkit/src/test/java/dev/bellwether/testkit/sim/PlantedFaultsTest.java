@@ -184,7 +184,7 @@ class PlantedFaultsTest {
                 new Plant(
                         "the lease renewed too seldom",
                         "internal/Pace.java",
-                        "return Math.floorDiv(sentNanos + interval, interval) * interval;",
+                        "return Math.floorDiv(sentNanos + interval, width) * width;",
                         "return sentNanos + 3 * interval;"),
                 new Plant(
                         "two copies of a process claim under one nonce",
