@@ -74,6 +74,11 @@ class PlantedFaultsTest {
                         "return isOurs && session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos > 0;",
                         "return true;"),
                 new Plant(
+                        "a shared seat taken for settled while a write of its holder may take it out",
+                        "internal/record/RenewRequest.java",
+                        "if (isIn(known) && !memory.mayBeOverwritten(lease.claim().nonce(), known.revision())) {",
+                        "if (isIn(known)) {"),
+                new Plant(
                         "the seat of another released in a take-over",
                         "internal/record/SeatRules.java",
                         "boolean mayVacate(boolean isOurs) {\n        return isOurs;",
