@@ -119,6 +119,11 @@ public final class CandidacyConfig {
         return builder;
     }
 
+    /** Returns the id to stand under, if one was set. */
+    Optional<String> candidate() {
+        return candidate;
+    }
+
     /** Returns the id to stand under, or a new one, {@code host_pid_epochseconds_serial}, unique in this process. */
     public String candidateOrNew() {
         return candidate.orElseGet(

@@ -74,6 +74,27 @@ public interface Elections extends AutoCloseable {
     Candidacy stand(String election, CandidacyConfig config);
 
     /**
+     * Returns a lock for single runs, with default settings.
+     *
+     * @see #lock(String, LockConfig)
+     */
+    default RunLock lock(String name) {
+        return lock(name, LockConfig.defaults());
+    }
+
+    /**
+     * Returns a lock for single runs. It is the seat of the election of this name, taken for as long as a run lasts:
+     * who leads that election holds the lock, and the other way round. Nothing is taken yet, and nothing need be
+     * closed.
+     *
+     * @throws ElectionException if the backend cannot hold the name or the settings
+     * @throws IllegalStateException if this is closed
+     */
+    default RunLock lock(String name, LockConfig config) {
+        throw new ElectionException(this + " carry no locks");
+    }
+
+    /**
      * Becomes a member of a roster: many roles, spread over all members. Returns at once: the roles that we get are
      * told by events and by {@link Roster#leads}.
      *

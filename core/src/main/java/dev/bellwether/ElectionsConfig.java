@@ -92,7 +92,7 @@ public final class ElectionsConfig {
             return this;
         }
 
-        /** Bounds the wait of an observer's or operator's call. Default: 5 s. */
+        /** Bounds the wait of an observer's or operator's call, and of a lock for its first answer. Default: 5 s. */
         public Builder requestTimeout(Duration requestTimeout) {
             this.requestTimeout = SettingChecks.positive("requestTimeout", requestTimeout);
             return this;

@@ -1,6 +1,6 @@
 package dev.bellwether;
 
-import dev.bellwether.internal.AllMetrics;
+import dev.bellwether.internal.loop.AllMetrics;
 import java.time.Duration;
 import java.util.List;
 

@@ -38,7 +38,7 @@ public final class RosterConfig {
     private final int parallelism;
     private final boolean haltOnOverrun;
     private final Duration accessPatience;
-    private final CandidacyConfig tenure;
+    private final CandidacyConfig candidacy;
 
     private RosterConfig(Builder builder) {
         mode = builder.mode;
@@ -66,12 +66,12 @@ public final class RosterConfig {
         haltOnOverrun = builder.haltOnOverrun;
         accessPatience = builder.accessPatience;
         RosterRules.check(this);
-        // the threshold of overlapping leaders is to be used whole: what a tenure takes off is added here
+        // the threshold of overlapping leaders is to be used whole: what a candidacy takes off is added here
         var guarantee = mode == RosterMode.OVERLAPPING
                 ? Duration.ofNanos(
                         (long) Math.ceil(threshold.plus(standDownBudget).toNanos() / (1 - driftBound)))
                 : counted;
-        tenure = CandidacyConfig.builder()
+        candidacy = CandidacyConfig.builder()
                 .lease(guarantee)
                 .standDownBudget(standDownBudget)
                 .driftBound(driftBound)
@@ -125,7 +125,7 @@ public final class RosterConfig {
 
     /** Returns the id of this member, or a new one: see {@link CandidacyConfig#candidateOrNew}. */
     public String memberOrNew() {
-        return member.orElseGet(tenure::candidateOrNew);
+        return member.orElseGet(candidacy::candidateOrNew);
     }
 
     /** Returns this member's share beside that of others. */
@@ -192,12 +192,12 @@ public final class RosterConfig {
      */
     public Duration commitPatience() {
         if (mode == RosterMode.EXCLUSIVE) {
-            return tenure.renewInterval().dividedBy(2);
+            return candidacy.renewInterval().dividedBy(2);
         }
         var usable = Duration.ofNanos((long) (threshold.toNanos() * (1 - driftBound)))
                 .minus(standDownBudget)
                 .minus(broadcastInterval.multipliedBy(groups));
-        var least = tenure.renewInterval().dividedBy(2);
+        var least = candidacy.renewInterval().dividedBy(2);
         var half = usable.dividedBy(2);
         return half.compareTo(least) < 0 ? least : half;
     }
@@ -233,8 +233,8 @@ public final class RosterConfig {
     }
 
     /** Returns the settings of the mandate of one partition, by which core counts its deadline. */
-    public CandidacyConfig tenure() {
-        return tenure;
+    public CandidacyConfig candidacy() {
+        return candidacy;
     }
 
     /** Collects settings: each setter refuses bad values, {@link #build} bad combinations. */

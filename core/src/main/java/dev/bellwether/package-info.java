@@ -14,6 +14,9 @@
  * and stand no more. A <em>guard</em> is the check of a token at the resource that leadership protects: no lease can
  * replace it.
  *
+ * <p>A <em>lock</em> is the same seat for a single run: {@link dev.bellwether.Elections#lock} stands for a bounded time
+ * and one term.
+ *
  * <p>Somebody else leading is a value, not an error. Errors are {@link dev.bellwether.ElectionException}s, and the one
  * that passes by itself is {@link dev.bellwether.UnavailableException}.
  */

@@ -31,7 +31,7 @@ class RosterConfigTest {
         var config =
                 RosterConfig.builder().accessPatience(Duration.ofSeconds(7)).build();
         assertThat(config.accessPatience()).isEqualTo(Duration.ofSeconds(7));
-        assertThat(config.tenure().accessPatience()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(config.candidacy().accessPatience()).isEqualTo(Duration.ofSeconds(7));
         assertThatThrownBy(() -> RosterConfig.builder().accessPatience(Duration.ZERO))
                 .hasMessageContaining("accessPatience is 0 s");
     }
@@ -89,9 +89,9 @@ class RosterConfigTest {
     @Test
     void anOverlappingLeaderUsesItsWholeThreshold() {
         var config = builder().mode(RosterMode.OVERLAPPING).build();
-        var tenure = config.tenure();
-        var used = tenure.lease().toNanos() * (1 - tenure.driftBound())
-                - tenure.standDownBudget().toNanos();
+        var candidacy = config.candidacy();
+        var used = candidacy.lease().toNanos() * (1 - candidacy.driftBound())
+                - candidacy.standDownBudget().toNanos();
         assertThat(used)
                 .isBetween(
                         config.threshold().toNanos() - 1e3, config.threshold().toNanos() + 1e6);

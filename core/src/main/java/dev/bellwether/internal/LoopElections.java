@@ -6,11 +6,24 @@ import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LockConfig;
 import dev.bellwether.Metrics;
 import dev.bellwether.Names;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterState;
+import dev.bellwether.RunLock;
+import dev.bellwether.internal.election.LazyArbiter;
+import dev.bellwether.internal.election.LoopCandidacy;
+import dev.bellwether.internal.election.SeatElection;
+import dev.bellwether.internal.lock.CandidacyLock;
+import dev.bellwether.internal.lock.LockHost;
+import dev.bellwether.internal.loop.LoopThread;
+import dev.bellwether.internal.loop.OutageLog;
+import dev.bellwether.internal.loop.QuietMetrics;
+import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Requests;
+import dev.bellwether.internal.roster.LoopRoster;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Clock;
@@ -24,12 +37,14 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -41,6 +56,8 @@ import org.slf4j.LoggerFactory;
 public final class LoopElections implements Elections {
     private static final Logger log = LoggerFactory.getLogger(Elections.class);
     private static final long SWEEP_NANOS = 500_000_000L;
+    /** A year: beyond it sums of nanoseconds overflow before long. */
+    private static final long LONGEST_KEPT_NANOS = TimeUnit.DAYS.toNanos(366);
 
     private final Arbiter arbiter;
     private final Supplier<Optional<RosterCarrier>> carrier;
@@ -52,6 +69,9 @@ public final class LoopElections implements Elections {
     private final @Nullable ExecutorService ownExecutor;
     private final Map<Key, LoopCandidacy> candidacies = new ConcurrentHashMap<>();
     private final Map<RosterKey, LoopRoster> rosters = new ConcurrentHashMap<>();
+    /** Of locks whose runs have ended. */
+    private final Set<Candidacy> kept = ConcurrentHashMap.newKeySet();
+
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private record Key(String election, String candidate) {}
@@ -96,7 +116,11 @@ public final class LoopElections implements Elections {
     }
 
     @Override
-    public Candidacy stand(String election, CandidacyConfig asked) {
+    public Candidacy stand(String election, CandidacyConfig config) {
+        return stand(election, config, () -> {});
+    }
+
+    private Candidacy stand(String election, CandidacyConfig asked, Runnable onEnd) {
         requireOpen();
         Names.election(election);
         var settings = arbiter.completed(asked);
@@ -111,7 +135,11 @@ public final class LoopElections implements Elections {
                 metrics,
                 config.pauseBound(),
                 outages,
-                ended -> candidacies.remove(key, ended));
+                ended -> {
+                    candidacies.remove(key, ended);
+                    kept.remove(ended);
+                    onEnd.run();
+                });
         var present = candidacies.putIfAbsent(key, candidacy);
         if (closed.get()) { // meanwhile; it may have overlooked us
             candidacies.remove(key, candidacy);
@@ -128,6 +156,13 @@ public final class LoopElections implements Elections {
             throw e;
         }
         return candidacy;
+    }
+
+    @Override
+    public RunLock lock(String name, LockConfig settings) {
+        requireOpen();
+        arbiter.check(Names.election(name), arbiter.completed(settings.candidacy()));
+        return new CandidacyLock(name, settings, new Locking());
     }
 
     @Override
@@ -206,7 +241,9 @@ public final class LoopElections implements Elections {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        var open = List.copyOf(candidacies.values());
+        var open = candidacies.values().stream()
+                .filter(candidacy -> !kept.contains(candidacy)) // these run out: somebody may be about to run again
+                .toList();
         var members = List.copyOf(rosters.values());
         open.forEach(Candidacy::resign);
         members.forEach(LoopRoster::resign);
@@ -285,6 +322,39 @@ public final class LoopElections implements Elections {
             } catch (RuntimeException | Error e) { // the others go on
                 Quietly.run(() -> log.error("a turn of {} failed", roster, e));
             }
+        }
+    }
+
+    /** What locks need of us. */
+    private final class Locking implements LockHost {
+        @Override
+        public Candidacy stand(String election, CandidacyConfig config, Runnable onEnd) {
+            return LoopElections.this.stand(election, config, onEnd);
+        }
+
+        @Override
+        public void keep(Candidacy candidacy, Duration time) {
+            kept.add(candidacy);
+            if (!candidacies.containsValue(candidacy)) { // it has ended meanwhile
+                kept.remove(candidacy);
+            }
+            var nanos = Math.min(TimeUnit.NANOSECONDS.convert(time), LONGEST_KEPT_NANOS);
+            loop.execute(() -> loop.at(loop.clock().nanos() + nanos, candidacy::resign));
+        }
+
+        @Override
+        public Duration requestTimeout() {
+            return config.requestTimeout();
+        }
+
+        @Override
+        public Clock clock() {
+            return loop.clock();
+        }
+
+        @Override
+        public String describe() {
+            return arbiter.describe();
         }
     }
 

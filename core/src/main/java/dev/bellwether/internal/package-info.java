@@ -1,7 +1,7 @@
 /**
- * How it works. Begin with {@link dev.bellwether.internal.Tenure}, the machine that decides when we lead; then
- * {@link dev.bellwether.internal.Campaign}, which gets and keeps the lease that the tenure lives on. Both are driven by
- * one thread, the {@link dev.bellwether.internal.LoopThread}; {@link dev.bellwether.internal.LoopCandidacy} stands
- * between them and the users' threads, and {@link dev.bellwether.internal.Lane} runs the users' code.
+ * How it works. {@link dev.bellwether.internal.LoopElections} is what {@code connect} returns. Begin with
+ * {@code internal.election}, which decides when a candidate leads; {@code internal.loop} has the thread that drives it,
+ * {@code internal.record} the rules of stores that keep records, and {@code internal.roster} many seats on one
+ * membership.
  */
 package dev.bellwether.internal;

@@ -39,7 +39,11 @@ public final class BackendThread {
         try {
             body.run();
         } catch (Throwable death) { // whatever it is: who lives on this thread must hear of it
-            logQuietly("the thread {} has died; all that live on it are told", name, death);
+            try { // without memory not even a text may be had that was not used before
+                log.error("the thread {} has died; all that live on it are told", name, death);
+            } catch (Throwable e) {
+                Thread.onSpinWait(); // nothing is left to tell it with
+            }
             while (!told(name, death, onDeath) && !Thread.currentThread().isInterrupted()) {
                 LockSupport.parkNanos(AGAIN_NANOS);
             }
@@ -53,17 +57,12 @@ public final class BackendThread {
         } catch (VirtualMachineError e) {
             return false; // out of memory: that may pass
         } catch (Throwable e) {
-            logQuietly("what is to follow the death of thread {} has failed", name, e);
+            try {
+                log.error("what is to follow the death of thread {} has failed", name, e);
+            } catch (Throwable again) {
+                return true; // a logger may throw, too
+            }
             return true;
-        }
-    }
-
-    /** A logger may throw, too, and must not keep us from what follows. */
-    private static void logQuietly(String message, String name, Throwable error) {
-        try {
-            log.error(message, name, error);
-        } catch (Throwable e) {
-            // nothing is left to tell it with
         }
     }
 }

@@ -23,23 +23,20 @@ import java.util.stream.Collectors;
  * @param host its name or address; an address of IPv6 without brackets
  */
 public record Endpoint(String host, int port) {
-    private static final Map<String, Integer> USUAL_PORTS = Map.of(
-            "postgresql",
-            5432,
-            "mariadb",
-            3306,
-            "mysql",
-            3306,
-            "nats",
-            4222,
-            "tls",
-            4222,
-            "zk",
-            2181,
-            "kafka",
-            9092,
-            "etcd",
-            2379);
+    private static final Map<String, Integer> USUAL_PORTS = Map.ofEntries(
+            Map.entry("postgresql", 5432),
+            Map.entry("mariadb", 3306),
+            Map.entry("mysql", 3306),
+            Map.entry("nats", 4222),
+            Map.entry("tls", 4222),
+            Map.entry("zk", 2181),
+            Map.entry("kafka", 9092),
+            Map.entry("etcd", 2379),
+            Map.entry("consul", 8500),
+            Map.entry("redis", 6379),
+            Map.entry("rediss", 6379),
+            Map.entry("valkey", 6379),
+            Map.entry("valkeys", 6379));
     private static final Pattern JDBC =
             Pattern.compile("(?s)jdbc:(?<kind>[a-z0-9]+):(?:[a-z0-9-]+:)*//(?<hosts>[^/?#;]+).*");
     private static final Pattern ONE =

@@ -12,7 +12,7 @@ import java.util.function.Supplier;
  * when by the store's own clock.
  *
  * <p>The store translates and does not decide: when to ask, how long to wait and what to believe is written once, in
- * the campaign of core. It is called on the loop and must not block there. A stage that completes exceptionally, or
+ * the lease seat of core. It is called on the loop and must not block there. A stage that completes exceptionally, or
  * a method that throws, means <em>unknown</em>: the request may or may not have been carried out; only a
  * {@linkplain dev.bellwether.ElectionException fatal} exception, other than
  * {@link dev.bellwether.UnavailableException}, says that trying again is pointless.

@@ -1,10 +1,15 @@
 package dev.bellwether.spi;
 
+import java.net.URLDecoder;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The key of a record in a {@link RecordStore}: parts that the store escapes and joins as its keys demand, so that two
@@ -45,6 +50,45 @@ public record RecordKey(List<String> parts) {
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException(e); // every JDK has it
         }
+    }
+
+    /**
+     * Returns the name of the folder in which keys of so many parts stand, with a slash behind it, where a store has
+     * nothing better.
+     */
+    public static String folder(int parts) {
+        return parts == OF_SEAT ? "seats/" : parts == OF_STANDBY ? "standbys/" : "others/";
+    }
+
+    /**
+     * Returns the key as a path, such as {@code seats/billing}: its folder and its parts, each escaped as in a form of
+     * HTML, so that no part reaches into another.
+     */
+    public String path() {
+        return folder(parts.size()) + escaped(parts);
+    }
+
+    /** Returns what the path of all keys begins with that have this many parts and begin with these. */
+    public static String pathOf(List<String> beginning, int parts) {
+        return folder(parts) + escaped(beginning) + (beginning.isEmpty() ? "" : "/");
+    }
+
+    /** Returns the key with this many parts that has this path; empty if none has. */
+    public static Optional<RecordKey> ofPath(String path, int parts) {
+        try {
+            var found = Arrays.stream(path.substring(folder(parts).length()).split("/", -1))
+                    .map(part -> URLDecoder.decode(part, StandardCharsets.UTF_8))
+                    .toList();
+            return found.size() == parts ? Optional.of(new RecordKey(found)) : Optional.empty();
+        } catch (IllegalArgumentException | StringIndexOutOfBoundsException e) {
+            return Optional.empty(); // others write to the store, too
+        }
+    }
+
+    private static String escaped(List<String> parts) {
+        return parts.stream()
+                .map(part -> URLEncoder.encode(part, StandardCharsets.UTF_8))
+                .collect(Collectors.joining("/"));
     }
 
     /** Returns whether it is the key of a session. */

@@ -1,6 +1,8 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.ElectionException;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * What a {@link RecordStore} is like, as far as elections depend on it. Immutable.
@@ -26,11 +28,34 @@ public record RecordTraits(
         Duration foreign,
         Duration presence,
         int sharing) {
-    private static final int MANY = 16;
+    /** From so many leases on one record keeps them all, unless told otherwise: see {@link #sharing(int)}. */
+    public static final int MANY = 16;
+
+    /** The largest number that a URI may name for {@link #sharing(int)}. */
+    public static final int MOST = 1_000_000;
+
+    /** The parameters that {@link #of} reads. */
+    public static final List<String> PARAMETERS = List.of("presence", "sharing");
+
+    private static final Duration LEAST_PRESENCE = Duration.ofSeconds(1);
+    private static final Duration PRESENCE = Duration.ofMinutes(10);
 
     /** A store that keeps what is written and lists no standbys. */
     public static final RecordTraits PLAIN =
             new RecordTraits(false, "", "", Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO, MANY);
+
+    /**
+     * Returns what a store is like that keeps what is written and lists standbys, as this URI wants it.
+     *
+     * @throws ElectionException if it names a value that cannot be
+     */
+    public static RecordTraits of(ConnectUri uri) {
+        var presence = uri.duration("presence").orElse(PRESENCE);
+        if (presence.compareTo(LEAST_PRESENCE) < 0) {
+            throw new ElectionException("presence is " + Durations.show(presence) + ": it must be a second at least");
+        }
+        return PLAIN.listing(presence).sharing(uri.number("sharing", 0, MOST).orElse(MANY));
+    }
 
     /** Returns the same, for a store that drops records by itself or does not. */
     public RecordTraits vanishing(boolean mayVanish) {

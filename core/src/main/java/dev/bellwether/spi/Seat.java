@@ -3,7 +3,7 @@ package dev.bellwether.spi;
 import java.time.Duration;
 
 /**
- * One candidacy's hold on a seat: what the tenure asks of a backend.
+ * One candidacy's hold on a seat: what the candidacy asks of a backend.
  *
  * <p>Called on the loop; must not block. Outcomes are reported to the {@link Claimant}.
  */

@@ -3,7 +3,7 @@
  *
  * <p>A {@link dev.bellwether.spi.Backend} is one of two. A {@link dev.bellwether.spi.LeaseStore} has leases and a clock
  * to run them by; it answers <em>granted</em>, <em>refused</em> or, by an exception, <em>unknown</em>, and core
- * campaigns over it. An {@link dev.bellwether.spi.Arbiter} decides by itself: it hands out
+ * lease seats over it. An {@link dev.bellwether.spi.Arbiter} decides by itself: it hands out
  * {@link dev.bellwether.spi.Seat}s and reports to their {@link dev.bellwether.spi.Claimant}s that the seat was granted,
  * proven again, asked back or lost.
  *

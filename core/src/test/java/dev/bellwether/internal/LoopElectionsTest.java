@@ -12,6 +12,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.internal.election.Rig;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
 import java.time.Duration;

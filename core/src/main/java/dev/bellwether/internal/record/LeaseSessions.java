@@ -46,6 +46,9 @@ final class LeaseSessions {
     private final Clock clock;
     private final Supplier<String> ids;
     private final Map<Duration, Session> open = new HashMap<>(); // guarded by itself
+    /** When each lease of a length was asked for last, by nonce: while no session keeps them. */
+    private final Map<Duration, Map<String, Long>> apart = new HashMap<>(); // guarded by open
+
     private final Map<RecordKey, CompletableFuture<?>> removals = new ConcurrentHashMap<>();
     private volatile boolean barred;
 
@@ -63,12 +66,15 @@ final class LeaseSessions {
 
     /** Renews leases; those that share a session by one write. The answers come in the order of the leases. */
     List<CompletableFuture<Answer>> renew(List<Lease> leases) {
+        seats.forgetSessions().forEach(this::remove);
         var together = leases.stream()
                 .filter(LeaseSessions::isWhole)
-                .collect(Collectors.groupingBy(lease -> lease.claim().lease(), Collectors.counting()));
+                .collect(Collectors.groupingBy(
+                        lease -> lease.claim().lease(),
+                        Collectors.mapping(lease -> lease.claim().nonce(), Collectors.toList())));
         var renewals = new HashMap<Duration, Renewal>();
-        together.forEach((length, count) -> {
-            var session = session(length, count.intValue());
+        together.forEach((length, nonces) -> {
+            var session = session(length, nonces);
             if (session != null) {
                 renewals.put(length, new Renewal(session, session.sustain()));
             }
@@ -119,23 +125,32 @@ final class LeaseSessions {
         return CompletableFuture.allOf(removals.values().toArray(CompletableFuture[]::new));
     }
 
-    /** Returns the session for leases of this length of which so many are due; null if each is renewed alone. */
-    private @Nullable Session session(Duration length, int due) {
+    /** Returns the session for leases of this length, of which these are due; null if each is renewed alone. */
+    private @Nullable Session session(Duration length, List<String> due) {
         synchronized (open) {
             var present = open.get(length);
-            if (present != null && present.over) {
-                present = null;
+            if (present != null && !present.over && !present.members.isEmpty()) {
+                return present;
             }
-            var members = present == null ? 0 : present.members.size();
-            if (barred || !store.traits().sharesAmong(Math.max(due, members))) {
-                return members == 0 ? null : present;
+            if (barred || !store.traits().sharesAmong(apart(length, due))) {
+                return null;
             }
-            if (present == null) {
+            apart.remove(length);
+            if (present == null || present.over) {
                 present = new Session(ids.get(), length);
                 open.put(length, present);
             }
             return present;
         }
+    }
+
+    /** Returns how many were asked for within a lease, these included: not all are due at once. */
+    private int apart(Duration length, List<String> due) {
+        var now = clock.nanos();
+        var asked = apart.computeIfAbsent(length, none -> new HashMap<>());
+        asked.values().removeIf(nanos -> now - nanos >= length.toNanos());
+        due.forEach(nonce -> asked.put(nonce, now));
+        return asked.size();
     }
 
     /** Removes a session that is over; if that fails, it stays, and disturbs nobody. */
@@ -363,7 +378,6 @@ final class LeaseSessions {
                 }
             });
             audit();
-            seats.forgetSessions().forEach(LeaseSessions.this::remove);
         }
     }
 }

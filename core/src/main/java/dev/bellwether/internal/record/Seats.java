@@ -330,7 +330,11 @@ final class Seats {
                     .filter(SeatRecord::isHeld)
                     .map(SeatRecord::lease)
                     .orElse(LONGEST_KEPT);
-            over.putIfAbsent(session.memory.election(), after.seenNanos() + 2 * lease.toNanos());
+            // what is noted second may be told here first, and does not know the lease any more
+            over.merge(
+                    session.memory.election(),
+                    after.seenNanos() + 2 * lease.toNanos(),
+                    (one, two) -> one - two < 0 ? one : two);
         }
     }
 

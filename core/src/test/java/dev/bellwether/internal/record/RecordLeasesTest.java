@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What the engine makes of a store, beyond what the contract asks. */
@@ -43,6 +44,69 @@ class RecordLeasesTest {
                         .granted())
                 .isFalse();
         assertThat(get(leases.read("e")).candidates()).isEmpty();
+    }
+
+    @Test
+    void leasesThatAreRenewedAtDifferentTimesShareASession() {
+        var held = held(leases, 20);
+        for (var i = 0; i < held.size(); i++) {
+            clock.nanos += LEASE.dividedBy(40).toNanos();
+            assertThat(get(leases.renew(held.subList(i, i + 1)).get(0)).granted())
+                    .isTrue();
+        }
+        assertThat(sessions()).hasSize(1);
+    }
+
+    @Test
+    void aSessionThatIsOverIsRemovedAlsoByWhoeverHasNone() {
+        get(leases.renew(held(leases, 20)).get(19));
+        assertThat(sessions()).hasSize(1);
+        var other = LeaseStore.over(records, clock, () -> "other" + ++stamps);
+        var successor = new Claim("election7", "b", "b-1", LEASE, LEASE.multipliedBy(4), 0, Map.of());
+        var taken = get(other.acquire(successor));
+        for (var tries = 0; !taken.granted() && tries < 5; tries++) {
+            clock.nanos += LEASE.toNanos();
+            taken = get(other.acquire(successor));
+        }
+        assertThat(taken.granted()).isTrue();
+        var lease = new Lease(successor, taken.view().token(), LEASE);
+        for (var leaseLengths = 0; leaseLengths < 3; leaseLengths++) {
+            clock.nanos += LEASE.dividedBy(2).toNanos();
+            assertThat(get(other.renew(List.of(lease)).get(0)).granted()).isTrue();
+            clock.nanos += LEASE.dividedBy(2).toNanos();
+            assertThat(get(other.renew(List.of(lease)).get(0)).granted()).isTrue();
+        }
+        assertThat(sessions()).isEmpty();
+    }
+
+    @Test
+    void aHolderLearnsThroughItsSessionOfAnOrderThatNobodyTellsIt() {
+        for (var election : List.of(4, 7, 13)) { // each, since one seat is looked at in turn anyway
+            var holder = over(new Deaf(records));
+            var held = held(holder, 20);
+            get(holder.renew(held).get(19));
+            assertThat(get(over(new Deaf(records)).order("election" + election, Order.STAND_DOWN)))
+                    .isTrue();
+            get(holder.renew(held).get(election));
+            assertThat(get(holder.renew(held).get(election)).view().standDown()).isTrue();
+            held.forEach(lease -> get(holder.release(lease.claim())));
+        }
+    }
+
+    private LeaseStore over(RecordStore store) {
+        return LeaseStore.over(store, clock, () -> "stamp" + ++stamps);
+    }
+
+    private List<Lease> held(LeaseStore holder, int elections) {
+        return IntStream.range(0, elections)
+                .mapToObj(i -> new Claim("election" + i, "a", "a-" + i, LEASE, LEASE.multipliedBy(4), 0, Map.of()))
+                .map(claim -> new Lease(claim, get(holder.acquire(claim)).view().token(), LEASE))
+                .toList();
+    }
+
+    private List<RecordKey> sessions() {
+        return get(records.list(List.of("session"), RecordKey.OF_SESSION, LEASE))
+                .keys();
     }
 
     @Test
@@ -132,6 +196,47 @@ class RecordLeasesTest {
 
     private static <T> T get(CompletionStage<T> answer) {
         return answer.toCompletableFuture().join();
+    }
+
+    /** The same records, of whose changes nobody is told. */
+    private record Deaf(RecordStore records) implements RecordStore {
+        @Override
+        public String describe() {
+            return records.describe();
+        }
+
+        @Override
+        public RecordTraits traits() {
+            return records.traits();
+        }
+
+        @Override
+        public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+            return records.read(key, timeout);
+        }
+
+        @Override
+        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+            return records.write(key, expected, draft, timeout);
+        }
+
+        @Override
+        public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+            return records.list(beginning, parts, timeout);
+        }
+
+        @Override
+        public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
+            return records.put(key, text, kept, timeout);
+        }
+
+        @Override
+        public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+            return records.remove(key, timeout);
+        }
+
+        @Override
+        public void close() {}
     }
 
     private static final class SettableClock implements Clock {

@@ -1,0 +1,588 @@
+package dev.bellwether.internal.election;
+
+import dev.bellwether.Cause;
+import dev.bellwether.Departure;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides when a candidate leads: the machine behind a candidacy.
+ *
+ * <p>Confined to the loop. A function of its state, a command and the time: it reads no clock, takes no lock, calls no
+ * client, and does nothing but through its {@link Seat} and its {@link Effects}.
+ */
+public final class CandidacyMachine {
+    /*
+     *                 granted                     asked, resign, pulse overdue
+     *   STANDING_BY ----------> LEADING ----------------------------------------> STANDING_DOWN
+     *     ^     ^                  | deadline passed, or lost                       |        |
+     *     |     |                  v                     lost, or budget used up    |        |
+     *     |     |               FENCED <--------------------------------------------+        |
+     *     |     +--- work ended ---+                                                         |
+     *     +--------- work ended: release ----------------------------------------------------+
+     *
+     *   From STANDING_BY, and wherever the work has ended, a candidacy that is to stand no more goes to LEAVING, and
+     *   when the seat has left, to CLOSED.
+     *
+     * Whatever the command, an overdue deadline comes first: after a pause, an answer that was waiting in the queue
+     * must not revive a mandate that had run out. And the mandate ends before anybody is told that it does.
+     *
+     * A turn that throws may leave us anywhere between two of these. Then `broken` takes us on, in order, to the end:
+     * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
+     * every step is safe to take twice, and what may be told once only is remembered when it has been told.
+     *
+     * We do not stand again before the old work has ended, even if it takes for ever: two terms of one candidate must
+     * not run side by side. Others may lead meanwhile.
+     */
+
+    /** What the machine wants done. Carried out in order, on the loop. */
+    public interface Effects {
+        /** Shows readers the new state: the mandate, if we lead. */
+        void publish(@Nullable LocalMandate mandate);
+
+        /** Tells the listener. */
+        void tell(LeadershipEvent event);
+
+        /** Lets the task of the mandate run, again and again. */
+        void startWork(LocalMandate mandate);
+
+        /** Lets no further bite of the task begin. */
+        void stopWork();
+
+        /** Interrupts what still runs of listener and task. */
+        void interruptWork();
+
+        /** Halts the process: work outlasts the lease. */
+        void halt(LocalMandate mandate);
+
+        /** A mandate ended, for logs and figures. */
+        void ended(LocalMandate mandate, Cause cause, Duration held, String detail);
+
+        /** The candidacy is over. */
+        void closed();
+    }
+
+    private final Standing standing;
+    private final Clock clock; // handed on to mandates; never read here
+    private final Seat seat;
+    private final Effects effects;
+    private final long pauseBoundNanos;
+
+    private Phase phase = Phase.STANDING_BY;
+    private @Nullable LocalMandate term;
+    private @Nullable Moment termBegan;
+    private Optional<Cause> lastCause = Optional.empty();
+    private Optional<String> following = Optional.empty();
+    private Optional<String> followed = Optional.empty();
+
+    private boolean closing;
+    private boolean ended;
+    private @Nullable ElectionException failure;
+    /** Whether it has been told that the mandate was fenced, or that there was nothing to tell. */
+    private boolean endTold = true;
+
+    private @Nullable Departure departure;
+    private boolean farewellTold;
+    private boolean broken;
+    /** While leaving after a broken turn: when to wait no more for the seat. */
+    private @Nullable Long leftByNanos;
+
+    private long pulsedNanos;
+    private boolean awaitingPulse;
+
+    /** While standing by: when to claim the seat again, if that is put off. */
+    private @Nullable Long claimAtNanos;
+    /** While standing down: when to interrupt, if that is still to come. */
+    private @Nullable Long interruptAtNanos;
+    /** While standing down: when the seat may pass, work or no work. While fenced: when to halt, if so configured. */
+    private @Nullable Long hardEndNanos;
+    /** The same on the wall clock, and a little later: while standing down, the machine may be suspended. */
+    private long hardEndWallMillis;
+
+    public CandidacyMachine(Standing standing, Clock clock, Seat seat, Effects effects, Duration pauseBound) {
+        this.standing = standing;
+        this.clock = clock;
+        this.seat = seat;
+        this.effects = effects;
+        this.pauseBoundNanos = pauseBound.toNanos();
+    }
+
+    // ---------------------------------------------------------------- commands of the application
+
+    public void start(Moment now) {
+        pulsedNanos = now.nanos();
+        if (phase == Phase.STANDING_BY) { // else we were told to leave before we had begun
+            seat.claim();
+        }
+    }
+
+    public void pulse(Moment now) {
+        if (expired(now)) {
+            return;
+        }
+        pulsedNanos = now.nanos();
+        if (awaitingPulse) {
+            awaitingPulse = false;
+            if (phase == Phase.STANDING_BY && claimAtNanos == null) {
+                seat.claim();
+            }
+        }
+    }
+
+    public void resign(Moment now) {
+        close(now, Cause.RESIGNED);
+    }
+
+    /** A task or the backend failed for good. */
+    public void fail(Moment now, ElectionException error) {
+        if (failure == null && phase != Phase.LEAVING && phase != Phase.CLOSED) {
+            failure = error;
+            close(now, Cause.FAILED);
+        }
+    }
+
+    private void close(Moment now, Cause cause) {
+        if (closing) {
+            return;
+        }
+        closing = true;
+        if (!expired(now) && phase == Phase.LEADING) {
+            standDown(now, cause, budget());
+        } else if (phase == Phase.STANDING_BY) {
+            leave();
+        }
+    }
+
+    /** Nothing of listener or task is running or waiting to run. Told after every command, as long as it is so. */
+    public void workEnded(Moment now) {
+        if (phase == Phase.STANDING_DOWN || phase == Phase.FENCED) {
+            seat.release();
+            conclude(now);
+        }
+    }
+
+    /** Time has passed. Called at {@link #wakeAtNanos}, and whenever somebody thinks of it. */
+    public void tick(Moment now) {
+        if (expired(now)) {
+            return;
+        }
+        switch (phase) {
+            case STANDING_BY -> {
+                if (claimAtNanos != null && now.nanos() - claimAtNanos >= 0) {
+                    claimAtNanos = null;
+                    if (!awaitingPulse) {
+                        seat.claim();
+                    }
+                }
+            }
+            case LEADING -> {
+                var overdue = pulseDueNanos();
+                if (overdue != null && now.nanos() - overdue >= 0) {
+                    awaitingPulse = true;
+                    standDown(now, Cause.UNPULSED, budget());
+                }
+            }
+            case STANDING_DOWN -> {
+                if (interruptAtNanos != null && now.nanos() - interruptAtNanos >= 0) {
+                    interruptAtNanos = null;
+                    effects.interruptWork();
+                }
+            }
+            case FENCED -> {
+                if (hardEndNanos != null && now.nanos() - hardEndNanos >= 0 && term != null) {
+                    hardEndNanos = null;
+                    effects.halt(term);
+                }
+            }
+            case LEAVING -> leaveAgain(now);
+            case CLOSED -> {}
+        }
+    }
+
+    /**
+     * A turn threw. The mandate is over, as far as it is not yet, and the candidacy ends, as far as it has not. Called
+     * again until it returns.
+     */
+    public void broken(Moment now, ElectionException error) {
+        endNow();
+        if (phase == Phase.CLOSED) {
+            effects.closed();
+            return;
+        }
+        if (failure == null && phase != Phase.LEAVING) {
+            failure = error;
+        }
+        broken = true;
+        closing = true;
+        claimAtNanos = null;
+        interruptAtNanos = null;
+        switch (phase) {
+            case LEADING, STANDING_DOWN, FENCED -> brokenOff(now);
+            case STANDING_BY -> leave();
+            case LEAVING, CLOSED -> {}
+        }
+        if (phase == Phase.LEAVING) {
+            leftByNanos = leftBy(now);
+            seat.leave();
+        }
+    }
+
+    /** The mandate is over, though nothing else may work just now. Needs no memory. */
+    public void endNow() {
+        if (term != null) {
+            term.end();
+        }
+    }
+
+    /** Work that is running is interrupted and waited for, as after fencing: the lease runs out by itself. */
+    private void brokenOff(Moment now) {
+        var ending = present();
+        if (phase == Phase.LEADING) {
+            endTerm(now, ending, Cause.FAILED, "");
+        }
+        hardEndNanos = standing.config().haltOnOverrun() ? now.nanos() + budget().toNanos() : null;
+        become(Phase.FENCED, null);
+        effects.stopWork();
+        effects.interruptWork();
+        seat.concede(Duration.ZERO);
+        if (!endTold) {
+            effects.tell(new LeadershipEvent.Fenced(ending, lastCause.orElse(Cause.FAILED)));
+            endTold = true;
+        }
+    }
+
+    private long leftBy(Moment now) {
+        return now.nanos() + standing.config().renewInterval().multipliedBy(2).toNanos();
+    }
+
+    private void leaveAgain(Moment now) {
+        if (!broken) {
+            return;
+        }
+        if (leftByNanos == null) { // the work has ended since
+            leftByNanos = leftBy(now);
+        }
+        if (now.nanos() - leftByNanos < 0) {
+            seat.leave(); // it may have been interrupted in that, too
+        } else {
+            left(Departure.UNCONFIRMED); // whatever is left runs out by itself
+        }
+    }
+
+    // ---------------------------------------------------------------- reports of the seat
+
+    public void granted(Moment now, long token, Proof proof) {
+        if (!expired(now) && phase == Phase.LEADING) {
+            if (present().token() == token) {
+                proven(now, token, proof); // told twice
+                return;
+            }
+            lost(now, present().token(), Cause.REPLACED); // by ourselves; a seat is never released under a mandate
+        }
+        var validity = validity(proof);
+        if (phase != Phase.STANDING_BY || awaitingPulse || claimAtNanos != null) {
+            seat.release(); // we no longer want it
+        } else if (!validity.holdsAt(now)) {
+            seat.release(); // the grant took so long to come that nothing of it is left
+            claimAtNanos = now.nanos() + standing.config().retryInterval().toNanos();
+        } else {
+            var granted = new LocalMandate(standing.election(), standing.candidate(), token, validity, clock);
+            term = granted;
+            termBegan = now;
+            follow(Optional.empty(), false);
+            pulsedNanos = now.nanos();
+            become(Phase.LEADING, granted);
+            effects.tell(new LeadershipEvent.Acquired(granted));
+            endTold = false;
+            effects.startWork(granted);
+        }
+    }
+
+    public void proven(Moment now, long token, Proof proof) {
+        if (expired(now) || phase != Phase.LEADING || term == null || term.token() != token) {
+            return;
+        }
+        var present = term.validity();
+        var later = validity(proof);
+        if (present != null && later.deadlineNanos() - present.deadlineNanos() > 0 && later.holdsAt(now)) {
+            term.extend(later);
+        }
+    }
+
+    public void asked(Moment now, long token, Cause cause, Duration within) {
+        if (expired(now) || phase != Phase.LEADING || term == null || term.token() != token) {
+            return;
+        }
+        heed(cause);
+        standDown(now, cause, within.compareTo(budget()) < 0 ? within : budget());
+    }
+
+    public void lost(Moment now, long token, Cause cause) {
+        if (expired(now) || term == null || term.token() != token) {
+            return;
+        }
+        if (phase == Phase.LEADING || phase == Phase.STANDING_DOWN) {
+            heed(cause);
+            fence(
+                    now,
+                    phase == Phase.LEADING ? cause : lastCause.orElse(cause),
+                    "the seat was lost",
+                    now.nanos() + budget().toNanos());
+        }
+    }
+
+    public void following(Optional<String> leader) {
+        if (phase == Phase.STANDING_BY) {
+            follow(leader, true);
+        }
+    }
+
+    public void electionEnded(Moment now) {
+        if (phase == Phase.STANDING_BY) {
+            lastCause = Optional.of(Cause.ENDED);
+            heed(Cause.ENDED);
+            leave();
+        }
+    }
+
+    private void heed(Cause cause) {
+        if (cause == Cause.ENDED) {
+            ended = true;
+            closing = true;
+        }
+    }
+
+    public void left(Departure how) {
+        if (phase == Phase.LEAVING) {
+            departure = how;
+            become(Phase.CLOSED, null);
+            effects.closed();
+        }
+    }
+
+    /** Nobody will drive this machine any more: whatever is held runs out. */
+    public void abandon(Moment now) {
+        if (phase == Phase.LEADING) {
+            endTerm(now, present(), Cause.RESIGNED, "abandoned");
+        }
+        departure = departure == null ? Departure.UNCONFIRMED : departure;
+        become(Phase.CLOSED, null);
+    }
+
+    // ---------------------------------------------------------------- what follows
+
+    /** Revokes the mandate, in order; the seat is kept until the work has ended or the time is up. */
+    private void standDown(Moment now, Cause cause, Duration within) {
+        var ending = present();
+        var validity = ending.validity();
+        endTerm(now, ending, cause, "");
+        /*
+         * A successor may come when `within` has passed by the infrastructure's clock, or when the lease runs out if
+         * that is sooner. Ours stops before either.
+         */
+        var withinNanos = within.toNanos();
+        var hardEnd = now.nanos()
+                + withinNanos
+                - (long) Math.ceil(withinNanos * standing.config().driftBound());
+        if (validity != null && validity.endNanos() - hardEnd < 0) {
+            hardEnd = validity.endNanos();
+        }
+        hardEndNanos = hardEnd;
+        var slack = withinNanos * standing.config().driftBound();
+        hardEndWallMillis = now.wallMillis() + (hardEnd - now.nanos() + (long) slack) / 1_000_000 + 2;
+        interruptAtNanos = now.nanos() + (hardEnd - now.nanos()) / 2;
+        become(Phase.STANDING_DOWN, null);
+        effects.stopWork();
+        seat.concede(within);
+        effects.tell(new LeadershipEvent.Revoked(ending, cause));
+    }
+
+    /** Ends the mandate at once; what runs is interrupted, and at the given time the process halts if so configured. */
+    private void fence(Moment now, Cause cause, String detail, long haltAtNanos) {
+        var ending = present();
+        if (phase == Phase.LEADING) {
+            endTerm(now, ending, cause, detail);
+            seat.concede(Duration.ZERO); // work that does not end must not keep the seat from others
+        }
+        hardEndNanos = standing.config().haltOnOverrun() ? haltAtNanos : null;
+        become(Phase.FENCED, null);
+        effects.stopWork();
+        effects.interruptWork();
+        effects.tell(new LeadershipEvent.Fenced(ending, cause));
+        endTold = true;
+    }
+
+    private void endTerm(Moment now, LocalMandate ending, Cause cause, String detail) {
+        ending.end();
+        lastCause = Optional.of(cause);
+        var held = termBegan == null ? 0 : now.nanosSince(termBegan);
+        effects.ended(ending, cause, Duration.ofNanos(held), detail);
+    }
+
+    /** The work has ended: leave, or stand again. */
+    private void conclude(Moment now) {
+        endTold = true; // Revoked is enough, if the work ended in time
+        interruptAtNanos = null;
+        hardEndNanos = null;
+        if (closing) {
+            leave();
+            return;
+        }
+        var cause = lastCause.orElse(Cause.EXPIRED);
+        become(Phase.STANDING_BY, null);
+        if (cause == Cause.REVOKED_BY_OPERATOR) {
+            claimAtNanos = now.nanos() + standing.config().lease().toNanos(); // let another have it
+        } else if (!awaitingPulse) {
+            seat.claim();
+        }
+    }
+
+    private void leave() {
+        claimAtNanos = null;
+        if (farewellTold) {
+            // we come here again after a turn that was broken
+        } else if (failure != null) {
+            effects.tell(new LeadershipEvent.Failed(standing.election(), failure));
+        } else if (ended) {
+            effects.tell(new LeadershipEvent.Ended(standing.election()));
+        }
+        farewellTold = true;
+        become(Phase.LEAVING, null);
+        seat.leave();
+    }
+
+    /** Ends whatever time has run out, and returns whether that ended a mandate. */
+    private boolean expired(Moment now) {
+        if (phase == Phase.LEADING) {
+            var validity = present().validity();
+            if (validity != null && !validity.holdsAt(now)) {
+                var lateNanos = now.nanos() - validity.deadlineNanos();
+                var paused = lateNanos > pauseBoundNanos || validity.jumpedBy(now);
+                fence(now, paused ? Cause.PAUSED : Cause.UNREACHABLE, describe(now, validity), validity.endNanos());
+                return true;
+            }
+        }
+        if (phase == Phase.STANDING_DOWN
+                && hardEndNanos != null
+                && (now.nanos() - hardEndNanos >= 0 || now.wallMillis() > hardEndWallMillis)) {
+            fence(now, lastCause.orElse(Cause.EXPIRED), "the work overran the stand-down budget", now.nanos());
+            return true;
+        }
+        return false;
+    }
+
+    private String describe(Moment now, Validity validity) {
+        var wall = Duration.ofMillis(now.wallMillis() - validity.since().wallMillis());
+        var monotonic = Duration.ofNanos(now.nanosSince(validity.since()));
+        return "last proof %s ago, %s by the wall clock; lease %s"
+                .formatted(
+                        Durations.show(monotonic),
+                        Durations.show(wall),
+                        Durations.show(standing.config().lease()));
+    }
+
+    private void follow(Optional<String> leader, boolean tell) {
+        if (!leader.equals(following)) {
+            followed = following;
+            following = leader;
+            if (tell) {
+                effects.tell(new LeadershipEvent.Following(standing.election(), following, followed));
+            }
+        }
+    }
+
+    /** The only place that assigns {@link #phase}. */
+    private void become(Phase next, @Nullable LocalMandate mandate) {
+        phase = next;
+        effects.publish(mandate);
+    }
+
+    private LocalMandate present() {
+        if (term == null) {
+            throw new IllegalStateException("no mandate in phase " + phase);
+        }
+        return term;
+    }
+
+    private Validity validity(Proof proof) {
+        return Validity.of(proof, budget(), standing.config().driftBound());
+    }
+
+    private Duration budget() {
+        return standing.config().standDownBudget();
+    }
+
+    private @Nullable Long pulseDueNanos() {
+        return standing.config()
+                .maxPulseInterval()
+                .map(interval -> pulsedNanos + interval.toNanos())
+                .orElse(null);
+    }
+
+    // ---------------------------------------------------------------- what others may see
+
+    public Phase phase() {
+        return phase;
+    }
+
+    public Optional<String> followingNow() {
+        return following;
+    }
+
+    public Optional<String> followedBefore() {
+        return followed;
+    }
+
+    public Optional<Cause> lastCause() {
+        return lastCause;
+    }
+
+    /** Returns the last mandate, ended or not. */
+    @Nullable
+    public LocalMandate term() {
+        return term;
+    }
+
+    /** Returns whether what was held was given back; null until we have left. */
+    @Nullable
+    public Departure departure() {
+        return departure;
+    }
+
+    @Nullable
+    public ElectionException failure() {
+        return failure;
+    }
+
+    /** Returns when {@link #tick} must be called, or null if never. */
+    @Nullable
+    public Long wakeAtNanos() {
+        return switch (phase) {
+            case STANDING_BY -> claimAtNanos;
+            case LEADING -> {
+                var validity = present().validity();
+                yield earlier(validity == null ? null : (Long) validity.deadlineNanos(), pulseDueNanos());
+            }
+            case STANDING_DOWN -> earlier(interruptAtNanos, hardEndNanos);
+            case FENCED -> hardEndNanos;
+            case LEAVING, CLOSED -> null;
+        };
+    }
+
+    private static @Nullable Long earlier(@Nullable Long one, @Nullable Long other) {
+        if (one == null || other == null) {
+            return one == null ? other : one;
+        }
+        return one - other < 0 ? one : other;
+    }
+}

@@ -1,0 +1,373 @@
+package dev.bellwether.internal.election;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RosterCarrier;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An infrastructure that need not be there yet. A thread connects, again and again until that succeeds or an error says
+ * that it never will; whoever stands waits until then, and whoever asks is told that there is no connection.
+ *
+ * <p>Thread-safe.
+ */
+public final class LazyArbiter implements Arbiter {
+    private static final Duration PAUSE = Duration.ofSeconds(1);
+
+    private final String where;
+    private final Supplier<? extends Backend> connector;
+    private final Set<Waiting> waiting = ConcurrentHashMap.newKeySet();
+    /** Completes, with nothing, when the first try has ended, however it has. */
+    private final CompletableFuture<Boolean> tried = new CompletableFuture<>();
+
+    private final long beganNanos = System.nanoTime();
+    private final Thread thread = new Thread(this::run, "bellwether-connect");
+
+    private volatile @Nullable Arbiter connected;
+    private volatile @Nullable ElectionException fatal;
+    private volatile @Nullable RuntimeException silence;
+    private boolean closed; // guarded by this
+
+    public LazyArbiter(String where, Supplier<? extends Backend> connector) {
+        this.where = where;
+        this.connector = connector;
+        thread.setDaemon(true);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    public static Arbiter arbiter(Backend backend) {
+        return backend instanceof LeaseStore store ? new LeaseArbiter(store) : (Arbiter) backend;
+    }
+
+    // ---------------------------------------------------------------- the thread that connects
+
+    private void run() {
+        while (!thread.isInterrupted() && connected == null && fatal == null) {
+            try {
+                connected(connector.get());
+            } catch (UnavailableException e) {
+                silence = e;
+                waiting.forEach(one -> one.silent(e));
+            } catch (ElectionException e) {
+                failed(e);
+            } catch (RuntimeException | Error e) { // a client's, which says nothing of whether it may pass
+                failed(new ElectionException("cannot connect to " + where + ": " + e, e));
+            }
+            tried.complete(true);
+            if (connected == null && fatal == null) {
+                pause();
+            }
+        }
+    }
+
+    private void pause() {
+        try {
+            TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
+        } catch (InterruptedException e) {
+            thread.interrupt();
+        }
+    }
+
+    private void connected(Backend backend) {
+        synchronized (this) {
+            if (closed) {
+                backend.close();
+                return;
+            }
+            connected = arbiter(backend);
+        }
+        waiting.forEach(Waiting::settle);
+    }
+
+    private void failed(ElectionException error) {
+        fatal = error;
+        waiting.forEach(Waiting::settle);
+    }
+
+    // ---------------------------------------------------------------- for everybody
+
+    @Override
+    public String describe() {
+        var present = connected;
+        return present == null ? where : present.describe();
+    }
+
+    @Override
+    public void check(String election, CandidacyConfig config) {
+        var error = fatal;
+        if (error != null) {
+            throw new ElectionException(String.valueOf(error.getMessage()), error);
+        }
+        var present = connected;
+        if (present != null) {
+            present.check(election, config);
+        }
+    }
+
+    @Override
+    public CandidacyConfig completed(CandidacyConfig config) {
+        var present = connected;
+        return present == null ? config : present.completed(config);
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig config) {
+        return present().findings(config);
+    }
+
+    @Override
+    public Duration renewal(CandidacyConfig config) {
+        return present().renewal(config);
+    }
+
+    @Override
+    public Optional<RosterCarrier> rosters() {
+        return present().rosters();
+    }
+
+    @Override
+    public CompletionStage<View> read(String election, Loop loop) {
+        return ask(present -> present.read(election, loop));
+    }
+
+    @Override
+    public CompletionStage<Boolean> order(String election, Order order) {
+        return ask(present -> present.order(election, order));
+    }
+
+    @Override
+    public CompletionStage<List<String>> list() {
+        return ask(Arbiter::list);
+    }
+
+    private <T> CompletionStage<T> ask(Function<Arbiter, CompletionStage<T>> question) {
+        return tried.thenCompose(done -> question.apply(present()));
+    }
+
+    private Arbiter present() {
+        var present = connected;
+        if (present != null) {
+            return present;
+        }
+        var error = fatal;
+        if (error != null) {
+            throw new ElectionException(String.valueOf(error.getMessage()), error);
+        }
+        var why = silence;
+        throw new UnavailableException(
+                "not connected to " + where + " yet" + (why == null ? "" : ": " + why.getMessage())
+                        + "; it is tried again and again",
+                why);
+    }
+
+    @Override
+    public Seat seat(Standing standing, Claimant claimant, Loop loop) {
+        var present = connected;
+        return present != null ? present.seat(standing, claimant, loop) : new WaitingSeat(standing, claimant, loop);
+    }
+
+    @Override
+    public Watch watch(String election, Consumer<View> watcher, Loop loop) {
+        return new WaitingWatch(election, watcher, loop);
+    }
+
+    @Override
+    public void close() {
+        Arbiter present;
+        synchronized (this) {
+            closed = true;
+            present = connected;
+        }
+        thread.interrupt();
+        if (present != null) {
+            present.close();
+        }
+    }
+
+    // ---------------------------------------------------------------- what waits for the connection
+
+    /** Told once that there is a connection, or that there never will be. Thread-safe. */
+    private abstract class Waiting {
+        private final AtomicBoolean settled = new AtomicBoolean();
+
+        /** To be called when all of it has been made. */
+        final void begin() {
+            waiting.add(this);
+            if (connected != null || fatal != null) { // meanwhile; it may have overlooked us
+                ForkJoinPool.commonPool().execute(this::settle); // on the loop nobody may wait for an answer
+            }
+        }
+
+        final void settle() {
+            if (settled.compareAndSet(false, true)) {
+                waiting.remove(this);
+                var present = connected;
+                var error = fatal;
+                if (present != null) {
+                    attach(present);
+                } else if (error != null) {
+                    refuse(error);
+                }
+            }
+        }
+
+        abstract void attach(Arbiter present);
+
+        abstract void refuse(ElectionException error);
+
+        void silent(RuntimeException why) {}
+    }
+
+    /** The fields are confined to the loop. */
+    private final class WaitingSeat extends Waiting implements Seat {
+        private final Standing standing;
+        private final Claimant claimant;
+        private final Loop loop;
+        private @Nullable Seat seat;
+        private boolean begun;
+        private boolean wanted;
+        private boolean left;
+
+        private WaitingSeat(Standing standing, Claimant claimant, Loop loop) {
+            this.standing = standing;
+            this.claimant = claimant;
+            this.loop = loop;
+        }
+
+        @Override
+        void attach(Arbiter present) {
+            var config = present.completed(standing.config());
+            try {
+                present.check(standing.election(), config);
+            } catch (UnavailableException e) {
+                silent(e); // whether it is refused is seen later
+            } catch (ElectionException e) {
+                refuse(e);
+                return;
+            }
+            loop.execute(() -> {
+                if (!left) {
+                    var completed =
+                            new Standing(standing.election(), standing.candidate(), standing.instance(), config);
+                    var real = present.seat(completed, claimant, loop);
+                    seat = real;
+                    if (wanted) {
+                        real.claim();
+                    }
+                }
+            });
+        }
+
+        @Override
+        void refuse(ElectionException error) {
+            claimant.failed(error);
+        }
+
+        @Override
+        void silent(RuntimeException why) {
+            claimant.unanswered(Duration.ofNanos(System.nanoTime() - beganNanos), why);
+        }
+
+        @Override
+        public void claim() {
+            wanted = true;
+            if (seat != null) {
+                seat.claim();
+            } else if (!begun) {
+                begun = true;
+                var why = silence;
+                if (why != null) {
+                    silent(why);
+                }
+                begin(); // nothing is done before it stands
+            }
+        }
+
+        @Override
+        public void concede(Duration within) {
+            if (seat != null) {
+                seat.concede(within);
+            }
+        }
+
+        @Override
+        public void release() {
+            wanted = false;
+            if (seat != null) {
+                seat.release();
+            }
+        }
+
+        @Override
+        public void leave() {
+            wanted = false;
+            left = true;
+            waiting.remove(this);
+            if (seat != null) {
+                seat.leave();
+            } else {
+                claimant.left();
+            }
+        }
+    }
+
+    private final class WaitingWatch extends Waiting implements Watch {
+        private final String election;
+        private final Consumer<View> watcher;
+        private final Loop loop;
+        private Watch watch = Watch.NONE; // this and the next guarded by this
+        private boolean over;
+
+        private WaitingWatch(String election, Consumer<View> watcher, Loop loop) {
+            this.election = election;
+            this.watcher = watcher;
+            this.loop = loop;
+            begin();
+        }
+
+        @Override
+        synchronized void attach(Arbiter present) {
+            if (!over) {
+                watch = present.watch(election, watcher, loop);
+            }
+        }
+
+        @Override
+        void refuse(ElectionException error) {} // whoever asks is told
+
+        @Override
+        public synchronized void close() {
+            over = true;
+            waiting.remove(this);
+            watch.close();
+        }
+    }
+}

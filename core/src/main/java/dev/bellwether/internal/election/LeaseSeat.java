@@ -1,0 +1,712 @@
+package dev.bellwether.internal.election;
+
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Metrics.Attempt;
+import dev.bellwether.internal.loop.GuardedLoop;
+import dev.bellwether.spi.AccessPatience;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gets and keeps the lease of one candidacy: the machine that makes a seat of a {@link LeaseStore}.
+ *
+ * <p>Confined to the loop, and deterministic: given the same answers at the same times it does the same.
+ */
+final class LeaseSeat implements Seat {
+    /*
+     *   IDLE --claim--> CLAIMING --granted--> HOLDING --concede--> CONCEDING
+     *                    ^  | |                  |                    |
+     *                    |  | +-no answer--> RESOLVING (read back)    |
+     *                    |  +---refused--> WAITING                    |
+     *                    +-------------------'                        |
+     *   HOLDING, CONCEDING --release--> RELEASING --answer, or lease run out--> IDLE;  --refused--> IDLE, lost
+     *   any --leave--> LEAVING (release) --> LEFT
+     *
+     * How long each of them waits, and for an answer, says Timings.
+     *
+     * Three rules make it safe.
+     *
+     * 1. A proof counts from before its request left. A renewal that was sent and never answered proves nothing; the
+     * answer to
+     *    an older one may still come, and counts from its own beginning.
+     * 2. Every claim has a nonce of its own, in which no other process can be in step with us: not even a copy of this
+     * one, which
+     *    has our instance id and our count of attempts. If its answer is lost, we read the seat: our nonce there means
+     *    that the claim was granted after it was sent, so it is a proof, counted from then. Anything else means that we
+     *    do not have the seat now; and if the store carries the claim out later, the next refusal shows a nonce that we
+     *    sent, and we release it. We know those one by one: a nonce that merely begins as ours do is that of a copy,
+     *    which may lead under it.
+     * 3. An answer to a claim that is no longer the present one grants nothing. If it is a grant, we give it back.
+     *
+     * And a notice is only a hint, since who may send one need not have any right to the seat. It may make us look, or
+     * claim sooner. It puts nothing off, and ends nothing: what we obey is what we have read ourselves.
+     */
+    enum Phase {
+        /** Not asked to stand. */
+        IDLE,
+        /** A claim is under way. */
+        CLAIMING,
+        /** A claim went unanswered; reading what became of it. */
+        RESOLVING,
+        /** Somebody else holds the seat, or we wait before the next try. */
+        WAITING,
+        /** The lease is ours; renewing it. */
+        HOLDING,
+        /** The lease is ours; not renewing it any more. */
+        CONCEDING,
+        /** Giving it back. */
+        RELEASING,
+        /** Giving back whatever we have, for good. */
+        LEAVING,
+        /** Nothing of ours is left. */
+        LEFT
+    }
+
+    /** What seats share. */
+    interface RenewalBatcher {
+        /** From now on, tells the seat what others change in its election. */
+        void join(LeaseSeat seat);
+
+        /** Extends a lease along with whatever else is due in this turn. The answer comes in a later one. */
+        void renew(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer);
+
+        /** Tells the seat no more. */
+        void leave(LeaseSeat seat);
+    }
+
+    private static final int RELEASE_TRIES = 3;
+    /**
+     * A claim before these that is carried out after all is somebody else's to us: we wait until its lease has run out.
+     */
+    private static final int REMEMBERED_NONCES = 64;
+
+    private final Standing standing;
+    private final LeaseStore store;
+    private final RenewalBatcher batcher;
+    private final Claimant claimant;
+    private final Loop loop;
+    private final Timings timings;
+    private final AccessPatience access;
+
+    private Phase phase = Phase.IDLE;
+    private boolean joined;
+    private boolean wanted;
+    private int attempt;
+    private @Nullable Claim claim; // the present one: under way, or granted
+    /** The last nonces that were sent, any of which may still be carried out. */
+    private final ArrayDeque<String> sentNonces = new ArrayDeque<>();
+
+    private @Nullable Moment claimedAt;
+    private long token;
+    private @Nullable Moment lastProof;
+    private @Nullable Moment unanswered; // when the renewal was sent that has no answer yet
+    private @Nullable View meanwhile; // what was noticed while a claim was under way
+    private int refusals;
+    private boolean unconfirmed; // the last release has gone unanswered
+    private int topPriority = Integer.MIN_VALUE;
+    private long era = -1;
+    private Loop.@Nullable Timer timer;
+    private long timerNanos; // when that is due
+    private boolean confirming; // reading what a notice told
+    private boolean confirmAgain;
+    private long confirmUntilNanos; // after that, the reading has gone unanswered
+
+    LeaseSeat(Standing standing, LeaseStore store, RenewalBatcher batcher, Claimant claimant, Loop loop) {
+        this.standing = standing;
+        this.store = store;
+        this.batcher = batcher;
+        this.claimant = claimant;
+        this.loop = loop;
+        timings = new Timings(standing.config(), loop.random());
+        access = new AccessPatience(standing.config().accessPatience());
+    }
+
+    // ---------------------------------------------------------------- asked by the machine
+
+    @Override
+    public void claim() {
+        wanted = true;
+        if (!joined) {
+            joined = true;
+            batcher.join(this);
+        }
+        if (phase == Phase.IDLE) {
+            sendClaim();
+        }
+    }
+
+    @Override
+    public void concede(Duration within) {
+        if (phase != Phase.HOLDING || claim == null) {
+            return;
+        }
+        become(Phase.CONCEDING);
+        sendConcession(token, loop.clock().nanos() + within.toNanos());
+    }
+
+    /**
+     * Cuts the lease short, until that has been answered or the time is over: then what is left of the lease runs out.
+     */
+    private void sendConcession(long conceded, long endNanos) {
+        var now = loop.clock().nanos();
+        if (phase != Phase.CONCEDING || token != conceded || claim == null || endNanos - now <= 0) {
+            return;
+        }
+        setTimer(now + standing.config().retryInterval().toNanos(), () -> sendConcession(conceded, endNanos));
+        batcher.renew(new Lease(claim, token, Duration.ofNanos(endNanos - now)), (answer, error) -> {
+            if (answer != null && phase == Phase.CONCEDING && token == conceded) {
+                cancelTimer();
+                if (!answer.granted()) {
+                    lose(answer.view());
+                }
+            }
+        });
+    }
+
+    @Override
+    public void release() {
+        wanted = false;
+        switch (phase) {
+            case HOLDING, CONCEDING -> {
+                become(Phase.RELEASING);
+                sendRelease(1);
+            }
+            case WAITING -> become(Phase.IDLE);
+            case CLAIMING, RESOLVING -> {} // its answer will find that it is not wanted
+            case IDLE, RELEASING, LEAVING, LEFT -> {}
+        }
+    }
+
+    @Override
+    public void leave() {
+        wanted = false;
+        batcher.leave(this); // at once: if the rest never comes to its end, no watch is left behind
+        switch (phase) {
+            case IDLE, WAITING, HOLDING, CONCEDING, CLAIMING, RESOLVING -> {
+                attempt++; // the answer to a claim under way finds us gone, and gives back what it may bring
+                become(Phase.LEAVING);
+                sendRelease(1);
+            }
+            case RELEASING -> {
+                become(Phase.LEAVING); // its release is under way
+                if (timer == null) {
+                    sendRelease(1);
+                }
+            }
+            case LEAVING -> { // asked again: if something broke off before, this begins anew
+                if (timer == null) {
+                    sendRelease(1);
+                }
+            }
+            case LEFT -> tellLeft();
+        }
+    }
+
+    Standing standing() {
+        return standing;
+    }
+
+    // ---------------------------------------------------------------- told by the store
+
+    /** Somebody changed something, or says so: a view that may be old, or made up. On the loop, in whoever's turn. */
+    void noticed(View view) {
+        GuardedLoop.run(loop, () -> heard(view));
+    }
+
+    private void heard(View view) {
+        switch (phase) {
+            case WAITING -> {
+                topPriority = view.topPriority();
+                if (endedFor(view)) {
+                    confirm();
+                } else if (view.holder().isEmpty()) {
+                    claimant.following(Optional.empty());
+                    refusals = 0;
+                    if (givesWay()) {
+                        waitFor(timings.courtesyNanos());
+                    } else {
+                        sendClaim();
+                    }
+                } else {
+                    claimant.following(view.holder().map(View.Holder::candidate));
+                    var wait = standbyNanos(view);
+                    if (loop.clock().nanos() + wait - timerNanos < 0) {
+                        waitFor(wait); // never later than we would have asked: it may not be true
+                    }
+                }
+            }
+            case HOLDING -> {
+                if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {
+                    confirm();
+                }
+            }
+            case IDLE -> {
+                if (endedFor(view)) {
+                    confirm(); // a candidate that holds back is told, too
+                } else {
+                    claimant.following(view.holder().map(View.Holder::candidate));
+                }
+            }
+            case CLAIMING, RESOLVING -> meanwhile = view; // it may be newer than the answer
+            case CONCEDING, RELEASING, LEAVING, LEFT -> {}
+        }
+    }
+
+    /**
+     * Reads what a notice told, and obeys what it then finds. Should no answer come, the next claim or renewal finds
+     * it.
+     */
+    private void confirm() {
+        var now = loop.clock().nanos();
+        if (confirming && now - confirmUntilNanos < 0) {
+            confirmAgain = true; // what is being read may be from before
+            return;
+        }
+        confirming = true;
+        confirmAgain = false;
+        var until = now + timings.answerNanos();
+        confirmUntilNanos = until;
+        ask(() -> store.read(standing.election()), (view, error) -> {
+            if (!confirming || confirmUntilNanos != until) {
+                return; // we have given it up
+            }
+            confirming = false;
+            if (view != null) {
+                confirmed(view);
+            }
+            if (confirmAgain) {
+                confirm();
+            }
+        });
+    }
+
+    private void confirmed(View view) {
+        switch (phase) {
+            case WAITING, IDLE -> {
+                if (endedFor(view)) {
+                    over();
+                }
+            }
+            case HOLDING -> heed(view);
+            case CLAIMING, RESOLVING, CONCEDING, RELEASING, LEAVING, LEFT -> {} // they have answers of their own
+        }
+    }
+
+    // ---------------------------------------------------------------- claiming
+
+    private void sendClaim() {
+        become(Phase.CLAIMING);
+        meanwhile = null;
+        var mine = ++attempt;
+        var config = standing.config();
+        var sent = loop.clock().now();
+        var asked = new Claim(
+                standing.election(),
+                standing.candidate(),
+                newNonce(mine),
+                config.lease(),
+                timings.patience(),
+                config.priority(),
+                config.metadata());
+        claim = asked;
+        claimedAt = sent;
+        setTimer(sent.nanos() + timings.answerNanos(), () -> {
+            if (mine == attempt && phase == Phase.CLAIMING) {
+                unanswered(null);
+            }
+        });
+        ask(() -> store.acquire(asked), (answer, error) -> {
+            if (answer != null) {
+                access.answered(); // a reading would not do: who may read may still be refused the seat
+                claimant.answered();
+            }
+            if (mine != attempt || (phase != Phase.CLAIMING && phase != Phase.RESOLVING)) {
+                var held = mine == attempt && (phase == Phase.HOLDING || phase == Phase.CONCEDING);
+                if (answer != null && answer.granted() && !held) { // held already if the reading was faster
+                    giveBack(asked);
+                }
+            } else if (answer == null) {
+                unanswered(error);
+            } else if (answer.granted() || answer.view().heldUnder(asked.nonce())) {
+                won(answer.view(), sent); // refused and held under our nonce: it was carried out twice
+            } else {
+                refused(answer.view(), sent);
+            }
+        });
+    }
+
+    private void won(View view, Moment sent) {
+        claimant.attempted(Attempt.WON, latency(sent));
+        learn(view);
+        refusals = 0;
+        if (!wanted) {
+            become(Phase.RELEASING);
+            sendRelease(1);
+            return;
+        }
+        become(Phase.HOLDING);
+        token = view.token();
+        lastProof = sent;
+        unanswered = null;
+        claimant.granted(token, new Proof(sent, standing.config().lease()));
+        renewAt(timings.renewalAfter(sent.nanos()));
+        catchUp();
+    }
+
+    private void refused(View view, Moment sent) {
+        claimant.attempted(Attempt.REFUSED, latency(sent));
+        refusals++;
+        learn(view);
+        if (!wanted) {
+            become(Phase.IDLE);
+        } else if (endedFor(view)) {
+            over();
+        } else if (isOurs(view)) {
+            // an older claim of ours was carried out after we had given up on it
+            giveBack(withNonce(view.holder().orElseThrow().nonce()));
+            retryLater();
+        } else {
+            standBy(view);
+        }
+    }
+
+    /** The claim may or may not have been carried out: read the seat. */
+    private void unanswered(@Nullable Throwable error) {
+        if (claim == null || claimedAt == null) {
+            return;
+        }
+        if (fatal(error)) {
+            return;
+        }
+        claimant.attempted(Attempt.UNANSWERED, latency(claimedAt));
+        claimant.unanswered(latency(claimedAt), error);
+        if (phase == Phase.RESOLVING) {
+            return; // the claim failed after its time-out; the reading is under way
+        }
+        become(Phase.RESOLVING);
+        var mine = attempt;
+        var asked = claim;
+        var sent = claimedAt;
+        setTimer(loop.clock().nanos() + timings.answerNanos(), () -> {
+            if (mine == attempt && phase == Phase.RESOLVING) {
+                retryLater();
+            }
+        });
+        ask(() -> store.read(standing.election()), (view, readError) -> {
+            if (mine != attempt || phase != Phase.RESOLVING) {
+                return;
+            }
+            if (view == null) {
+                if (!fatal(readError)) {
+                    retryLater();
+                }
+            } else if (view.heldUnder(asked.nonce())) {
+                won(view, sent);
+            } else {
+                refused(view, sent);
+            }
+        });
+    }
+
+    private void standBy(View view) {
+        become(Phase.WAITING);
+        claimant.following(view.holder().map(View.Holder::candidate));
+        waitFor(standbyNanos(view));
+        catchUp();
+    }
+
+    private long standbyNanos(View view) {
+        // back-off is for the seat of another: a claim of ours that is still to be confirmed must be in time
+        var others = view.holder()
+                .filter(holder -> !holder.candidate().equals(standing.candidate()))
+                .isPresent();
+        var wait = timings.standbyNanos(view, others ? refusals : 0);
+        return givesWay() ? wait + timings.courtesyNanos() : wait;
+    }
+
+    /** Heeds what was noticed while a claim was under way. */
+    private void catchUp() {
+        var view = meanwhile;
+        meanwhile = null;
+        if (view != null) {
+            noticed(view);
+        }
+    }
+
+    private void retryLater() {
+        become(Phase.WAITING);
+        attempt++; // whatever is still under way has been given up
+        waitFor(timings.retryNanos());
+    }
+
+    private void waitFor(long nanos) {
+        setTimer(loop.clock().nanos() + nanos, () -> {
+            if (phase == Phase.WAITING) {
+                sendClaim();
+            }
+        });
+    }
+
+    // ---------------------------------------------------------------- holding
+
+    private void renewAt(long nanos) {
+        setTimer(nanos, this::sendRenewal);
+    }
+
+    private void sendRenewal() {
+        if (phase != Phase.HOLDING || claim == null) {
+            return;
+        }
+        var config = standing.config();
+        var sent = loop.clock().now();
+        var held = token;
+        if (unanswered != null) {
+            claimant.attempted(Attempt.MISSED, latency(unanswered)); // its answer may still come
+            claimant.unanswered(latency(unanswered), null);
+        }
+        unanswered = sent;
+        renewAt(sent.nanos() + config.renewInterval().toNanos()); // unless an answer says otherwise
+        batcher.renew(new Lease(claim, held, config.lease()), (answer, error) -> {
+            if (answer != null) {
+                access.answered();
+                claimant.answered();
+            }
+            if (phase != Phase.HOLDING || token != held) {
+                return;
+            }
+            var countedAsMissed = !sent.equals(unanswered);
+            if (!countedAsMissed) {
+                unanswered = null;
+            }
+            if (answer == null) {
+                if (!fatal(error)) {
+                    if (!countedAsMissed) {
+                        claimant.attempted(Attempt.MISSED, latency(sent));
+                        claimant.unanswered(latency(sent), error);
+                    }
+                    renewAt(loop.clock().nanos() + timings.retryNanos());
+                }
+            } else if (answer.granted()) {
+                claimant.attempted(Attempt.RENEWED, latency(sent));
+                learn(answer.view());
+                if (lastProof == null || sent.nanosSince(lastProof) > 0) {
+                    lastProof = sent;
+                    claimant.proven(held, new Proof(sent, config.lease()));
+                    renewAt(timings.renewalAfter(sent.nanos()));
+                }
+                heed(answer.view());
+            } else {
+                claimant.attempted(Attempt.LOST, latency(sent));
+                lose(answer.view());
+            }
+        });
+    }
+
+    /** Does what a view tells a holder to do. */
+    private void heed(View view) {
+        if (view.token() > token) {
+            lose(view); // tokens only rise: this is no old view
+        } else if (endedFor(view)) {
+            claimant.asked(token, Cause.ENDED, standing.config().standDownBudget());
+        } else if (view.standDown() && view.token() == token) {
+            claimant.asked(token, Cause.REVOKED_BY_OPERATOR, standing.config().standDownBudget());
+        }
+    }
+
+    private void lose(View view) {
+        var lost = token;
+        become(Phase.IDLE);
+        claim = null;
+        if (endedFor(view)) {
+            claimant.lost(lost, Cause.ENDED);
+        } else {
+            claimant.lost(lost, view.token() > lost ? Cause.REPLACED : Cause.EXPIRED);
+        }
+    }
+
+    // ---------------------------------------------------------------- giving back
+
+    private void sendRelease(int tries) {
+        var given = claim == null ? withNonce(standing.instance() + "-0") : claim;
+        var mine = attempt;
+        Runnable again = () -> {
+            if (mine != attempt || (phase != Phase.RELEASING && phase != Phase.LEAVING)) {
+                return;
+            }
+            if (tries < RELEASE_TRIES) {
+                sendRelease(tries + 1);
+            } else {
+                unconfirmed = true;
+                released(false); // no answer: the lease runs out by itself
+            }
+        };
+        setTimer(loop.clock().nanos() + timings.answerNanos() / RELEASE_TRIES, again);
+        ask(() -> store.release(given), (answer, error) -> {
+            if (mine != attempt || (phase != Phase.RELEASING && phase != Phase.LEAVING)) {
+                return;
+            }
+            if (answer != null) {
+                unconfirmed = false;
+                released(endedFor(answer.view())); // it may have ended while we stood down
+            }
+        });
+    }
+
+    private void released(boolean ended) {
+        claim = null;
+        if (phase == Phase.LEAVING) {
+            become(Phase.LEFT);
+            tellLeft();
+        } else if (ended) {
+            over();
+        } else {
+            become(Phase.IDLE);
+            if (wanted) {
+                sendClaim();
+            }
+        }
+    }
+
+    private void tellLeft() {
+        if (unconfirmed) {
+            claimant.leftUnconfirmed();
+        } else {
+            claimant.left();
+        }
+    }
+
+    /** Undoes a grant that nobody waits for any more. If that is lost, the lease runs out. */
+    private void giveBack(Claim unwanted) {
+        ask(() -> store.release(unwanted), (answer, error) -> {});
+    }
+
+    // ---------------------------------------------------------------- small things
+
+    private void over() {
+        become(Phase.IDLE);
+        claimant.ended();
+    }
+
+    private boolean fatal(@Nullable Throwable error) {
+        if (error == null || !access.ends(error, loop.clock().nanos())) {
+            return false;
+        }
+        become(Phase.IDLE);
+        claimant.failed(
+                error instanceof ElectionException fatal
+                        ? fatal
+                        : new ElectionException(String.valueOf(error.getMessage()), error));
+        return true;
+    }
+
+    /** From an answer, never from a notice: that may be from before an election was deleted in which we stand anew. */
+    private void learn(View view) {
+        if (era < 0) {
+            era = view.era();
+        }
+        topPriority = view.topPriority();
+    }
+
+    /** Ended, or deleted, since we began. */
+    private boolean endedFor(View view) {
+        return era >= 0 && (view.era() > era || (view.ended() && view.era() == era));
+    }
+
+    private boolean givesWay() {
+        return standing.config().priority() < topPriority;
+    }
+
+    private boolean isOurs(View view) {
+        return view.holder().isPresent()
+                && sentNonces.contains(view.holder().get().nonce());
+    }
+
+    /** Of the randomness of the system, since that of the loop is part of a copied process. */
+    private String newNonce(int attempt) {
+        var chance = UUID.randomUUID().getMostSignificantBits() ^ System.nanoTime();
+        var nonce = standing.instance() + '-' + Integer.toString(attempt, 36) + '.' + Long.toHexString(chance);
+        sentNonces.addLast(nonce);
+        if (sentNonces.size() > REMEMBERED_NONCES) {
+            sentNonces.removeFirst();
+        }
+        return nonce;
+    }
+
+    private Claim withNonce(String nonce) {
+        return new Claim(
+                standing.election(),
+                standing.candidate(),
+                nonce,
+                standing.config().lease(),
+                timings.patience(),
+                standing.config().priority(),
+                standing.config().metadata());
+    }
+
+    private Duration latency(Moment sent) {
+        return Duration.ofNanos(loop.clock().nanos() - sent.nanos());
+    }
+
+    private void setTimer(long nanos, Runnable turn) {
+        cancelTimer();
+        timerNanos = nanos;
+        timer = loop.at(nanos, turn);
+    }
+
+    private void cancelTimer() {
+        if (timer != null) {
+            timer.cancel();
+            timer = null;
+        }
+    }
+
+    /** The only place that assigns {@link #phase}. */
+    private void become(Phase next) {
+        if (phase != Phase.RELEASING || next != Phase.LEAVING) {
+            cancelTimer(); // but a release that is under way goes on, and may have to be sent again
+        }
+        phase = next;
+    }
+
+    /**
+     * Asks, and brings the outcome to the loop: a value, or what went wrong. A store that throws does not answer
+     * either.
+     */
+    private <T> void ask(Supplier<CompletionStage<T>> request, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        CompletionStage<T> stage;
+        try {
+            stage = request.get();
+        } catch (RuntimeException | Error e) {
+            stage = CompletableFuture.failedStage(e);
+        }
+        deliver(loop, stage, then);
+    }
+
+    static <T> void deliver(Loop loop, CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        stage.whenComplete((value, error) -> loop.execute(() -> then.accept(
+                value,
+                error instanceof CompletionException wrapped && wrapped.getCause() != null
+                        ? wrapped.getCause()
+                        : error)));
+    }
+}

@@ -1,0 +1,651 @@
+package dev.bellwether.internal.election;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.Cause;
+import dev.bellwether.Departure;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeaderTask;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
+import dev.bellwether.Mandate;
+import dev.bellwether.Metrics;
+import dev.bellwether.NotLeaderException;
+import dev.bellwether.Phase;
+import dev.bellwether.Status;
+import dev.bellwether.TaskFailure;
+import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.GuardedLoop;
+import dev.bellwether.internal.loop.OutageLog;
+import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A candidacy on a loop: carries commands to its {@link CandidacyMachine}, and out what that wants done.
+ *
+ * <p>The public methods are for any thread. They read the snapshot, or send a command to the loop; all else is confined
+ * to the loop.
+ */
+public final class LoopCandidacy implements Candidacy {
+    private static final Logger log = LoggerFactory.getLogger(Candidacy.class);
+
+    /** The exit code of a process that {@link dev.bellwether.CandidacyConfig#haltOnOverrun} halted. */
+    private static final int HALTED = 86;
+    /** So many looks, and more, a turn that was broken is tried to be put in order. */
+    private static final int MOST_RECOVERIES = 1_000;
+
+    private final Standing standing;
+    private final GuardedLoop loop;
+    private final Metrics metrics;
+    private final Consumer<LoopCandidacy> onClosed;
+    private final CandidacyMachine machine;
+    private final SerialExecutor events;
+    private final SerialExecutor work;
+    private final FlightLog flight = new FlightLog();
+    private final LossLog losses = new LossLog(log);
+    private final OutageLog outages;
+    private final List<Listening> listeners = new ArrayList<>();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final AtomicReference<@Nullable LeaderTask> task = new AtomicReference<>();
+
+    private volatile Snapshot snapshot = Snapshot.BEFORE;
+    private @Nullable LocalMandate working; // the mandate whose bites may run
+    private Loop.@Nullable Timer nextBite;
+    private Loop.@Nullable Timer timer;
+    private long timerNanos;
+    private boolean machineClosed;
+    private @Nullable ElectionException broken; // by what a turn threw
+    private int recoveries;
+    private volatile @Nullable Throwable lostReport;
+    private boolean over; // and the last event has been heard
+
+    /** Guards nothing but the wait of {@link #await} and {@link #pulse}. */
+    private final Object turned = new Object();
+
+    private record Snapshot(
+            @Nullable LocalMandate mandate,
+            @Nullable LocalMandate last,
+            Phase phase,
+            Optional<String> following,
+            Optional<String> followed,
+            Optional<Cause> lastCause,
+            @Nullable ElectionException failure,
+            @Nullable Departure departure) {
+        private static final Snapshot BEFORE = new Snapshot(
+                null, null, Phase.STANDING_BY, Optional.empty(), Optional.empty(), Optional.empty(), null, null);
+    }
+
+    public LoopCandidacy(
+            Standing standing,
+            Arbiter arbiter,
+            Loop loop,
+            Executor executor,
+            Metrics metrics,
+            Duration pauseBound,
+            OutageLog outages,
+            Consumer<LoopCandidacy> onClosed) {
+        this.standing = standing;
+        this.loop = new GuardedLoop(loop, this::recover);
+        this.metrics = metrics;
+        this.outages = outages;
+        this.onClosed = onClosed;
+        standing.config().listener().ifPresent(listener -> listeners.add(new Listening(listener)));
+        events = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
+        work = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
+        var seat = arbiter.seat(standing, new Reports(), this.loop);
+        machine = new CandidacyMachine(standing, loop.clock(), seat, new Doing(), pauseBound);
+    }
+
+    public void start() {
+        loop.execute(() -> turn(machine::start));
+    }
+
+    /** Lets an overdue deadline take effect, and whatever went wrong be mended; called now and then, on the loop. */
+    public void check() {
+        if (closed.getCount() > 0) {
+            loop.run(this::look);
+        }
+    }
+
+    private void look() {
+        var error = lostReport;
+        if (error != null) {
+            recover(error);
+            lostReport = null;
+        }
+        events.look();
+        work.look();
+        turn(machine::tick);
+    }
+
+    /** A turn threw: the candidacy ends, in order. If this throws as well, it is called again. */
+    private void recover(Throwable thrown) {
+        machine.endNow(); // before anything that takes memory
+        var error = broken;
+        if (error == null) {
+            error = new ElectionException("a turn of " + this + " failed: " + thrown, thrown);
+            broken = error;
+        }
+        if (recoveries++ < MOST_RECOVERIES) {
+            machine.broken(loop.clock().now(), error);
+        } else { // it cannot be ended in order: at least nobody waits for it for ever
+            over = true;
+            machine.abandon(loop.clock().now());
+        }
+        turn(now -> {});
+    }
+
+    /** The loop is about to stop, though the work or the infrastructure may not have let us finish. */
+    public void abandon() {
+        over = true;
+        loop.run(() -> turn(machine::abandon));
+        closed.countDown(); // whatever else is going on
+    }
+
+    // ---------------------------------------------------------------- for any thread
+
+    @Override
+    public String election() {
+        return standing.election();
+    }
+
+    @Override
+    public String candidate() {
+        return standing.candidate();
+    }
+
+    @Override
+    public boolean isLeader() {
+        var mandate = snapshot.mandate;
+        return mandate != null && mandate.isValid();
+    }
+
+    @Override
+    public Optional<Mandate> mandate() {
+        var mandate = snapshot.mandate;
+        return mandate != null && mandate.isValid() ? Optional.of(mandate) : Optional.empty();
+    }
+
+    @Override
+    public Optional<Mandate> await(Duration timeout) throws InterruptedException {
+        var deadline =
+                System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout); // at most 292 years, compared by subtraction
+        synchronized (turned) {
+            for (var mandate = mandate(); ; mandate = mandate()) {
+                var left = deadline - System.nanoTime();
+                if (mandate.isPresent() || left <= 0 || snapshot.phase == Phase.CLOSED) {
+                    return mandate;
+                }
+                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(left, 1_000_000));
+            }
+        }
+    }
+
+    @Override
+    public void whileLeading(LeaderTask task) {
+        if (!this.task.compareAndSet(null, task)) {
+            throw new IllegalStateException(this + " already has a task");
+        }
+        loop.execute(this::bite);
+    }
+
+    @Override
+    public Watch listen(LeadershipListener listener) {
+        var added = new Listening(listener);
+        loop.execute(() -> {
+            var leads = machine.phase() == Phase.LEADING ? machine.term() : null;
+            listeners.add(added);
+            if (leads != null) {
+                var event = new LeadershipEvent.Acquired(leads);
+                if (added.isFor(event)) {
+                    tell(added, event);
+                }
+            }
+        });
+        return () -> {
+            added.over = true;
+            loop.execute(() -> listeners.remove(added));
+        };
+    }
+
+    @Override
+    public boolean pulse(Duration timeout) throws InterruptedException {
+        requireOpen();
+        loop.execute(() -> turn(machine::pulse));
+        var leads = isLeader() || await(timeout).isPresent();
+        if (!leads) {
+            requireOpen();
+        }
+        return leads;
+    }
+
+    private void requireOpen() {
+        var s = snapshot;
+        throwFailure(s);
+        if (s.phase == Phase.CLOSED || s.phase == Phase.LEAVING) {
+            throw new IllegalStateException("the candidacy in \"" + election() + "\" has ended: it cannot be pulsed");
+        }
+    }
+
+    private void throwFailure(Snapshot s) {
+        if (s.failure != null) {
+            throw new ElectionException(this + " has failed: " + s.failure.getMessage(), s.failure);
+        }
+    }
+
+    @Override
+    public Optional<ElectionException> failure() {
+        return Optional.ofNullable(snapshot.failure);
+    }
+
+    @Override
+    public Optional<Departure> departure() {
+        return Optional.ofNullable(snapshot.departure);
+    }
+
+    @Override
+    public Status status() {
+        var s = snapshot;
+        var validity = s.mandate == null ? null : s.mandate.validity();
+        var sinceProof = validity == null
+                ? Optional.<Duration>empty()
+                : Optional.of(
+                        Duration.ofNanos(loop.clock().nanos() - validity.since().nanos()));
+        return new Status(
+                s.phase,
+                s.following,
+                s.followed,
+                s.last == null ? 0 : s.last.token(),
+                s.lastCause,
+                sinceProof,
+                Optional.ofNullable(s.failure));
+    }
+
+    @Override
+    public void resign() {
+        loop.execute(() -> turn(machine::resign));
+    }
+
+    @Override
+    public void awaitClose() throws InterruptedException {
+        if (runsHere()) {
+            throw new IllegalStateException("awaitClose was called from a listener or task of " + this
+                    + ", which ends only after that has returned: call resign() or close() there");
+        }
+        closed.await();
+        throwFailure(snapshot);
+    }
+
+    @Override
+    public void close() {
+        resign();
+        if (!runsHere()) { // else we would wait for ourselves
+            awaitClosed(System.nanoTime());
+        }
+    }
+
+    public Duration lease() {
+        return standing.config().lease();
+    }
+
+    /** Returns whether the caller is a listener or task of this candidacy. */
+    public boolean runsHere() {
+        return events.runsHere() || work.runsHere();
+    }
+
+    /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
+    public void awaitClosed(long sinceNanos) {
+        var config = standing.config();
+        var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
+        try {
+            if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                log.warn(
+                        "candidacy {} in \"{}\" did not end within {}: its work runs on, or the infrastructure does not"
+                                + " answer; the lease runs out by itself",
+                        candidate(),
+                        election(),
+                        Durations.show(bound));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "candidacy " + candidate() + " in \"" + election() + '"';
+    }
+
+    // ---------------------------------------------------------------- the turns of the loop
+
+    /** Gives the machine a command, then lets it see whether the work has ended, then sets the timer. */
+    private void turn(Consumer<Moment> command) {
+        var now = loop.clock().now();
+        command.accept(now);
+        if (events.idle() && work.idle()) {
+            machine.workEnded(now);
+            over = over || machineClosed;
+        }
+        publish(snapshot.mandate); // what changed without a change of phase
+        wakeAt(machine.wakeAtNanos());
+        if (over && closed.getCount() > 0) {
+            closed.countDown(); // last: until then we are looked at now and then, should this turn have been broken
+        }
+    }
+
+    /** Sets the timer, unless it goes off sooner as it is: then it finds nothing to do, and sets itself again. */
+    private void wakeAt(@Nullable Long nanos) {
+        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
+            timer.cancel();
+            timer = null;
+        }
+        if (timer == null && nanos != null) {
+            timerNanos = nanos;
+            timer = loop.at(nanos, () -> {
+                timer = null;
+                turn(machine::tick);
+            });
+        }
+    }
+
+    private void publish(@Nullable LocalMandate mandate) {
+        var before = snapshot;
+        var next = new Snapshot(
+                mandate,
+                machine.term(),
+                machine.phase() == Phase.CLOSED && !over ? Phase.LEAVING : machine.phase(),
+                machine.followingNow(),
+                machine.followedBefore(),
+                machine.lastCause(),
+                machine.failure(),
+                over ? machine.departure() : null);
+        if (next.equals(before)) {
+            return;
+        }
+        if (over) {
+            onClosed.accept(this); // first: who has waited for the end may stand again under the same id
+        }
+        snapshot = next;
+        if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED) {
+            wakeWaiting();
+        }
+    }
+
+    private void wakeWaiting() {
+        synchronized (turned) {
+            turned.notifyAll();
+        }
+    }
+
+    /** Runs the next bite of the task, if there is a mandate to work under and none is running. */
+    private void bite() {
+        var present = task.get();
+        var mandate = working;
+        if (present == null || mandate == null || !work.idle()) {
+            return;
+        }
+        if (!events.idle()) {
+            return; // Acquired has not been heard yet: the next bite begins when it has
+        }
+        var begun = loop.clock().nanos();
+        work.submit(
+                () -> {
+                    if (mandate.isValid()) {
+                        present.run(mandate);
+                    }
+                    return null;
+                },
+                (failure, queuedNanos) -> bitten(mandate, begun, failure, queuedNanos));
+    }
+
+    private void bitten(LocalMandate mandate, long begunNanos, @Nullable Throwable failure, long queuedNanos) {
+        metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
+        var config = standing.config();
+        var pause = config.taskInterval();
+        if (failure instanceof NotLeaderException) {
+            pause = config.retryInterval(); // it heeded its mandate: no failure, and nothing to try again at once
+        } else if (failure != null && working != mandate) {
+            Quietly.run(() -> log.debug("the task of {} failed after its mandate had ended", this, failure));
+        } else if (failure != null) {
+            metrics.callbackFailed(election(), candidate(), failure);
+            Quietly.run(() -> log.error("the task of {} failed", this, failure));
+            if (config.onTaskFailure() == TaskFailure.END) {
+                turn(now -> machine.fail(now, new ElectionException("the task of " + this + " failed", failure)));
+                return;
+            }
+            pause = config.retryInterval();
+        }
+        if (working == mandate) {
+            nextBite = loop.at(begunNanos + pause.toNanos(), this::bite);
+        }
+    }
+
+    /** An end that nobody asked for is never silent, also if there is no listener. */
+    private void logEnd(LeadershipEvent event) {
+        if (event instanceof LeadershipEvent.Failed failed) {
+            log.error("{} has failed, and stands no more", this, failed.error());
+        } else if (event instanceof LeadershipEvent.Ended) {
+            log.error("{} has ended: an operator ended the election, so that nobody can lead it", this);
+        }
+    }
+
+    private void tellListener(LeadershipEvent event) {
+        List.copyOf(listeners).forEach(listener -> {
+            if (listener.isFor(event)) {
+                tell(listener, event);
+            }
+        });
+    }
+
+    private void tell(Listening listener, LeadershipEvent event) {
+        events.submit(
+                () -> {
+                    listener.hear(event);
+                    return null;
+                },
+                (failure, queuedNanos) -> {
+                    metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
+                    if (failure != null) {
+                        metrics.callbackFailed(election(), candidate(), failure);
+                        Quietly.run(() -> log.error(
+                                "the listener of {} failed on {}; nothing else changes", this, event, failure));
+                    }
+                    if (event instanceof LeadershipEvent.Acquired) {
+                        loop.execute(this::bite);
+                    }
+                });
+    }
+
+    /**
+     * One who is told; of the end of a mandate only if it was told of the beginning. Confined to the loop, but for the
+     * flag.
+     */
+    private static final class Listening {
+        private final LeadershipListener listener;
+        private @Nullable Mandate told;
+        private volatile boolean over;
+
+        private Listening(LeadershipListener listener) {
+            this.listener = listener;
+        }
+
+        private boolean isFor(LeadershipEvent event) {
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                told = acquired.mandate();
+            } else if (event instanceof LeadershipEvent.Revoked revoked) {
+                return revoked.mandate().equals(told);
+            } else if (event instanceof LeadershipEvent.Fenced fenced) {
+                return fenced.mandate().equals(told);
+            }
+            return true;
+        }
+
+        private void hear(LeadershipEvent event) throws Exception {
+            if (!over) {
+                listener.onEvent(event);
+            }
+        }
+    }
+
+    /** What the machine wants done. */
+    private final class Doing implements CandidacyMachine.Effects {
+        @Override
+        public void publish(@Nullable LocalMandate mandate) {
+            LoopCandidacy.this.publish(mandate);
+            if (mandate != null) {
+                Quietly.run(() -> log.info("{} leads, token {}", LoopCandidacy.this, mandate.token()));
+                metrics.termBegan(election(), candidate(), mandate.token());
+            }
+        }
+
+        @Override
+        public void tell(LeadershipEvent event) {
+            Quietly.run(() -> {
+                flight.turned(event, loop.clock().nanos());
+                losses.turned(LoopCandidacy.this, event);
+                logEnd(event);
+            });
+            tellListener(event); // last: it has been told, or this has thrown
+        }
+
+        @Override
+        public void startWork(LocalMandate mandate) {
+            working = mandate;
+            bite();
+        }
+
+        @Override
+        public void stopWork() {
+            working = null;
+            if (nextBite != null) {
+                nextBite.cancel(); // else it would add to those of the next mandate, which come by themselves
+                nextBite = null;
+            }
+        }
+
+        @Override
+        public void interruptWork() {
+            events.interrupt();
+            work.interrupt();
+        }
+
+        @Override
+        public void halt(LocalMandate mandate) {
+            Quietly.run(() ->
+                    log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", mandate));
+            Runtime.getRuntime().halt(HALTED);
+        }
+
+        @Override
+        public void ended(LocalMandate mandate, Cause cause, Duration held, String detail) {
+            losses.ended(LoopCandidacy.this, "", mandate, cause, held, detail);
+            metrics.termEnded(election(), candidate(), cause, held);
+        }
+
+        @Override
+        public void closed() {
+            machineClosed = true;
+            outages.gone(LoopCandidacy.this, loop.clock().nanos());
+        }
+    }
+
+    /** Carries the reports of the seat to the loop. */
+    private final class Reports implements Claimant {
+        /**
+         * A report that is lost for want of memory leaves us waiting for it: that ends the candidacy, at the next look.
+         */
+        private void report(Consumer<Moment> command) {
+            try {
+                loop.execute(() -> turn(command));
+            } catch (Throwable e) {
+                lostReport = e;
+                throw e;
+            }
+        }
+
+        @Override
+        public void granted(long token, Proof proof) {
+            report(now -> machine.granted(now, token, proof));
+        }
+
+        @Override
+        public void proven(long token, Proof proof) {
+            report(now -> machine.proven(now, token, proof));
+        }
+
+        @Override
+        public void asked(long token, Cause cause, Duration within) {
+            report(now -> machine.asked(now, token, cause, within));
+        }
+
+        @Override
+        public void lost(long token, Cause cause) {
+            report(now -> machine.lost(now, token, cause));
+        }
+
+        @Override
+        public void following(Optional<String> leader) {
+            report(now -> machine.following(leader));
+        }
+
+        @Override
+        public void ended() {
+            report(machine::electionEnded);
+        }
+
+        @Override
+        public void failed(ElectionException error) {
+            report(now -> machine.fail(now, error));
+        }
+
+        @Override
+        public void left() {
+            report(now -> machine.left(Departure.CONFIRMED));
+        }
+
+        @Override
+        public void leftUnconfirmed() {
+            report(now -> machine.left(Departure.UNCONFIRMED));
+        }
+
+        @Override
+        public void answered() {
+            loop.execute(() -> outages.answered(LoopCandidacy.this, loop.clock().nanos()));
+        }
+
+        @Override
+        public void unanswered(Duration waited, @Nullable Throwable why) {
+            loop.execute(() -> {
+                if (!machineClosed) {
+                    var retry = standing.config().retryInterval();
+                    outages.unanswered(
+                            LoopCandidacy.this, waited, retry, why, loop.clock().nanos());
+                }
+            });
+        }
+
+        @Override
+        public void attempted(Metrics.Attempt attempt, Duration latency) {
+            loop.execute(() -> metrics.attempted(election(), candidate(), attempt, latency));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package dev.bellwether.internal.election;
+
+import dev.bellwether.Election;
+import dev.bellwether.Leader;
+import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.Requests;
+import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** An election seen through an arbiter. Thread-safe. */
+public final class SeatElection implements Election {
+    private static final Logger log = LoggerFactory.getLogger(Election.class);
+
+    private final String name;
+    private final Arbiter arbiter;
+    private final Loop loop;
+    private final Executor executor;
+    private final Duration timeout;
+
+    public SeatElection(String name, Arbiter arbiter, Loop loop, Executor executor, Duration timeout) {
+        this.name = name;
+        this.arbiter = arbiter;
+        this.loop = loop;
+        this.executor = executor;
+        this.timeout = timeout;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public State state() {
+        var view = Requests.answer(arbiter.read(name, loop), timeout, "read " + this);
+        return new State(view.leader(), view.candidates(), view.ended());
+    }
+
+    @Override
+    public Watch watch(Consumer<Optional<Leader>> watcher) {
+        var changes = new Changes(watcher, new SerialExecutor(executor, loop, () -> {}));
+        var watch = arbiter.watch(name, view -> loop.execute(() -> changes.see(view)), loop);
+        return () -> {
+            changes.closed = true;
+            watch.close();
+        };
+    }
+
+    @Override
+    public boolean standDown() {
+        return order(Order.STAND_DOWN, "order the leader to stand down");
+    }
+
+    @Override
+    public void end() {
+        order(Order.END, "end");
+    }
+
+    @Override
+    public boolean reopen() {
+        return order(Order.REOPEN, "reopen");
+    }
+
+    @Override
+    public void delete() {
+        order(Order.DELETE, "delete");
+    }
+
+    @Override
+    public String toString() {
+        return "election \"" + name + "\" on " + arbiter.describe();
+    }
+
+    private boolean order(Order order, String verb) {
+        return Requests.answer(arbiter.order(name, order), timeout, verb + " (" + this + ")");
+    }
+
+    /** Lets through what differs from the last. Confined to the loop, but for the flag. */
+    private static final class Changes {
+        private final Consumer<Optional<Leader>> watcher;
+        private final SerialExecutor serial;
+        private @Nullable View last;
+        private volatile boolean closed;
+
+        private Changes(Consumer<Optional<Leader>> watcher, SerialExecutor serial) {
+            this.watcher = watcher;
+            this.serial = serial;
+        }
+
+        private void see(View view) {
+            var before = last;
+            if (closed || (before != null && (view.token() < before.token() || same(before, view)))) {
+                return; // nothing new, or older than what we have seen
+            }
+            last = view;
+            serial.submit(
+                    () -> {
+                        if (!closed) {
+                            watcher.accept(view.leader());
+                        }
+                        return null;
+                    },
+                    (failure, queued) -> {
+                        if (failure != null) {
+                            log.error(
+                                    "a watcher of \"{}\" failed; it is told of the next change",
+                                    view.election(),
+                                    failure);
+                        }
+                    });
+        }
+
+        private static boolean same(View one, View other) {
+            return one.token() == other.token()
+                    && one.holder().isPresent() == other.holder().isPresent();
+        }
+    }
+}

@@ -1,0 +1,342 @@
+package dev.bellwether.internal.lock;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.ElectionException;
+import dev.bellwether.HeldLock;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
+import dev.bellwether.LockAnswer;
+import dev.bellwether.LockConfig;
+import dev.bellwether.LockTask;
+import dev.bellwether.Mandate;
+import dev.bellwether.NotLeaderException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt to take a lock, and the lock once it is held: a candidacy, of which this is the listener.
+ *
+ * <p>Thread-safe: what is not final is guarded by this, and user code is called without it.
+ */
+final class LockAttempt implements LeadershipListener, HeldLock {
+    /*
+     *   WAITING --granted--> TAKEN --closed--> RELEASED
+     *      |
+     *      +--time is up, refused, ended, interrupted--> GIVEN_UP
+     *
+     * Who waits decides between TAKEN and GIVEN_UP, under our lock, and a mandate counts only in TAKEN. A grant that
+     * comes when we have given up is held by nobody: the candidacy has been told to resign, and gives the seat back.
+     *
+     * The work of a lock runs outside of its candidacy, on a thread of the user. To the candidacy our listener stands
+     * for it: it returns from Revoked when the lock has been given back, so the seat does not pass before; and the
+     * interrupt that the candidacy sends to work that takes too long goes on to the thread that runs the task.
+     *
+     * The first end of a mandate is the end of the lock: our listener resigns before it returns, so the candidacy
+     * never stands again. Should an executor have refused to run it, the next grant is taken for nobody's, and resigned.
+     */
+    private enum Phase {
+        /** No answer yet, or somebody else holds the lock. */
+        WAITING,
+        /** Held by our user. */
+        TAKEN,
+        /** Given back; the candidacy may keep the seat for a while. */
+        RELEASED,
+        /** Never held through this attempt. */
+        GIVEN_UP
+    }
+
+    private final String name;
+    private final LockConfig config;
+    private final LockHost host;
+    private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
+
+    private Phase phase = Phase.WAITING;
+    private @Nullable Mandate granted;
+    private long grantedNanos;
+    private boolean answered;
+    private Optional<String> holder = Optional.empty();
+    private boolean ended; // by an operator
+    private @Nullable ElectionException failure;
+    private boolean over; // the candidacy has ended
+    private boolean cutShort; // by that, while we waited
+    private @Nullable Thread runner; // of a task, while it runs
+    private boolean interrupted; // by us
+    private boolean kept; // the seat, for a while after the release
+
+    LockAttempt(String name, LockConfig config, LockHost host) {
+        this.name = name;
+        this.config = config;
+        this.host = host;
+    }
+
+    void begin() {
+        var settings = config.oneAttempt().toBuilder().listener(this).build();
+        stood.complete(host.stand(name, settings, this::over));
+    }
+
+    // ---------------------------------------------------------------- waiting
+
+    /**
+     * Waits for the answer, at most so long for another holder. If it is no, the candidacy is over when this returns.
+     */
+    void await(Duration wait) throws InterruptedException {
+        try {
+            decide(
+                    System.nanoTime(),
+                    TimeUnit.NANOSECONDS.convert(wait),
+                    host.requestTimeout().toNanos());
+            if (!isTaken()) {
+                candidacy().close();
+            }
+        } catch (Throwable e) { // an interrupt, or no memory: nobody is to stand for what nobody holds
+            giveUp();
+            candidacy().resign();
+            throw e;
+        }
+    }
+
+    private synchronized void decide(long beganNanos, long waitNanos, long answerNanos) throws InterruptedException {
+        while (phase == Phase.WAITING) {
+            var patience = answered ? waitNanos : Math.max(waitNanos, answerNanos);
+            var left = patience - (System.nanoTime() - beganNanos);
+            if (granted != null) {
+                phase = granted.isValid() ? Phase.TAKEN : Phase.GIVEN_UP;
+            } else if (over || left <= 0) {
+                phase = Phase.GIVEN_UP;
+                cutShort = over;
+            } else {
+                TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
+            }
+        }
+    }
+
+    private synchronized void giveUp() {
+        if (phase == Phase.WAITING) {
+            phase = Phase.GIVEN_UP;
+        }
+    }
+
+    synchronized boolean isTaken() {
+        return phase == Phase.TAKEN;
+    }
+
+    /** Says who has the lock, or throws if that is not known. */
+    synchronized LockAnswer refusal() {
+        if (failure != null) {
+            throw new ElectionException(this + " cannot be taken: " + failure.getMessage(), failure);
+        }
+        if (ended) {
+            throw new ElectionException(this + " cannot be taken: an operator has ended the election of this name."
+                    + " Reopen it, and try again");
+        }
+        if (cutShort) {
+            throw new IllegalStateException(this + " was not taken: its elections were closed meanwhile");
+        }
+        if (granted == null && !answered) {
+            throw new UnavailableException("no answer within " + Durations.show(host.requestTimeout()) + " whether "
+                    + this + " is free. It is not held here; try again later");
+        }
+        return new LockAnswer(Optional.empty(), holder);
+    }
+
+    // ---------------------------------------------------------------- what the candidacy tells
+
+    @Override
+    public void onEvent(LeadershipEvent event) throws Exception {
+        var fenced = event instanceof LeadershipEvent.Fenced;
+        var ends = fenced || event instanceof LeadershipEvent.Revoked;
+        if (ends || !heard(event)) {
+            candidacy().resign();
+        }
+        if (fenced) {
+            interruptTask();
+        }
+        try {
+            if (config.candidacy().listener().isPresent()) {
+                config.candidacy().listener().get().onEvent(event); // before we wait: it may give the lock back
+            }
+        } catch (InterruptedException e) {
+            interruptTask();
+            throw e;
+        } finally {
+            if (ends && !fenced) {
+                awaitReleased(config.candidacy().standDownBudget());
+            } else if (fenced && config.candidacy().haltOnOverrun()) {
+                awaitReleased(config.candidacy().lease()); // work that has ended is not halted
+            }
+        }
+    }
+
+    /** Returns whether the candidacy may go on: not if it was granted the seat again, or when nobody waits for it. */
+    private synchronized boolean heard(LeadershipEvent event) {
+        var goesOn = true;
+        if (event instanceof LeadershipEvent.Acquired acquired) {
+            goesOn = phase == Phase.WAITING && granted == null;
+            if (goesOn) {
+                granted = acquired.mandate();
+                grantedNanos = host.clock().nanos();
+            }
+        } else if (event instanceof LeadershipEvent.Following following
+                && following.leader().isPresent()) {
+            holder = following.leader();
+            answered = true;
+        } else if (event instanceof LeadershipEvent.Ended) {
+            ended = true;
+        } else if (event instanceof LeadershipEvent.Failed failed) {
+            failure = failed.error();
+        }
+        notifyAll();
+        return goesOn;
+    }
+
+    private synchronized void over() {
+        over = true;
+        notifyAll();
+    }
+
+    /**
+     * Holds up the candidacy until the lock has been given back. It interrupts us half-way through its budget, and at
+     * the end of that: both are meant for the task.
+     */
+    private void awaitReleased(Duration bound) {
+        var began = System.nanoTime();
+        var waiting = true;
+        for (var interrupts = 0; waiting && interrupts < 2; interrupts++) {
+            try {
+                waitWhileTaken(began, bound.toNanos());
+                waiting = false;
+            } catch (InterruptedException e) {
+                interruptTask();
+            }
+        }
+    }
+
+    private synchronized void waitWhileTaken(long beganNanos, long boundNanos) throws InterruptedException {
+        var left = boundNanos;
+        // on the thread that runs the task we would wait for ourselves
+        while (phase == Phase.TAKEN && runner != Thread.currentThread() && left > 0) {
+            TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
+            left = boundNanos - (System.nanoTime() - beganNanos);
+        }
+    }
+
+    private synchronized void interruptTask() {
+        if (runner != null) {
+            interrupted = true;
+            runner.interrupt();
+        }
+    }
+
+    // ---------------------------------------------------------------- held
+
+    /** Runs a task under the lock, and gives it back. Returns whether the task ran. */
+    <E extends Exception> boolean run(LockTask<E> task) throws E {
+        var mandate = mandate();
+        enter();
+        try {
+            if (!mandate.isValid()) {
+                return false;
+            }
+            task.run(mandate);
+            if (mandate.isValid()) { // so it was all the time
+                return true;
+            }
+        } catch (Throwable thrown) {
+            if (mandate.isValid()) {
+                throw thrown;
+            }
+            throw lost(thrown);
+        } finally {
+            leave();
+            close();
+        }
+        throw lost(null);
+    }
+
+    private synchronized void enter() {
+        runner = Thread.currentThread();
+    }
+
+    private synchronized void leave() {
+        runner = null;
+        if (interrupted) {
+            interrupted = Thread.interrupted(); // ours must not follow the thread into other work
+        }
+    }
+
+    private NotLeaderException lost(@Nullable Throwable thrown) {
+        var cause = candidacy().status().lastCause().map(Enum::name).orElse("its deadline has passed");
+        var lost = new NotLeaderException(mandate() + " ended while the task of the lock ran (" + cause
+                + "): the end of the task was not protected by the lock");
+        if (thrown != null) {
+            lost.initCause(thrown);
+        }
+        return lost;
+    }
+
+    @Override
+    public synchronized Mandate mandate() {
+        if (granted == null) {
+            throw new IllegalStateException(this + " has no mandate in phase " + phase);
+        }
+        return granted;
+    }
+
+    @Override
+    public boolean isHeld() {
+        return isTaken() && mandate().isValid();
+    }
+
+    @Override
+    public void release(Duration keptFree) {
+        boolean keeps;
+        synchronized (this) {
+            if (phase != Phase.TAKEN && (phase != Phase.RELEASED || kept)) {
+                return;
+            }
+            keeps = phase == Phase.TAKEN
+                    && keptFree.compareTo(Duration.ZERO) > 0
+                    && mandate().isValid();
+            phase = Phase.RELEASED;
+            kept = keeps;
+            notifyAll();
+        }
+        if (keeps) {
+            keep(keptFree);
+        } else {
+            candidacy().close(); // once more, if that threw before
+        }
+    }
+
+    private void keep(Duration time) {
+        try {
+            host.keep(candidacy(), time);
+        } catch (Throwable e) {
+            candidacy().resign(); // rather free too soon than never
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        release(config.atLeast().minusNanos(heldNanos()));
+    }
+
+    private synchronized long heldNanos() {
+        return host.clock().nanos() - grantedNanos;
+    }
+
+    private Candidacy candidacy() {
+        return stood.join(); // its events may come before who stands has got it
+    }
+
+    @Override
+    public String toString() {
+        return "lock \"" + name + "\" on " + host.describe();
+    }
+}

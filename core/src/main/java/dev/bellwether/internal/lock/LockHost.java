@@ -1,0 +1,26 @@
+package dev.bellwether.internal.lock;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.Clock;
+import java.time.Duration;
+
+/** What locks need of the elections that they belong to. Thread-safe. */
+public interface LockHost {
+    /** Stands; runs the last when the candidacy has ended and all its events have been heard. It must not block. */
+    Candidacy stand(String election, CandidacyConfig config, Runnable onEnd);
+
+    /**
+     * Keeps a candidacy that leads for so long from now, then resigns; at the end of the elections, lets it run out.
+     */
+    void keep(Candidacy candidacy, Duration time);
+
+    /** Returns how long to wait for a first answer. */
+    Duration requestTimeout();
+
+    /** Returns the clock of the loop. */
+    Clock clock();
+
+    /** Names the infrastructure in messages. */
+    String describe();
+}

@@ -1,0 +1,136 @@
+package dev.bellwether.internal.loop;
+
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Loop;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The loop as one machine sees it: whatever a turn of that machine throws is told to the machine, which then ends in
+ * order.
+ *
+ * <p>Confined to the loop, except {@link #execute}, which is for any thread.
+ */
+public final class GuardedLoop implements Loop {
+    /*
+     * A turn that throws leaves its machine half way between two states: a timer cancelled and not set again, a mandate
+     * ended and the listener not told. Who is to mend that must know that it happened, wherever in the turn it was. So
+     * all turns of a machine, those of its seat with the backend included, come through here.
+     *
+     * To recover takes memory, too, and may throw as the turn did. Then it is tried again at the next turn, and no
+     * other turn runs before it has succeeded. The owner must see to it that there is a next turn, by `run`, now and
+     * then.
+     */
+    private static final Logger log = LoggerFactory.getLogger(GuardedLoop.class);
+
+    private final Loop loop;
+    private final Consumer<Throwable> recovery;
+    private @Nullable Throwable thrown; // by a turn, and not recovered from
+    private int depth;
+
+    /** The recovery is told what was thrown; if it throws itself, it is told again. */
+    public GuardedLoop(Loop loop, Consumer<Throwable> recovery) {
+        this.loop = loop;
+        this.recovery = recovery;
+    }
+
+    /** Runs a turn now; on the loop. */
+    public void run(Runnable turn) {
+        if (depth > 0) {
+            turn.run(); // part of a turn: whatever it throws breaks that
+            return;
+        }
+        depth++;
+        try {
+            if (thrown == null || recovered()) {
+                turn.run();
+            }
+        } catch (Throwable e) { // of whatever kind: nothing may leave the machine as it is now
+            thrown = e;
+            recovered();
+        } finally {
+            depth--;
+        }
+    }
+
+    /** Posts a turn that several machines share: it runs whatever has become of the one whose loop this is. */
+    public static void executeShared(Loop loop, Runnable turn) {
+        execute(loop, turn, () -> {});
+    }
+
+    /**
+     * Runs a turn of whoever has this loop now, under the guard if it has one; on the loop, also within a turn of
+     * another.
+     */
+    public static void run(Loop loop, Runnable turn) {
+        if (loop instanceof GuardedLoop guarded) {
+            guarded.run(turn);
+        } else {
+            turn.run();
+        }
+    }
+
+    private boolean recovered() {
+        var cause = thrown;
+        if (cause == null) {
+            return true;
+        }
+        try {
+            recovery.accept(cause);
+            thrown = null;
+            return true;
+        } catch (Throwable e) { // as the turn did: there is another try
+            Quietly.run(() -> log.error("cannot end in order yet what a turn broke off; trying again", e));
+            return false;
+        }
+    }
+
+    @Override
+    public Clock clock() {
+        return loop.clock();
+    }
+
+    @Override
+    public RandomGenerator random() {
+        return loop.random();
+    }
+
+    @Override
+    public void execute(Runnable turn) {
+        loop.execute(() -> run(turn));
+    }
+
+    /**
+     * Posts a turn with a note that is made even if the turn cannot be run, because a turn before it has broken its
+     * machine.
+     */
+    public static void execute(Loop loop, Runnable note, Runnable turn) {
+        var guarded = loop instanceof GuardedLoop one ? one : null;
+        (guarded == null ? loop : guarded.loop).execute(() -> {
+            note.run();
+            if (guarded == null) {
+                turn.run();
+            } else {
+                guarded.run(turn);
+            }
+        });
+    }
+
+    @Override
+    public Timer at(long nanos, Runnable turn) {
+        return loop.at(nanos, () -> run(turn));
+    }
+
+    @Override
+    public Timer every(long nanos, Runnable turn) {
+        return loop.every(nanos, () -> run(turn));
+    }
+
+    @Override
+    public void close() {
+        loop.close();
+    }
+}

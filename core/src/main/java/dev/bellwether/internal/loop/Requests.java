@@ -1,0 +1,34 @@
+package dev.bellwether.internal.loop;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Waits for the answer to a request. */
+public final class Requests {
+    private Requests() {}
+
+    public static <T> T answer(CompletionStage<T> stage, Duration timeout, String what) {
+        try {
+            return stage.toCompletableFuture().get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof UnavailableException cause) {
+                throw new UnavailableException("could not " + what + ": " + cause.getMessage(), cause);
+            }
+            if (e.getCause() instanceof ElectionException cause) {
+                throw new ElectionException("could not " + what + ": " + cause.getMessage(), cause);
+            }
+            throw new UnavailableException("could not " + what, e.getCause());
+        } catch (TimeoutException e) {
+            throw new UnavailableException("could not " + what + ": no answer within " + Durations.show(timeout), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while waiting to " + what, e);
+        }
+    }
+}

@@ -1,0 +1,560 @@
+package dev.bellwether.internal.roster;
+
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import dev.bellwether.Metrics;
+import dev.bellwether.RoleTask;
+import dev.bellwether.Roster;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterEvent;
+import dev.bellwether.RosterMode;
+import dev.bellwether.internal.election.FlightLog;
+import dev.bellwether.internal.election.LocalMandate;
+import dev.bellwether.internal.election.LossLog;
+import dev.bellwether.internal.loop.GuardedLoop;
+import dev.bellwether.internal.loop.OutageLog;
+import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.GroupMembership;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.RosterCarrier;
+import dev.bellwether.spi.RosterStanding;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A member of a roster on a loop: a {@link RosterSeat} for each partition, and one {@link RosterDriver} that decides
+ * for all of them.
+ *
+ * <p>The public methods are for any thread. They read what the seats have published, or send a command to the loop; all
+ * else is confined to the loop.
+ */
+public final class LoopRoster implements Roster {
+    private static final Logger log = LoggerFactory.getLogger(Roster.class);
+    private static final long SLICE_NANOS = 20_000_000;
+    private static final int MOST_NAMED = 8;
+
+    private final RosterStanding standing;
+    private final RosterConfig config;
+    private final GuardedLoop loop;
+    private final Metrics metrics;
+    private final Consumer<LoopRoster> onClosed;
+    private final LoopGroupObserver observer;
+    private final GroupMembership membership;
+    private final RosterDriver driver;
+    private final RosterSeat[] seats;
+    private final RosterCallbacks callbacks;
+    private final FlightLog[] flights;
+    private final LossLog[] losses;
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
+    private volatile int roleCount;
+    private volatile boolean broken;
+    private int over;
+    private boolean leaving;
+    private boolean ended;
+    private boolean failureTold;
+
+    /** Guards nothing but the wait of {@link #await}. */
+    private final Object turned = new Object();
+
+    public LoopRoster(
+            RosterStanding standing,
+            RosterCarrier carrier,
+            Loop shared,
+            Executor executor,
+            Metrics metrics,
+            Duration pauseBound,
+            OutageLog outages,
+            Consumer<LoopRoster> onClosed) {
+        this.standing = standing;
+        loop = new GuardedLoop(shared, this::thrown);
+        this.metrics = metrics;
+        this.onClosed = onClosed;
+        config = standing.config();
+        roleCount = config.roles();
+        observer = new LoopGroupObserver(loop, outages, config.candidacy().retryInterval());
+        membership = carrier.join(standing, observer, loop);
+        driver = config.mode() == RosterMode.EXCLUSIVE
+                ? new RosterClaims(standing, loop, new Doing(), membership)
+                : new BroadcastRosterDriver(standing, loop, new Doing(), membership, carrier.readsAreFenced());
+        seats = new RosterSeat[config.partitions()];
+        flights = new FlightLog[seats.length];
+        losses = new LossLog[seats.length];
+        var owner = new Turns();
+        for (var i = 0; i < seats.length; i++) {
+            var seat = new Standing(
+                    standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.candidacy());
+            flights[i] = new FlightLog();
+            losses[i] = new LossLog(log);
+            seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
+        }
+        callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);
+    }
+
+    public void start() {
+        config.advice().forEach(advice -> log.warn("{}: {}", this, advice));
+        loop.execute(() -> {
+            observer.bind(driver);
+            for (var seat : seats) {
+                seat.start();
+            }
+            driver.act();
+        });
+    }
+
+    /** Lets overdue deadlines take effect; called now and then, in case the clocks jumped. */
+    public void check() {
+        loop.run(() -> {
+            if (broken) {
+                collapse(); // once more, if it did not come to its end
+            } else {
+                for (var seat : seats) {
+                    seat.check();
+                }
+            }
+        });
+    }
+
+    /** The loop is about to stop. */
+    public void abandon() {
+        loop.run(() -> {
+            for (var seat : seats) {
+                seat.abandon();
+            }
+            finish();
+        });
+    }
+
+    // ---------------------------------------------------------------- for any thread
+
+    @Override
+    public String name() {
+        return standing.roster();
+    }
+
+    @Override
+    public String member() {
+        return standing.member();
+    }
+
+    @Override
+    public int roleCount() {
+        return roleCount;
+    }
+
+    @Override
+    public boolean leads(int role) {
+        if (role < 0 || role >= roleCount) {
+            return false;
+        }
+        var mandate = seats[RoleMap.partitionOf(role, seats.length)].mandate();
+        return mandate != null && mandate.isValid();
+    }
+
+    @Override
+    public List<Integer> roles() {
+        var count = roleCount;
+        var leads = new boolean[seats.length];
+        for (var i = 0; i < seats.length; i++) {
+            var mandate = seats[i].mandate();
+            leads[i] = mandate != null && mandate.isValid();
+        }
+        var roles = new ArrayList<Integer>();
+        for (var role = 0; role < count; role++) {
+            if (leads[RoleMap.partitionOf(role, seats.length)]) {
+                roles.add(role);
+            }
+        }
+        return List.copyOf(roles);
+    }
+
+    @Override
+    public Optional<Mandate> mandate(int role) {
+        if (role < 0 || role >= roleCount) {
+            return Optional.empty();
+        }
+        var mandate = seats[RoleMap.partitionOf(role, seats.length)].mandate();
+        return mandate != null && mandate.isValid() ? Optional.of(mandate) : Optional.empty();
+    }
+
+    @Override
+    public int roleOf(String key) {
+        return roleOfSlot(slotOf(key));
+    }
+
+    @Override
+    public int slotOf(String key) {
+        return RoleMap.slotOf(key, config.slots());
+    }
+
+    @Override
+    public int roleOfSlot(int slot) {
+        return RoleMap.roleOfSlot(slot, roleCount);
+    }
+
+    @Override
+    public void resize(int roles) {
+        RosterConfig.builder().roles(roles); // refuses what is no number of roles
+        loop.execute(() -> resized(roles));
+    }
+
+    @Override
+    public void whileLeading(RoleTask task) {
+        callbacks.whileLeading(task);
+    }
+
+    @Override
+    public boolean await(int roles, Duration timeout) throws InterruptedException {
+        var deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
+        synchronized (turned) {
+            while (roles().size() < roles) {
+                var left = deadline - System.nanoTime();
+                throwFailure();
+                if (left <= 0 || closed.getCount() == 0) {
+                    return false;
+                }
+                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(1_000_000, Math.min(left, SLICE_NANOS)));
+            }
+            return true;
+        }
+    }
+
+    @Override
+    public Optional<ElectionException> failure() {
+        return Optional.ofNullable(failure.get());
+    }
+
+    @Override
+    public void awaitClose() throws InterruptedException {
+        closed.await();
+        throwFailure();
+    }
+
+    private void throwFailure() {
+        var failed = failure.get();
+        if (failed != null) {
+            throw new ElectionException(this + " has failed: " + failed.getMessage(), failed);
+        }
+    }
+
+    @Override
+    public void resign() {
+        if (closing.compareAndSet(false, true)) {
+            loop.execute(() -> {
+                var linger = driver.leaving();
+                leaving = !linger.isZero();
+                loop.at(loop.clock().nanos() + linger.toNanos(), () -> {
+                    for (var seat : seats) {
+                        seat.resign();
+                    }
+                });
+            });
+        }
+    }
+
+    @Override
+    public void close() {
+        resign();
+        if (!runsHere()) { // else we would wait for ourselves
+            awaitClosed(System.nanoTime());
+        }
+    }
+
+    public boolean runsHere() {
+        return callbacks.runsHere();
+    }
+
+    /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
+    public void awaitClosed(long sinceNanos) {
+        var candidacy = config.candidacy();
+        var bound = candidacy.standDownBudget().plus(candidacy.renewInterval().multipliedBy(2));
+        if (config.mode() == RosterMode.OVERLAPPING) {
+            bound = bound.plus(config.threshold());
+        }
+        if (!closedWithin(sinceNanos + bound.toNanos())) {
+            log.warn(
+                    "{} did not end within {}: its work runs on, or the infrastructure does not answer",
+                    this,
+                    Durations.show(bound));
+        }
+    }
+
+    /**
+     * Waits without heed to an interrupt, which remains for later: who is interrupted and closes must not leave roles
+     * behind.
+     */
+    private boolean closedWithin(long untilNanos) {
+        var interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return closed.await(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    RosterStanding standing() {
+        return standing;
+    }
+
+    @Override
+    public String toString() {
+        return "member " + member() + " of roster \"" + name() + "\", group " + config.group();
+    }
+
+    // ---------------------------------------------------------------- the turns of the loop
+
+    /** Returns them for a line in the log, however many they are. */
+    static String named(List<Integer> roles) {
+        var some = roles.stream().limit(MOST_NAMED).map(String::valueOf).collect(Collectors.joining(", "));
+        if (roles.size() > MOST_NAMED) {
+            return " " + roles.size() + " roles (" + some + ", …)";
+        }
+        return (roles.size() == 1 ? " role " : " roles ") + some;
+    }
+
+    private List<Integer> rolesOf(int partition) {
+        return RoleMap.rolesOf(partition, seats.length, 0, roleCount);
+    }
+
+    private void resized(int roles) {
+        var before = roleCount;
+        roleCount = roles;
+        for (var i = 0; i < seats.length; i++) {
+            var mandate = seats[i].mandate();
+            if (mandate == null) {
+                continue;
+            }
+            var added = RoleMap.rolesOf(i, seats.length, before, roles);
+            var removed = RoleMap.rolesOf(i, seats.length, roles, before);
+            if (!added.isEmpty()) {
+                callbacks.tell(i, new RosterEvent.Gained(added, mandate), added);
+            } else if (!removed.isEmpty()) {
+                callbacks.stop(removed);
+                callbacks.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
+            }
+        }
+        wakeWaiting();
+    }
+
+    private void wakeWaiting() {
+        synchronized (turned) {
+            turned.notifyAll();
+        }
+    }
+
+    private void finish() {
+        if (!ended) {
+            ended = true;
+            try {
+                driver.end();
+                membership.close();
+            } finally {
+                observer.end();
+                onClosed.accept(this);
+                closed.countDown();
+                wakeWaiting();
+            }
+        }
+    }
+
+    /** A turn threw, and may have been left half done: the membership ends. */
+    private void thrown(Throwable error) {
+        broken = true;
+        for (var seat : seats) {
+            seat.endMandate(); // before all that may fail
+        }
+        closing.set(true);
+        if (failure.get() == null) {
+            failure.compareAndSet(
+                    null,
+                    new ElectionException(
+                            this + " failed inside (" + error
+                                    + "). It leads nothing, and leaves its group. Join again, and"
+                                    + " report this if it is no lack of memory",
+                            error));
+        }
+        collapse();
+    }
+
+    /**
+     * Ends a membership that is broken, in order as far as that goes. Each step is tried, whatever became of those
+     * before.
+     */
+    private void collapse() {
+        if (ended) {
+            return;
+        }
+        var whole = attempt(() -> {
+            if (!failureTold) {
+                log.error("{} has failed, and leads nothing any more", this, failure.get());
+            }
+        });
+        for (var seat : seats) {
+            whole &= attempt(() -> seat.collapse(Cause.FAILED));
+        }
+        whole &= attempt(() -> {
+            var failed = failure.get();
+            if (failed != null && !failureTold) {
+                failureTold = true;
+                callbacks.tell(0, new RosterEvent.Failed(name(), failed), List.of());
+            }
+        });
+        whole &= attempt(driver::end);
+        whole &= attempt(membership::leave);
+        if (whole) {
+            finish();
+        }
+    }
+
+    private static boolean attempt(Runnable step) {
+        try {
+            step.run();
+            return true;
+        } catch (VirtualMachineError e) {
+            return false; // again, a little later
+        } catch (Throwable e) {
+            return true; // it would not be better the next time
+        }
+    }
+
+    /** What seats tell. */
+    private final class Turns implements RosterSeat.Owner {
+        @Override
+        public void turned(int partition, LeadershipEvent event) {
+            flights[partition].turned(event, loop.clock().nanos());
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                metrics.termBegan(
+                        acquired.election(), member(), acquired.mandate().token());
+            }
+            var roles = rolesOf(partition);
+            if (roles.isEmpty()) {
+                return;
+            }
+            losses[partition].turned(LoopRoster.this, event);
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                Quietly.run(() -> log.info(
+                        "{} leads{}, token {}",
+                        LoopRoster.this,
+                        named(roles),
+                        acquired.mandate().token()));
+                callbacks.tell(partition, new RosterEvent.Gained(roles, acquired.mandate()), roles);
+            } else if (event instanceof LeadershipEvent.Revoked revoked) {
+                callbacks.tell(
+                        partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()), List.of());
+            } else if (event instanceof LeadershipEvent.Fenced fenced) {
+                callbacks.tell(partition, new RosterEvent.Fenced(roles, fenced.mandate(), fenced.cause()), List.of());
+            }
+        }
+
+        @Override
+        public void working(int partition, LocalMandate mandate) {} // once the listener has heard of it
+
+        @Override
+        public void stopped(int partition) {
+            callbacks.stop(rolesOf(partition));
+        }
+
+        @Override
+        public void interrupt(int partition) {
+            callbacks.interrupt(partition);
+        }
+
+        @Override
+        public void ended(
+                int partition, Standing seat, LocalMandate mandate, Cause cause, Duration held, String detail) {
+            var roles = rolesOf(partition);
+            if (!roles.isEmpty()) {
+                losses[partition].ended(LoopRoster.this, named(roles), mandate, cause, held, detail);
+            }
+            metrics.termEnded(seat.election(), member(), cause, held);
+        }
+
+        @Override
+        public void changed() {
+            wakeWaiting();
+        }
+    }
+
+    /** What the driver reports. */
+    private final class Doing implements RosterDriver.Reports {
+        @Override
+        public void granted(int partition, long token, Proof proof) {
+            seats[partition].granted(token, proof);
+        }
+
+        @Override
+        public void proven(int partition, long token, Proof proof) {
+            seats[partition].proven(token, proof);
+        }
+
+        @Override
+        public void asked(int partition, long token, Cause cause) {
+            seats[partition].asked(token, cause);
+        }
+
+        @Override
+        public void lost(int partition, long token, Cause cause) {
+            seats[partition].lost(token, cause);
+        }
+
+        @Override
+        public void left(int partition) {
+            seats[partition].left();
+            over++;
+            if (over == seats.length) {
+                if (leaving) {
+                    finish();
+                } else {
+                    leaving = true;
+                    membership.leave();
+                }
+            }
+        }
+
+        @Override
+        public void failed(ElectionException error) {
+            if (failure.compareAndSet(null, error)) {
+                failureTold = true;
+                log.error("{} has failed, and gives up its roles", LoopRoster.this, error);
+                callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+                closing.set(true);
+                for (var seat : seats) {
+                    seat.resign();
+                }
+            }
+        }
+
+        @Override
+        public void gone() {
+            if (over == seats.length) {
+                finish();
+            }
+        }
+    }
+}

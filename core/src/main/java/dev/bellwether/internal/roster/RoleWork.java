@@ -1,0 +1,180 @@
+package dev.bellwether.internal.roster;
+
+import dev.bellwether.Metrics;
+import dev.bellwether.NotLeaderException;
+import dev.bellwether.RoleTask;
+import dev.bellwether.Roster;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.internal.election.LocalMandate;
+import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.spi.Loop;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs the tasks of the roles that are led here: each role's bites one after another, and so many at once.
+ *
+ * <p>Confined to the loop. A bite is handed to the executor only when it may begin, so that nothing that waits here
+ * holds up a partition that is to move on.
+ */
+final class RoleWork {
+    private static final Logger log = LoggerFactory.getLogger(Roster.class);
+
+    private final String name;
+    private final RoleTask task;
+    private final int parallelism;
+    private final Duration interval;
+    private final Duration retry;
+    private final Loop loop;
+    private final Executor executor;
+    private final Metrics metrics;
+    private final IntConsumer began;
+    private final IntConsumer ended;
+    private final Map<Integer, Job> jobs = new HashMap<>();
+    private final ArrayDeque<Job> due = new ArrayDeque<>();
+    private final Set<Job> biting = new HashSet<>();
+    private final ThreadLocal<Boolean> here = ThreadLocal.withInitial(() -> false);
+
+    /** Told of a partition when a bite of one of its roles begins, and when it has ended. */
+    RoleWork(
+            String name,
+            RoleTask task,
+            RosterConfig config,
+            Loop loop,
+            Executor executor,
+            Metrics metrics,
+            IntConsumer began,
+            IntConsumer ended) {
+        this.name = name;
+        this.task = task;
+        parallelism = config.parallelism();
+        interval = config.taskInterval();
+        retry = config.candidacy().retryInterval();
+        this.loop = loop;
+        this.executor = executor;
+        this.metrics = metrics;
+        this.began = began;
+        this.ended = ended;
+    }
+
+    /** Runs the tasks of these roles from now on. */
+    void start(int partition, List<Integer> roles, LocalMandate mandate) {
+        for (var role : roles) {
+            var before = jobs.get(role);
+            if (before == null || before.mandate != mandate) {
+                var job = new Job(role, partition, mandate);
+                jobs.put(role, job);
+                due.add(job);
+            }
+        }
+        next();
+    }
+
+    /** Lets no further bite of these roles begin. */
+    void stop(List<Integer> roles) {
+        for (var role : roles) {
+            var job = jobs.remove(role);
+            if (job != null) {
+                job.stop();
+            }
+        }
+    }
+
+    /** Interrupts what runs for a partition. */
+    void interrupt(int partition) {
+        for (var job : List.copyOf(biting)) {
+            if (job.partition == partition) {
+                job.serial.interrupt();
+            }
+        }
+    }
+
+    /** Returns whether the calling thread runs a bite. For any thread. */
+    boolean runsHere() {
+        return here.get();
+    }
+
+    private void next() {
+        while (biting.size() < parallelism) {
+            var job = due.poll();
+            if (job == null) {
+                return;
+            }
+            if (!job.stopped) {
+                job.bite();
+            }
+        }
+    }
+
+    /** What is to be done for one role under one mandate. */
+    private final class Job {
+        private final int role;
+        private final int partition;
+        private final LocalMandate mandate;
+        private final SerialExecutor serial = new SerialExecutor(executor, loop, () -> {});
+        private Loop.@Nullable Timer timer;
+        private boolean stopped;
+
+        private Job(int role, int partition, LocalMandate mandate) {
+            this.role = role;
+            this.partition = partition;
+            this.mandate = mandate;
+        }
+
+        private void stop() {
+            stopped = true;
+            if (timer != null) {
+                timer.cancel();
+                timer = null;
+            }
+        }
+
+        private void bite() {
+            var begun = loop.clock().nanos();
+            biting.add(this);
+            began.accept(partition);
+            serial.submit(
+                    () -> {
+                        if (mandate.isValid()) {
+                            here.set(true);
+                            try {
+                                task.run(role, mandate);
+                            } finally {
+                                here.remove();
+                            }
+                        }
+                        return null;
+                    },
+                    (failure, queuedNanos) -> bitten(begun, failure, queuedNanos));
+        }
+
+        private void bitten(long begun, @Nullable Throwable failure, long queuedNanos) {
+            biting.remove(this);
+            metrics.callbackDelayed(mandate.election(), mandate.candidate(), Duration.ofNanos(queuedNanos));
+            var pause = failure == null ? interval : retry;
+            if (failure != null && !stopped && !(failure instanceof NotLeaderException)) {
+                metrics.callbackFailed(mandate.election(), mandate.candidate(), failure);
+                log.error("the task of role {} of \"{}\" failed", role, name, failure);
+            }
+            if (!stopped) {
+                timer = loop.at(begun + pause.toNanos(), () -> {
+                    timer = null;
+                    due.add(this);
+                    next();
+                });
+            }
+            ended.accept(partition);
+            next();
+        }
+    }
+}

@@ -1,0 +1,244 @@
+package dev.bellwether.internal.roster;
+
+import dev.bellwether.Cause;
+import dev.bellwether.Departure;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
+import dev.bellwether.internal.election.CandidacyMachine;
+import dev.bellwether.internal.election.LocalMandate;
+import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One partition of a roster: its {@link CandidacyMachine}, and what that wants done.
+ *
+ * <p>Confined to the loop, but for {@link #mandate}.
+ */
+final class RosterSeat implements CandidacyMachine.Effects {
+    private static final Logger log = LoggerFactory.getLogger(dev.bellwether.Roster.class);
+
+    /** The exit code of a process that was halted because its work outlasted a mandate. */
+    private static final int HALTED = 86;
+
+    /** Where a partition's turns are heard. */
+    interface Owner {
+        void turned(int partition, LeadershipEvent event);
+
+        void working(int partition, LocalMandate mandate);
+
+        void stopped(int partition);
+
+        void interrupt(int partition);
+
+        void ended(int partition, Standing standing, LocalMandate mandate, Cause cause, Duration held, String detail);
+
+        void changed();
+    }
+
+    private final int partition;
+    private final Standing standing;
+    private final Loop loop;
+    private final Owner owner;
+    private final CandidacyMachine machine;
+    private final SerialExecutor events;
+    private volatile @Nullable LocalMandate mandate;
+    private int bites;
+    private boolean closed;
+    private boolean collapsed;
+    private Loop.@Nullable Timer timer;
+    private long timerNanos;
+
+    RosterSeat(
+            int partition,
+            Standing standing,
+            Loop loop,
+            Executor executor,
+            Seat seat,
+            Duration pauseBound,
+            Owner owner) {
+        this.partition = partition;
+        this.standing = standing;
+        this.loop = loop;
+        this.owner = owner;
+        events = new SerialExecutor(executor, loop, () -> turn(now -> {}));
+        machine = new CandidacyMachine(standing, loop.clock(), seat, this, pauseBound);
+    }
+
+    /** Returns the mandate that was last published; it may have run out. For any thread. */
+    @Nullable
+    LocalMandate mandate() {
+        return mandate;
+    }
+
+    SerialExecutor events() {
+        return events;
+    }
+
+    boolean isOver() {
+        return closed && events.idle() && bites == 0;
+    }
+
+    // ---------------------------------------------------------------- commands
+
+    void start() {
+        turn(machine::start);
+    }
+
+    void check() {
+        if (machine.phase() != Phase.CLOSED) {
+            turn(machine::tick);
+        }
+    }
+
+    void resign() {
+        turn(machine::resign);
+    }
+
+    void abandon() {
+        turn(machine::abandon);
+    }
+
+    /** Nothing of this seat may be relied on any more. First of all, nobody leads by it. Must not fail. */
+    void endMandate() {
+        var ending = mandate;
+        mandate = null;
+        if (ending != null) {
+            ending.end();
+        }
+    }
+
+    /** After {@link #endMandate}: tells the end to whoever was told of the beginning, and lets nothing begin again. */
+    void collapse(Cause cause) {
+        if (collapsed) {
+            return;
+        }
+        collapsed = true;
+        closed = true;
+        if (timer != null) {
+            timer.cancel();
+        }
+        var led = machine.term();
+        if (led != null && (machine.phase() == Phase.LEADING || machine.phase() == Phase.STANDING_DOWN)) {
+            owner.stopped(partition);
+            owner.turned(partition, new LeadershipEvent.Fenced(led, cause));
+        }
+        interruptWork();
+    }
+
+    void granted(long token, Proof proof) {
+        turn(now -> machine.granted(now, token, proof));
+    }
+
+    void proven(long token, Proof proof) {
+        turn(now -> machine.proven(now, token, proof));
+    }
+
+    void asked(long token, Cause cause) {
+        turn(now -> machine.asked(now, token, cause, standing.config().standDownBudget()));
+    }
+
+    void lost(long token, Cause cause) {
+        turn(now -> machine.lost(now, token, cause));
+    }
+
+    void left() {
+        turn(now -> machine.left(Departure.CONFIRMED));
+    }
+
+    /** A bite of one of its roles' tasks begins. */
+    void bites() {
+        bites++;
+    }
+
+    void bitten() {
+        bites--;
+        turn(now -> {});
+    }
+
+    private void turn(Consumer<Moment> command) {
+        if (collapsed) {
+            return;
+        }
+        var now = loop.clock().now();
+        command.accept(now);
+        if (events.idle() && bites == 0) {
+            machine.workEnded(now);
+        }
+        wakeAt(machine.wakeAtNanos());
+        if (isOver()) {
+            owner.changed();
+        }
+    }
+
+    private void wakeAt(@Nullable Long nanos) {
+        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
+            timer.cancel();
+            timer = null;
+        }
+        if (timer == null && nanos != null) {
+            timerNanos = nanos;
+            timer = loop.at(nanos, () -> {
+                timer = null;
+                turn(machine::tick);
+            });
+        }
+    }
+
+    // ---------------------------------------------------------------- what the machine wants done
+
+    @Override
+    public void publish(@Nullable LocalMandate present) {
+        var changed = mandate != present;
+        mandate = collapsed ? null : present;
+        if (changed) {
+            owner.changed();
+        }
+    }
+
+    @Override
+    public void tell(LeadershipEvent event) {
+        owner.turned(partition, event);
+    }
+
+    @Override
+    public void startWork(LocalMandate present) {
+        owner.working(partition, present);
+    }
+
+    @Override
+    public void stopWork() {
+        owner.stopped(partition);
+    }
+
+    @Override
+    public void interruptWork() {
+        events.interrupt();
+        owner.interrupt(partition);
+    }
+
+    @Override
+    public void halt(LocalMandate ended) {
+        log.error("{} is outlasted by work: halting the process, as configured by haltOnOverrun", ended);
+        Runtime.getRuntime().halt(HALTED);
+    }
+
+    @Override
+    public void ended(LocalMandate ending, Cause cause, Duration held, String detail) {
+        owner.ended(partition, standing, ending, cause, held, detail);
+    }
+
+    @Override
+    public void closed() {
+        closed = true;
+    }
+}

@@ -1,0 +1,153 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.spi.Proof;
+import java.io.File;
+import java.io.IOException;
+import java.lang.module.ModuleFinder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the JVM's flight recorder tells of leadership. */
+class FlightLogTest {
+    private static final String TERM = "dev.bellwether.Term";
+    private static final String LOSS = "dev.bellwether.Loss";
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void aTermIsRecordedWithItsTokenAndTheCauseOfItsEnd() throws Exception {
+        var election = "billing-" + UUID.randomUUID();
+        var events = record(() -> {
+            try (var elections = Elections.connect("memory:" + election);
+                    var candidacy = elections.stand(
+                            election, CandidacyConfig.builder().candidate("me").build())) {
+                assertThat(candidacy.await(Duration.ofSeconds(30))).isPresent();
+            }
+        });
+        var terms = of(events, TERM, election);
+        assertThat(terms).hasSize(1);
+        var term = terms.get(0);
+        assertThat(term.getString("candidate")).isEqualTo("me");
+        assertThat(term.getLong("token")).isEqualTo(1);
+        assertThat(term.getString("cause")).isEqualTo("RESIGNED");
+        assertThat(term.getDuration("heldNanos")).isPositive();
+        assertThat(term.getDuration()).isPositive();
+        assertThat(of(events, LOSS, election)).isEmpty();
+    }
+
+    @Test
+    void aLossIsRecordedBesideItsTerm() throws Exception {
+        var events = record(() -> {
+            try (var rig = new Rig()) {
+                rig.stand("one", rig.config());
+                rig.wire.cut = true;
+                rig.pass(Duration.ofSeconds(11));
+                assertThat(rig.heard).contains("Fenced UNREACHABLE");
+            }
+        });
+        assertThat(of(events, TERM, "billing"))
+                .singleElement()
+                .satisfies(term -> assertThat(term.getString("cause")).isEqualTo("UNREACHABLE"))
+                .satisfies(term -> assertThat(term.getDuration("heldNanos")).isGreaterThan(Duration.ofSeconds(7)));
+        assertThat(of(events, LOSS, "billing"))
+                .singleElement()
+                .satisfies(loss -> assertThat(loss.getBoolean("overrun")).isFalse())
+                .satisfies(loss -> assertThat(loss.getString("cause")).isEqualTo("UNREACHABLE"));
+    }
+
+    @Test
+    void workThatOutlastsTheBudgetIsALossAfterItsTerm() throws Exception {
+        var events = record(() -> {
+            var log = new FlightLog();
+            var clock = new Rig.HandClock();
+            var proof = new Proof(clock.now(), Duration.ofSeconds(10));
+            var mandate = new LocalMandate("ledger", "me", 7, Validity.of(proof, Duration.ofSeconds(2), 0.01), clock);
+            log.turned(new LeadershipEvent.Acquired(mandate), 1_000);
+            log.turned(new LeadershipEvent.Revoked(mandate, Cause.RESIGNED), 3_000);
+            log.turned(new LeadershipEvent.Fenced(mandate, Cause.RESIGNED), 9_000);
+        });
+        assertThat(of(events, TERM, "ledger"))
+                .singleElement()
+                .satisfies(term -> assertThat(term.getDuration("heldNanos")).isEqualTo(Duration.ofNanos(2_000)));
+        assertThat(of(events, LOSS, "ledger"))
+                .singleElement()
+                .satisfies(loss -> assertThat(loss.getBoolean("overrun")).isTrue());
+    }
+
+    @Test
+    void aJvmWithoutTheRecorderElectsAllTheSame() throws Exception {
+        var random = "jdk.random"; // where java.base has no generators of its own yet
+        var modules = "java.base" + (ModuleFinder.ofSystem().find(random).isPresent() ? ',' + random : "");
+        var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        var classPath = System.getProperty("java.class.path")
+                + File.pathSeparator
+                + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
+        var process = new ProcessBuilder(
+                        java, "--limit-modules", modules, "-cp", classPath, Recorderless.class.getName())
+                .redirectErrorStream(true)
+                .start();
+        try {
+            var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(output).isTrue();
+            assertThat(output).contains("recorder: false").contains("led true");
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Leads once and leaves. */
+    static final class Recorderless {
+        private Recorderless() {}
+
+        public static void main(String[] args) throws InterruptedException {
+            System.out.println(
+                    "recorder: " + ModuleLayer.boot().findModule("jdk.jfr").isPresent());
+            try (var elections = Elections.connect("memory:");
+                    var candidacy = elections.stand("billing")) {
+                System.out.println(
+                        "led " + candidacy.await(Duration.ofSeconds(20)).isPresent());
+            }
+        }
+    }
+
+    private interface Scene {
+        void play() throws Exception;
+    }
+
+    private List<RecordedEvent> record(Scene scene) throws Exception {
+        var file = directory.resolve("flight.jfr");
+        try (var recording = new Recording()) {
+            recording.enable(TERM);
+            recording.enable(LOSS);
+            recording.start();
+            scene.play();
+            recording.stop();
+            recording.dump(file);
+        }
+        return RecordingFile.readAllEvents(file);
+    }
+
+    private static List<RecordedEvent> of(List<RecordedEvent> events, String type, String election) throws IOException {
+        return events.stream()
+                .filter(event -> event.getEventType().getName().equals(type))
+                .filter(event -> event.getString("election").equals(election))
+                .toList();
+    }
+}

@@ -1,0 +1,113 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What a machine does when a backend grants what it has granted before. */
+class GrantTest {
+    private final CandidacyConfig config =
+            CandidacyConfig.builder().lease(Duration.ofSeconds(10)).build();
+    private final Rig.HandClock clock = new Rig.HandClock();
+    private final List<String> done = new ArrayList<>();
+    private final CandidacyMachine machine = new CandidacyMachine(
+            new Standing("e", "a", "a-1", config),
+            clock,
+            new WrittenSeat(),
+            new WrittenEffects(),
+            Duration.ofSeconds(1));
+
+    @Test
+    void aGrantThatIsToldTwiceIsAProofAndReleasesNothing() {
+        machine.start(clock.now());
+        grant(7);
+        clock.forward(Duration.ofSeconds(3));
+        grant(7);
+        clock.forward(Duration.ofSeconds(6));
+        assertThat(done).containsExactly("claim", "Acquired");
+        assertThat(term().isValid()).as("extended by the second").isTrue();
+    }
+
+    @Test
+    void aGrantUnderAnotherTokenEndsTheMandateBeforeTheSeatIsReleased() {
+        machine.start(clock.now());
+        grant(7);
+        var first = term();
+        grant(8);
+        assertThat(done).startsWith("claim", "Acquired", "ended REPLACED").endsWith("Fenced", "release");
+        assertThat(first.isValid()).isFalse();
+        assertThat(machine.phase()).isEqualTo(Phase.FENCED);
+    }
+
+    private LocalMandate term() {
+        return Objects.requireNonNull(machine.term());
+    }
+
+    private void grant(long token) {
+        machine.granted(clock.now(), token, new Proof(clock.now(), config.lease()));
+    }
+
+    private final class WrittenSeat implements Seat {
+        @Override
+        public void claim() {
+            done.add("claim");
+        }
+
+        @Override
+        public void concede(Duration within) {
+            done.add("concede");
+        }
+
+        @Override
+        public void release() {
+            done.add("release");
+        }
+
+        @Override
+        public void leave() {
+            done.add("leave");
+        }
+    }
+
+    private final class WrittenEffects implements CandidacyMachine.Effects {
+        @Override
+        public void publish(@Nullable LocalMandate mandate) {}
+
+        @Override
+        public void tell(LeadershipEvent event) {
+            done.add(event.getClass().getSimpleName());
+        }
+
+        @Override
+        public void startWork(LocalMandate mandate) {}
+
+        @Override
+        public void stopWork() {}
+
+        @Override
+        public void interruptWork() {}
+
+        @Override
+        public void halt(LocalMandate mandate) {}
+
+        @Override
+        public void ended(LocalMandate mandate, Cause cause, Duration held, String detail) {
+            done.add("ended " + cause);
+        }
+
+        @Override
+        public void closed() {}
+    }
+}

@@ -1,0 +1,144 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.Clock;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Elections on an infrastructure that is not there yet. */
+@Timeout(60)
+class LazyArbiterTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final MemoryLeaseStore store = new MemoryLeaseStore(Clock.system());
+    private final CompletableFuture<Boolean> there = new CompletableFuture<>();
+    private final CountDownLatch tried = new CountDownLatch(1);
+
+    private Backend connect() {
+        tried.countDown();
+        if (!there.isDone()) {
+            throw new UnavailableException("connection refused");
+        }
+        return store;
+    }
+
+    private static Elections lazily(Supplier<Backend> connector) {
+        return Elections.over(
+                "the store",
+                connector,
+                ElectionsConfig.builder().connectLazily(true).build());
+    }
+
+    @Test
+    void whoeverStandsBeforeThereIsAConnectionLeadsWhenThereIsOne() throws Exception {
+        try (var elections = lazily(this::connect)) {
+            var leaders = new CopyOnWriteArrayList<String>();
+            var watch = elections
+                    .election("billing")
+                    .watch(leader -> leader.ifPresent(now -> leaders.add(now.candidate())));
+            var candidacy = elections.stand(
+                    "billing", CandidacyConfig.builder().candidate("a").build());
+            assertThat(tried.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(candidacy.await(Duration.ofMillis(1))).isEmpty();
+            assertThat(candidacy.status().phase()).isEqualTo(Phase.STANDING_BY);
+            assertThatThrownBy(() -> elections.election("billing").state())
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("not connected to the store yet: connection refused");
+            assertThatThrownBy(elections::list).isInstanceOf(UnavailableException.class);
+            assertThatThrownBy(() -> elections.roster(
+                            "shards", RosterConfig.builder().roles(4).build()))
+                    .isInstanceOf(UnavailableException.class);
+
+            there.complete(true);
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            assertThat(elections.list()).containsExactly("billing");
+            assertThat(elections.stand("later").await(PATIENCE)).isPresent();
+            while (leaders.isEmpty()) {
+                Thread.onSpinWait(); // the watcher that came before the connection hears of it, too
+            }
+            assertThat(leaders).containsExactly("a");
+            watch.close();
+            candidacy.close();
+            assertThat(elections.election("billing").leader()).isEmpty();
+        }
+    }
+
+    @Test
+    void whatNoWaitingCanMendFailsWhoeverStands() {
+        var heard = new CompletableFuture<LeadershipEvent>();
+        try (var elections = lazily(() -> {
+            there.join();
+            throw new ElectionException("table \"x\" is no table of ours");
+        })) {
+            var candidacy = elections.stand(
+                    "billing",
+                    CandidacyConfig.builder().listener(heard::complete).build());
+            there.complete(true);
+            assertThatThrownBy(candidacy::awaitClose).hasMessageContaining("is no table of ours");
+            assertThat(candidacy.failure()).isPresent();
+            assertThat(heard.join()).isInstanceOf(LeadershipEvent.Failed.class);
+            assertThatThrownBy(() -> elections.stand("other")).hasMessageContaining("is no table of ours");
+            assertThatThrownBy(elections::list).hasMessageContaining("is no table of ours");
+        }
+    }
+
+    @Test
+    void candidaciesThatWaitForAConnectionCanBeClosed() throws Exception {
+        var elections = lazily(this::connect);
+        var candidacy = elections.stand("billing");
+        assertThat(tried.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        candidacy.close();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        elections.close();
+        there.complete(true);
+        assertThat(store.read("billing").toCompletableFuture().join().token()).isZero();
+    }
+
+    @Test
+    void aBackendThatConnectsAfterTheElectionsWereClosedIsClosed() throws Exception {
+        var closed = new CountDownLatch(1);
+        var elections = lazily(() -> {
+            tried.countDown();
+            there.join();
+            return new Rig.Wire(store) {
+                @Override
+                public void close() {
+                    closed.countDown();
+                }
+            };
+        });
+        assertThat(tried.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        elections.close();
+        there.complete(true);
+        assertThat(closed.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void withoutTheSettingConnectingThrows() {
+        assertThatThrownBy(() -> Elections.over("the store", this::connect, ElectionsConfig.defaults()))
+                .isInstanceOf(UnavailableException.class);
+        assertThatThrownBy(() -> Elections.connect(
+                        "nosuch://host",
+                        ElectionsConfig.builder().connectLazily(true).build()))
+                .as("what is known without the network is told at once")
+                .hasMessageContaining("no backend for the scheme");
+    }
+}

@@ -1,0 +1,377 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Metrics.Attempt;
+import dev.bellwether.Phase;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What a lease seat makes of answers that come late, doubled, out of order, or not at all. */
+class LeaseSeatTest {
+    private final Rig rig = new Rig();
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    @Test
+    void aClaimWhoseAnswerComesAfterItWasReadBackIsNotGivenBack() {
+        rig.wire.slow = true;
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.slow = false;
+        rig.pass(Duration.ofSeconds(4)); // the claim goes unanswered, and what became of it is read at once
+        assertThat(candidacy.isLeader()).isTrue();
+        rig.wire.deliver(); // "granted", at last
+        rig.settle();
+        assertThat(rig.wire.calls).doesNotContain("release");
+        assertThat(rig.server.read("billing").toCompletableFuture().join().holder())
+                .isPresent();
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
+    void aCandidacyEndsThoughNobodyAnswersItsRelease() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.cut = true;
+        candidacy.resign();
+        rig.pass(rig.config().build().renewInterval().multipliedBy(2));
+        assertThat(rig.wire.calls).filteredOn("release"::equals).hasSize(3);
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void theTaskIntervalHoldsInTheNextMandateToo() {
+        var bites = new AtomicInteger();
+        var candidacy = rig.stand("a", rig.config().taskInterval(Duration.ofSeconds(20)));
+        candidacy.whileLeading(mandate -> bites.incrementAndGet());
+        rig.settle();
+        rig.wire.cut = true;
+        rig.pass(Duration.ofSeconds(8));
+        rig.wire.cut = false;
+        rig.pass(Duration.ofSeconds(4));
+        assertThat(candidacy.mandate().orElseThrow().token()).isEqualTo(2);
+        var before = bites.get();
+        rig.pass(Duration.ofSeconds(100));
+        assertThat(bites.get() - before).isEqualTo(5);
+    }
+
+    @Test
+    void aSeatThatWasVacatedWhileOurClaimWasUnderWayIsTakenAtOnce() {
+        var leader = other("b");
+        rig.wire.slow = true;
+        var candidacy = rig.stand("a", rig.config());
+        leader.resign();
+        rig.settle(); // "vacant" is told before "refused"
+        rig.wire.slow = false;
+        rig.wire.deliver();
+        rig.settle();
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
+    void aViewFromBeforeTheElectionWasDeletedEndsNobody() {
+        rig.server.order("billing", Order.END);
+        var old = view();
+        rig.server.order("billing", Order.DELETE);
+        var leader = rig.stand("a", rig.config());
+        var standby = rig.stand("b", rig.config());
+        assertThat(leader.isLeader()).isTrue();
+        rig.wire.tell(old);
+        rig.settle();
+        assertThat(leader.isLeader()).isTrue();
+        assertThat(standby.status().phase()).isEqualTo(Phase.STANDING_BY);
+    }
+
+    @Test
+    void aNoticeOfAnEndThatIsNotTrueEndsNobody() {
+        var leader = rig.stand("a", rig.config());
+        var standby = rig.stand("b", rig.config());
+        var now = view();
+        rig.wire.tell(new View(
+                "billing",
+                now.token(),
+                now.holder(),
+                now.remaining(),
+                false,
+                true,
+                now.era(),
+                now.topPriority(),
+                now.candidates()));
+        rig.settle();
+        assertThat(leader.isLeader()).isTrue();
+        assertThat(standby.status().phase()).isEqualTo(Phase.STANDING_BY);
+    }
+
+    @Test
+    void aNoticeOfAHigherTokenOrOfAnOrderThatIsNotTrueDeposesNobody() {
+        var leader = rig.stand("a", rig.config());
+        var now = view();
+        rig.wire.tell(new View(
+                "billing",
+                now.token() + 1,
+                now.holder(),
+                now.remaining(),
+                false,
+                false,
+                now.era(),
+                now.topPriority(),
+                now.candidates()));
+        rig.wire.tell(new View(
+                "billing",
+                now.token(),
+                now.holder(),
+                now.remaining(),
+                true,
+                false,
+                now.era(),
+                now.topPriority(),
+                now.candidates()));
+        rig.settle();
+        assertThat(leader.isLeader()).isTrue();
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
+    void noticesThatKeepComingDoNotPutOffAClaim() {
+        other("b");
+        rig.stand("a", rig.config());
+        rig.wire.calls.clear();
+        for (var second = 0; second < 30; second++) {
+            rig.wire.tell(view()); // held for all of its lease, as it always is just now
+            rig.pass(Duration.ofSeconds(1));
+        }
+        assertThat(rig.wire.calls).filteredOn("acquire"::equals).hasSizeGreaterThanOrEqualTo(2);
+    }
+
+    @Test
+    void aSeatThatIsHeldForHoursIsAskedForOnceALease() {
+        var holder = rig.config().lease(Duration.ofHours(10));
+        rig.stand("b", holder);
+        rig.stand("a", rig.config());
+        rig.wire.calls.clear();
+        rig.pass(Duration.ofSeconds(101));
+        assertThat(rig.wire.calls).filteredOn("acquire"::equals).hasSize(10);
+    }
+
+    @Test
+    void anEndThatIsTrueIsHeardAtOnce() {
+        var leader = rig.stand("a", rig.config());
+        rig.server.order("billing", Order.END);
+        rig.settle();
+        assertThat(leader.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked ENDED", "Ended");
+    }
+
+    @Test
+    void aTurnThatThrowsEndsTheMandateAndThenTheCandidacyInOrder() {
+        var candidacy = rig.stand("a", rig.config());
+        assertThat(candidacy.isLeader()).isTrue();
+        rig.clock.thrown = new OutOfMemoryError("as planned");
+        rig.pass(rig.config().build().renewInterval());
+        assertThat(candidacy.isLeader()).isFalse();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(candidacy.failure().orElseThrow())
+                .hasMessageContaining("OutOfMemoryError: as planned")
+                .hasRootCauseInstanceOf(OutOfMemoryError.class);
+        assertThatThrownBy(candidacy::awaitClose).isInstanceOf(ElectionException.class);
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced FAILED", "Failed");
+        assertThat(view().holder()).isEmpty(); // nobody waits for a lease of nobody
+    }
+
+    @Test
+    void aCandidateDoesNotLearnItsEraFromAnOldView() {
+        var old = view();
+        rig.server.order("billing", Order.DELETE);
+        rig.wire.muffled = true;
+        var candidacy = rig.stand("a", rig.config()); // no answer yet, so the era is unknown
+        rig.wire.tell(old);
+        rig.settle();
+        rig.wire.muffled = false;
+        rig.pass(Duration.ofSeconds(12));
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
+    void anElectionThatEndsWhileWeStandDownIsToldWithoutWaitingForALease() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.executor.keeps = true;
+        rig.server.order("billing", Order.STAND_DOWN);
+        rig.settle();
+        rig.server.order("billing", Order.END);
+        rig.settle();
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked REVOKED_BY_OPERATOR", "Ended");
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void aClaimThatIsCarriedOutTwiceIsAGrant() {
+        rig.wire.doubled = true;
+        var candidacy = rig.stand("a", rig.config());
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(rig.wire.calls).doesNotContain("release");
+    }
+
+    @Test
+    void aRenewalThatIsNeverAnsweredCountsAsMissed() {
+        rig.stand("a", rig.config());
+        rig.wire.cut = true;
+        rig.pass(Duration.ofSeconds(7)); // two renewals, of which the first is overdue
+        assertThat(rig.figures.attempts).containsExactly(Attempt.WON, Attempt.MISSED);
+    }
+
+    @Test
+    void aStoreThatThrowsInsteadOfAnsweringIsNoAnswer() {
+        rig.wire.thrown = new IllegalStateException("not connected");
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.thrown = null;
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(candidacy.isLeader()).isTrue();
+        rig.wire.thrown = new IllegalStateException("not connected");
+        rig.pass(Duration.ofSeconds(6));
+        rig.wire.thrown = null;
+        rig.pass(Duration.ofSeconds(60));
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
+    void aFatalErrorIsToldAsFailedHoweverItIsReported() {
+        rig.wire.thrown = new ElectionException("no right to write");
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.thrown = null;
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(rig.heard).containsExactly("Failed");
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void aFatalErrorOfARenewalRevokesAndFails() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.failed = new ElectionException("no right to write");
+        rig.pass(Duration.ofSeconds(4));
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked FAILED", "Failed");
+        assertThat(candidacy.status().lastCause()).contains(Cause.FAILED);
+        assertThat(rig.figures.losses).containsExactly(Cause.FAILED);
+    }
+
+    @Test
+    void accessRefusedAtTheStartFailsAtOnce() {
+        rig.wire.failed = new AccessRefusedException("wrong password");
+        var candidacy = rig.stand("a", rig.config());
+        assertThat(rig.heard).containsExactly("Failed");
+        rig.pass(Duration.ofSeconds(4)); // nobody answers its release
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(candidacy.failure()).contains((ElectionException) rig.wire.failed);
+        assertThat(candidacy.status().failure()).isEqualTo(candidacy.failure());
+        assertThatThrownBy(candidacy::awaitClose)
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("candidacy a in \"billing\" has failed: wrong password")
+                .hasCause(rig.wire.failed);
+    }
+
+    @Test
+    void aRightThatGoesAndComesBackCostsTheMandateAndNotTheCandidacy() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.failed = new AccessRefusedException("no right to write");
+        rig.pass(Duration.ofSeconds(4)); // one renewal was refused
+        assertThat(candidacy.isLeader()).isTrue();
+        rig.pass(Duration.ofMinutes(4));
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE");
+        rig.wire.failed = null;
+        rig.pass(Duration.ofSeconds(4));
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(candidacy.failure()).isEmpty();
+    }
+
+    @Test
+    void aShortRefusalCostsNothing() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.failed = new AccessRefusedException("no right to write");
+        rig.pass(Duration.ofSeconds(4));
+        rig.wire.failed = null;
+        rig.pass(Duration.ofMinutes(1));
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
+    void refusalsThatOutlastThePatienceFailTheCandidacy() {
+        var candidacy = rig.stand("a", rig.config().accessPatience(Duration.ofMinutes(1)));
+        rig.wire.failed = new AccessRefusedException("no right to write");
+        rig.pass(Duration.ofMinutes(2));
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE", "Failed");
+        assertThat(candidacy.failure()).isPresent();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void withALongLeaseAnAnswerIsNotWaitedForAnyLonger() {
+        var config = rig.config().lease(Duration.ofDays(366));
+        rig.wire.cut = true;
+        var candidacy = rig.stand("a", config);
+        rig.wire.cut = false;
+        rig.pass(Duration.ofSeconds(30));
+        rig.wire.calls.clear();
+        assertThat(candidacy.isLeader() || candidacy.status().phase() == Phase.STANDING_BY)
+                .isTrue();
+        rig.wire.cut = true;
+        candidacy.resign();
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void aConcessionThatWasLostIsSentAgain() {
+        var candidacy = rig.stand("a", rig.config());
+        var successor = other("b");
+        rig.executor.keeps = true; // the listener does not return
+        rig.wire.cut = true;
+        candidacy.resign();
+        rig.pass(Duration.ofMillis(500));
+        rig.wire.cut = false;
+        rig.pass(Duration.ofMillis(1_510));
+        assertThat(successor.isLeader()).as("after the budget, not the lease").isTrue();
+        assertThat(rig.wire.calls).filteredOn("renew"::equals).hasSize(2);
+    }
+
+    @Test
+    void aDeadCandidateOfHigherPriorityHoldsUpNobodyForMoreThanARetry() {
+        var leader = rig.stand("a", rig.config());
+        var store = new Rig.Wire(rig.server);
+        rig.elections(store)
+                .stand(
+                        "billing",
+                        CandidacyConfig.builder().candidate("high").priority(9).build());
+        rig.settle();
+        store.cut = true; // it is dead, and still on the list
+        var low = other("low");
+        rig.pass(Duration.ofSeconds(10));
+        leader.resign();
+        rig.pass(CandidacyConfig.defaults().retryInterval().plusMillis(1));
+        assertThat(low.isLeader()).isTrue();
+    }
+
+    private View view() {
+        return rig.server.read("billing").toCompletableFuture().join();
+    }
+
+    private LoopCandidacy other(String candidate) {
+        var candidacy = (LoopCandidacy) rig.elections(rig.server)
+                .stand("billing", CandidacyConfig.builder().candidate(candidate).build());
+        rig.settle();
+        return candidacy;
+    }
+}

@@ -1,0 +1,152 @@
+package dev.bellwether.internal.roster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.internal.election.Rig;
+import dev.bellwether.internal.roster.RosterRecord.What;
+import dev.bellwether.spi.GroupMembership;
+import dev.bellwether.spi.GroupObserver.Commit;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.RosterStanding;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What a member writes, on a clock that is wound by hand; its group accepts every commit at once. */
+class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
+    private final Rig rig = new Rig();
+    private final RosterConfig config = RosterConfig.builder()
+            .roles(2)
+            .partitions(2)
+            .lease(Duration.ofSeconds(10))
+            .build();
+    private final Deque<RosterRecord> written = new ArrayDeque<>();
+    private final List<String> told = new ArrayList<>();
+    private final RosterClaims claims =
+            new RosterClaims(new RosterStanding("jobs", "me", "me-1", config), rig.loop, this, this);
+    private long offset;
+
+    private void lead() {
+        claims.caughtUp();
+        claims.assigned(List.of(0, 1));
+        claims.seat(0).claim();
+        claims.seat(1).claim();
+        rig.settle();
+        readNext();
+    }
+
+    private RosterRecord readNext() {
+        var record = written.removeFirst();
+        claims.read(0, offset++, 0, record.bytes());
+        rig.settle();
+        return record;
+    }
+
+    @AfterEach
+    @Override
+    public void close() {
+        rig.close();
+    }
+
+    @Test
+    void oneClaimAndOneBeatAreForAllPartitions() {
+        lead();
+        assertThat(told).containsExactly("granted 0", "granted 1");
+        assertThat(written).isEmpty();
+        rig.pass(config.candidacy().renewInterval());
+        var beat = readNext();
+        assertThat(beat.what()).isEqualTo(What.BEAT);
+        assertThat(beat.tokens()).isEqualTo(Map.of(0, 1L, 1, 1L));
+        assertThat(told).endsWith("proven 0", "proven 1");
+    }
+
+    @Test
+    void aMandateThatHasJustBegunIsNotProvenBeforeARenewInterval() {
+        lead();
+        rig.pass(config.candidacy().renewInterval().minusNanos(1));
+        assertThat(written).isEmpty();
+    }
+
+    @Test
+    void aPartitionThatMovesOnIsGivenBackBehindItsRelease() {
+        lead();
+        claims.revoking(List.of(1));
+        assertThat(told).last().isEqualTo("asked 1");
+        claims.seat(1).concede(Duration.ZERO);
+        claims.seat(1).release();
+        rig.settle();
+        assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
+        assertThat(written.getLast().tokens()).isEqualTo(Map.of(1, 1L));
+        assertThat(told).last().isEqualTo("given back 1");
+    }
+
+    // ---------------------------------------------------------------- the group
+
+    @Override
+    public void commit(long number) {
+        rig.loop.execute(() -> claims.committed(number, Commit.ACCEPTED));
+    }
+
+    @Override
+    public void write(int partition, byte[] record) {
+        written.add(RosterRecord.parse(record).orElseThrow());
+    }
+
+    @Override
+    public void revoked(int partition) {
+        told.add("given back " + partition);
+    }
+
+    @Override
+    public void standAside(Duration time) {
+        told.add("aside");
+    }
+
+    @Override
+    public void leave() {}
+
+    // ---------------------------------------------------------------- reports
+
+    @Override
+    public void granted(int partition, long token, Proof proof) {
+        told.add("granted " + partition);
+    }
+
+    @Override
+    public void proven(int partition, long token, Proof proof) {
+        told.add("proven " + partition);
+    }
+
+    @Override
+    public void asked(int partition, long token, Cause cause) {
+        told.add("asked " + partition);
+    }
+
+    @Override
+    public void lost(int partition, long token, Cause cause) {
+        told.add("lost " + partition);
+    }
+
+    @Override
+    public void left(int partition) {
+        told.add("left " + partition);
+    }
+
+    @Override
+    public void failed(ElectionException error) {
+        told.add("failed");
+    }
+
+    @Override
+    public void gone() {
+        told.add("gone");
+    }
+}
