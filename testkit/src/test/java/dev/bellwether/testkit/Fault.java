@@ -4,8 +4,13 @@ import java.util.List;
 
 /** A way in which a store can be broken, with the facts of the contract that must find it. */
 enum Fault {
-    GRANTS_WHAT_IS_HELD("exactlyOneOfTenCandidatesLeads", "aStandbysOutageDisturbsNobody"),
+    GRANTS_WHAT_IS_HELD(
+            "exactlyOneOfTenCandidatesLeads",
+            "aStandbysOutageDisturbsNobody",
+            "ofTenThreadsThatWantALockOneRunsAtATimeUnderAHigherToken",
+            "aLockIsTheSeatOfTheElectionOfItsName"),
     TOKEN_DOES_NOT_RISE(
+            "ofTenThreadsThatWantALockOneRunsAtATimeUnderAHigherToken",
             "resignHandsOverAndTheSuccessorsTokenIsHigher",
             "tokensRiseFromTermToTerm",
             "whoComesAfterAClosedLeaderLeadsWithoutWaitingForTheLease",
@@ -14,7 +19,8 @@ enum Fault {
     FORGETS_RELEASE(
             "aClosedLeadersSuccessorLeadsWithoutWaitingForTheLease",
             "whoComesAfterAClosedLeaderLeadsWithoutWaitingForTheLease",
-            "resignHandsOverAndTheSuccessorsTokenIsHigher"),
+            "resignHandsOverAndTheSuccessorsTokenIsHigher",
+            "aLockIsTheSeatOfTheElectionOfItsName"),
     RELEASES_FOR_ANYBODY("closeWhileStandingByLeavesNoTrace"),
     KEEPS_WHO_HAS_LEFT("closeWhileStandingByLeavesNoTrace"),
     TELLS_NOBODY("aClosedLeadersSuccessorLeadsWithoutWaitingForTheLease", "anOperatorsStandDownMovesTheSeat"),

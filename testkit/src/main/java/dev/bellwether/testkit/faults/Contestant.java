@@ -5,7 +5,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** One that stands in an election, of whatever make: what the bench starts in a process of its own. */
-public interface Contestant extends Looker.Subject, AutoCloseable {
+public interface Contestant extends LeadershipSampler.Subject, AutoCloseable {
 
     /**
      * Stands no more, in order. It is looked at until this returns; if this thread is interrupted, for a lease more.

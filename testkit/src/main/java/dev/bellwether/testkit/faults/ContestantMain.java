@@ -79,7 +79,7 @@ final class ContestantMain {
                 this::held,
                 () -> interrupted,
                 fault -> say("fault " + fault.replace('\n', ' '))));
-        var looker = new Looker(contestant, TermFile.open(arguments.terms), BETWEEN_LOOKS);
+        var sampler = new LeadershipSampler(contestant, TermFile.open(arguments.terms), BETWEEN_LOOKS);
         var writer = new RegisterWriter(contestant, arguments.number, arguments.port);
         say("standing");
         obey();
@@ -90,12 +90,12 @@ final class ContestantMain {
         if (Thread.interrupted() || interrupted) {
             requireNoMore(contestant, arguments.lease);
         }
-        looker.close();
+        sampler.close();
         writer.close();
         say("closed");
     }
 
-    /** Nobody waited for the end; a lease later it must have come. The looker looks on meanwhile. */
+    /** Nobody waited for the end; a lease later it must have come. The sampler looks on meanwhile. */
     private static void requireNoMore(Contestant contestant, Duration lease) {
         var until = System.nanoTime() + lease.toNanos();
         while (System.nanoTime() - until < 0) {

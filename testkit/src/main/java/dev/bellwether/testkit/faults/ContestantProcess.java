@@ -1,7 +1,7 @@
 package dev.bellwether.testkit.faults;
 
 import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.servers.Undertaker;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -51,7 +51,7 @@ final class ContestantProcess {
         } catch (IOException e) {
             throw new UncheckedIOException("no process for " + this, e);
         }
-        undertaker = Undertaker.watch(process.pid());
+        undertaker = ProcessReaper.watch(process.pid());
         hearing = new Thread(() -> hear(notes), "bellwether-hear-" + arguments.number());
         hearing.setDaemon(true);
         hearing.start();
@@ -94,11 +94,11 @@ final class ContestantProcess {
     }
 
     void freeze() {
-        Undertaker.signal("STOP", pid());
+        ProcessReaper.signal("STOP", pid());
     }
 
     void thaw() {
-        Undertaker.signal("CONT", pid());
+        ProcessReaper.signal("CONT", pid());
     }
 
     void tell(String command) {

@@ -34,7 +34,7 @@ public final class FaultBench implements AutoCloseable {
 
     private static final List<String> NAMES = List.of("ann", "bob", "cyd", "dee", "eve", "fay");
 
-    private final Ground ground;
+    private final BenchEnvironment environment;
     private final Setting setting;
     private final String election = "bench-" + UUID.randomUUID();
     private final Register register = new Register();
@@ -43,7 +43,7 @@ public final class FaultBench implements AutoCloseable {
     private final List<ContestantProcess> processes = new ArrayList<>();
     private final List<Chronicle.Deed> deeds = new ArrayList<>();
     private final List<String> faults = new ArrayList<>();
-    private final Mischief mischief;
+    private final FaultActions actions;
     private int leavesCutOff;
 
     /**
@@ -93,22 +93,22 @@ public final class FaultBench implements AutoCloseable {
      * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed}.
      *
      * <p>A run that did little has shown nothing. So a run goes on until it has done the
-     * {@linkplain Ground#atLeast least} that its time asks for, for three times its time at most.
+     * {@linkplain BenchEnvironment#atLeast least} that its time asks for, for three times its time at most.
      *
      * @throws AssertionError if two led at once, or what else must never be; or if there were fewer faults or terms
      *     than the least
      */
-    public static Findings run(Ground ground, Setting setting) {
+    public static Findings run(BenchEnvironment environment, Setting setting) {
         return run(
-                ground,
+                environment,
                 setting,
                 Duration.ofSeconds(Integer.getInteger("bellwether.bench.seconds", 10)),
                 Long.getLong("bellwether.bench.seed", 1));
     }
 
-    static Findings run(Ground ground, Setting setting, Duration time, long seed) {
-        var least = ground.atLeast().in(time);
-        try (var bench = new FaultBench(ground, setting)) {
+    static Findings run(BenchEnvironment environment, Setting setting, Duration time, long seed) {
+        var least = environment.atLeast().in(time);
+        try (var bench = new FaultBench(environment, setting)) {
             bench.startAll();
             var nemesis = new Nemesis(bench, seed);
             nemesis.run(time);
@@ -125,20 +125,20 @@ public final class FaultBench implements AutoCloseable {
         }
     }
 
-    /** Nobody stands yet. The ground is the caller's to close. */
-    public FaultBench(Ground ground, Setting setting) {
-        this.ground = ground;
+    /** Nobody stands yet. The environment is the caller's to close. */
+    public FaultBench(BenchEnvironment environment, Setting setting) {
+        this.environment = environment;
         this.setting = setting;
         chronicle = new Chronicle(setting.folder);
-        mischief = new Mischief(ground, setting, election, chronicle::note);
-        chronicle.note("on " + ground.describe() + ", lease " + setting.lease + ", election " + election);
-        for (var i = 0; i < ground.places(); i++) {
+        actions = new FaultActions(environment, setting, election, chronicle::note);
+        chronicle.note("on " + environment.describe() + ", lease " + setting.lease + ", election " + election);
+        for (var i = 0; i < environment.places(); i++) {
             places.add(new Place());
         }
     }
 
-    Ground ground() {
-        return ground;
+    BenchEnvironment environment() {
+        return environment;
     }
 
     Duration lease() {
@@ -146,7 +146,7 @@ public final class FaultBench implements AutoCloseable {
     }
 
     Optional<String> clocks() {
-        return setting.libfaketime.filter(library -> ground.clocksMayStep());
+        return setting.libfaketime.filter(library -> environment.clocksMayStep());
     }
 
     /** Starts a candidate at each place, and returns when all stand and one leads. */
@@ -165,7 +165,7 @@ public final class FaultBench implements AutoCloseable {
         var process = new ContestantProcess(
                 new ContestantMain.Arguments(
                         setting.maker.getName(),
-                        ground.uri(place),
+                        environment.uri(place),
                         election,
                         name,
                         setting.lease,
@@ -181,7 +181,7 @@ public final class FaultBench implements AutoCloseable {
 
     private Map<String, String> environment(int place) {
         var environment =
-                new HashMap<>(place == 0 ? clocks().map(mischief::steppedClock).orElse(Map.of()) : Map.of());
+                new HashMap<>(place == 0 ? clocks().map(actions::steppedClock).orElse(Map.of()) : Map.of());
         environment.put("TZ", TIME_ZONES.get(place % TIME_ZONES.size()));
         return environment;
     }
@@ -325,7 +325,7 @@ public final class FaultBench implements AutoCloseable {
     /** Orders the one at this place to stand down, which cannot hear it, until another has led. Then this is done. */
     private Undo ordersToDeaf(int number, Runnable after) {
         var since = System.nanoTime();
-        var orders = mischief.standDownAgainAndAgain();
+        var orders = actions.standDownAgainAndAgain();
         return new Undo() {
             @Override
             public void run() {
@@ -351,23 +351,23 @@ public final class FaultBench implements AutoCloseable {
     private String serverName(BenchFault fault, int number) {
         return switch (fault.victim()) {
             case SERVER, MORTAL_SERVER, SERVER_CLOCK ->
-                ground.servers().get(number).name();
+                environment.servers().get(number).name();
             default -> "";
         };
     }
 
     private Undo does(BenchFault fault, int number, Duration time) {
         return switch (fault) {
-            case STUTTER -> Mischief.stutter(at(number));
+            case STUTTER -> FaultActions.stutter(at(number));
             case KILL -> {
                 at(number).kill();
                 yield () -> start(number);
             }
             case VANISH -> {
-                mischief.loseTouch(number);
+                actions.loseTouch(number);
                 at(number).kill();
                 yield () -> {
-                    ground.links(number).forEach(FaultProxy::heal);
+                    environment.links(number).forEach(FaultProxy::heal);
                     start(number);
                 };
             }
@@ -386,13 +386,13 @@ public final class FaultBench implements AutoCloseable {
             }
             case LEAVE_CUT_OFF -> {
                 leavesCutOff++;
-                ground.links(number).forEach(FaultProxy::cut);
+                environment.links(number).forEach(FaultProxy::cut);
                 if (leavesCutOff % 2 == 1) {
                     at(number).leaveInterrupted();
                 } else {
                     at(number).leave();
                 }
-                yield whenEnded(number, () -> ground.links(number).forEach(FaultProxy::heal));
+                yield whenEnded(number, () -> environment.links(number).forEach(FaultProxy::heal));
             }
             case ORDERS_TO_DEAD -> {
                 at(number).kill();
@@ -405,9 +405,9 @@ public final class FaultBench implements AutoCloseable {
             }
             case BLOCK_LISTENER -> {
                 block(number, time);
-                yield mischief.standDown();
+                yield actions.standDown();
             }
-            default -> mischief.begin(fault, number, time);
+            default -> actions.begin(fault, number, time);
         };
     }
 
@@ -425,7 +425,7 @@ public final class FaultBench implements AutoCloseable {
         processes.forEach(process -> faults.addAll(process.faults()));
         var terms = terms();
         chronicle.merge(terms);
-        return new Findings(ground.describe(), terms, faults, deeds, register, chronicle.file());
+        return new Findings(environment.describe(), terms, faults, deeds, register, chronicle.file());
     }
 
     /** Returns all terms so far, in the order in which they began. */
@@ -454,6 +454,6 @@ public final class FaultBench implements AutoCloseable {
             }
         }
         register.close();
-        mischief.close();
+        actions.close();
     }
 }

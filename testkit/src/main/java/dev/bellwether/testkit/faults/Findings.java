@@ -146,7 +146,7 @@ public final class Findings {
      *
      * @throws AssertionError naming what there was and what there must be
      */
-    Findings requireAtLeast(Ground.Least least) {
+    Findings requireAtLeast(BenchEnvironment.Least least) {
         if (!least.isReached(deeds, terms.size())) {
             throw new AssertionError(
                     "%d faults and %d terms on %s show nothing: at least %d faults and %d terms are needed"

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does to a bench what it draws from a seed: one fault of each kind that the ground has, in an order by chance, then
- * again; up to three at a time, on leaders twice as often as on others, and one candidate is always left alone.
+ * Does to a bench what it draws from a seed: one fault of each kind that the environment has, in an order by chance,
+ * then again; up to three at a time, on leaders twice as often as on others, and one candidate is always left alone.
  * Confined to one thread; servers are started again by another, since that takes a while.
  */
 public final class Nemesis {
@@ -154,19 +154,21 @@ public final class Nemesis {
     }
 
     private boolean isPossible(BenchFault fault) {
-        var ground = bench.ground();
+        var environment = bench.environment();
         return switch (fault.victim()) {
             case CANDIDATE ->
                 !fault.waitsForAnother()
-                        || (ground.places() > 1 && (fault == BenchFault.ORDERS_TO_DEAD || !ground.frozenMayBlockAll()));
+                        || (environment.places() > 1
+                                && (fault == BenchFault.ORDERS_TO_DEAD || !environment.frozenMayBlockAll()));
             case ALL -> true;
-            case LINK -> !ground.links(0).isEmpty() && (fault != BenchFault.VANISH || !ground.vanishedMayBlockAll());
-            case ONE_LINK -> ground.links(0).size() > 1;
+            case LINK ->
+                !environment.links(0).isEmpty() && (fault != BenchFault.VANISH || !environment.vanishedMayBlockAll());
+            case ONE_LINK -> environment.links(0).size() > 1;
             case CLOCK -> bench.clocks().isPresent();
-            case SERVER_CLOCK -> ground.servers().stream().anyMatch(Ground.Server::hasClock);
-            case SERVER -> !ground.servers().isEmpty();
-            case MORTAL_SERVER -> ground.servers().stream().anyMatch(Ground.Server::isMortal);
-            case LEADING_SERVER -> ground.servers().size() > 1;
+            case SERVER_CLOCK -> environment.servers().stream().anyMatch(BenchEnvironment.Server::hasClock);
+            case SERVER -> !environment.servers().isEmpty();
+            case MORTAL_SERVER -> environment.servers().stream().anyMatch(BenchEnvironment.Server::isMortal);
+            case LEADING_SERVER -> environment.servers().size() > 1;
         };
     }
 
@@ -176,24 +178,25 @@ public final class Nemesis {
             var hurt = running.stream()
                     .filter(one -> one.fault.hurtsOneCandidate())
                     .count();
-            return hurt < Math.max(1, bench.ground().places() - 1) ? candidate(fault) : OptionalInt.empty();
+            return hurt < Math.max(1, bench.environment().places() - 1) ? candidate(fault) : OptionalInt.empty();
         }
         if (fault.victim() == BenchFault.Victim.ALL) {
             return OptionalInt.of(0);
         }
         if (fault.victim() == BenchFault.Victim.SERVER_CLOCK) {
-            return OptionalInt.of(random.nextInt(bench.ground().servers().size()));
+            return OptionalInt.of(random.nextInt(bench.environment().servers().size()));
         }
         if (running.stream().anyMatch(Running::isOfServers)) {
             return OptionalInt.empty(); // the others must be a majority
         }
-        return OptionalInt.of(random.nextInt(bench.ground().servers().size()));
+        return OptionalInt.of(random.nextInt(bench.environment().servers().size()));
     }
 
     private OptionalInt candidate(BenchFault fault) {
         var chance = random.nextDouble();
         var free = IntStream.range(
-                        0, fault == BenchFault.STEP_CLOCK ? 1 : bench.ground().places())
+                        0,
+                        fault == BenchFault.STEP_CLOCK ? 1 : bench.environment().places())
                 .filter(bench::isStanding)
                 .filter(place ->
                         running.stream().noneMatch(one -> one.fault.hurtsOneCandidate() && one.number == place))

@@ -42,7 +42,7 @@ public class OurRosters implements Contestant.Maker {
         var folder = folder(orders.uri());
         var elections = connect(orders.uri().substring(orders.uri().indexOf(SEPARATOR) + 1));
         var rosters = new ArrayList<Roster>();
-        var lookers = new ArrayList<Looker>();
+        var lookers = new ArrayList<LeadershipSampler>();
         for (var mode : RosterMode.values()) {
             var roster = join(elections, mode, orders);
             rosters.add(roster);
@@ -54,7 +54,7 @@ public class OurRosters implements Contestant.Maker {
     }
 
     /** Returns a role as one to be looked at. */
-    protected Looker.Subject subject(Roster roster, int role) {
+    protected LeadershipSampler.Subject subject(Roster roster, int role) {
         return new Role(roster, role);
     }
 
@@ -99,7 +99,7 @@ public class OurRosters implements Contestant.Maker {
         }
     }
 
-    private static final class Role implements Looker.Subject {
+    private static final class Role implements LeadershipSampler.Subject {
         private final Roster roster;
         private final int role;
         private volatile long last;
@@ -121,7 +121,11 @@ public class OurRosters implements Contestant.Maker {
         }
     }
 
-    private record Member(Elections elections, List<Roster> rosters, List<Looker> lookers, Looker.Subject subject)
+    private record Member(
+            Elections elections,
+            List<Roster> rosters,
+            List<LeadershipSampler> lookers,
+            LeadershipSampler.Subject subject)
             implements Contestant {
         @Override
         public boolean isLeader() {
@@ -136,7 +140,7 @@ public class OurRosters implements Contestant.Maker {
         @Override
         public void close() {
             elections.close();
-            lookers.forEach(Looker::close);
+            lookers.forEach(LeadershipSampler::close);
         }
     }
 }

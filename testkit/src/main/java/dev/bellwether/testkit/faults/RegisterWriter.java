@@ -14,13 +14,13 @@ import java.util.concurrent.locks.LockSupport;
 final class RegisterWriter implements AutoCloseable {
     private static final long PAUSE_NANOS = 500_000;
 
-    private final Looker.Subject subject;
+    private final LeadershipSampler.Subject subject;
     private final int number;
     private final Socket socket;
     private final Thread thread = new Thread(this::run, "bellwether-write");
     private volatile boolean over;
 
-    RegisterWriter(Looker.Subject subject, int number, int port) throws IOException {
+    RegisterWriter(LeadershipSampler.Subject subject, int number, int port) throws IOException {
         this.subject = subject;
         this.number = number;
         socket = new Socket(InetAddress.getLoopbackAddress(), port);

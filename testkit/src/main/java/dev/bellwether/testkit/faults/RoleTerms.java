@@ -34,13 +34,14 @@ public final class RoleTerms {
         }
     }
 
-    /** Has a process look at one of its roles, until the looker is closed. */
-    public static Looker look(Path folder, String role, String candidate, Looker.Subject subject) {
+    /** Has a process look at one of its roles, until the sampler is closed. */
+    public static LeadershipSampler look(
+            Path folder, String role, String candidate, LeadershipSampler.Subject subject) {
         try {
             Files.createDirectories(folder);
             var file = folder.resolve(
                     role + '@' + candidate + '@' + ProcessHandle.current().pid() + ".terms");
-            return new Looker(subject, TermFile.open(file), BETWEEN_LOOKS);
+            return new LeadershipSampler(subject, TermFile.open(file), BETWEEN_LOOKS);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,7 +1,7 @@
 package dev.bellwether.testkit.kafka;
 
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * One broker of a {@link KafkaBrokers}: a process that can be killed, paused, and started again with what it had on
  * disk.
  */
-public final class Broker implements Ground.Server {
+public final class Broker implements BenchEnvironment.Server {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String CLUSTER = "YmVsbHdldGhlci10ZXN0cw";
     private static final String SERVING = "Kafka Server started";

@@ -1,7 +1,7 @@
 package dev.bellwether.testkit.kafka;
 
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -13,7 +13,7 @@ import java.util.function.UnaryOperator;
  * @param coordinator tells which of them coordinates the groups; only who asks for the leader of several needs it
  */
 public record KafkaGround(KafkaBrokers all, int places, UnaryOperator<String> uri, Supplier<Broker> coordinator)
-        implements Ground {
+        implements BenchEnvironment {
 
     @Override
     public String describe() {

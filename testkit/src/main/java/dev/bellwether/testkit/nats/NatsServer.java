@@ -1,9 +1,9 @@
 package dev.bellwether.testkit.nats;
 
 import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.servers.Ports;
-import dev.bellwether.testkit.servers.Undertaker;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -20,7 +20,7 @@ import java.util.List;
  * where its program is. It keeps its data in a temporary folder, and takes that along when it is closed. Confined to
  * one thread at a time.
  */
-public final class NatsServer implements Ground.Server, AutoCloseable {
+public final class NatsServer implements BenchEnvironment.Server, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final Path folder;
@@ -69,7 +69,7 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
                             + ": give the path of nats-server, or put it on the path of the system",
                     e);
         }
-        undertaker = Undertaker.watch(server.pid());
+        undertaker = ProcessReaper.watch(server.pid());
     }
 
     /**
@@ -124,7 +124,7 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
         if (!server.isAlive()) {
             return; // its number may be another's by now
         }
-        Undertaker.signal(signal, server.pid());
+        ProcessReaper.signal(signal, server.pid());
         try {
             server.waitFor();
         } catch (InterruptedException e) {
@@ -139,7 +139,7 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(name + " did not start again", e);
         }
-        undertaker = Undertaker.watch(server.pid());
+        undertaker = ProcessReaper.watch(server.pid());
         awaitPort();
     }
 
@@ -151,12 +151,12 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
 
     @Override
     public void pause() {
-        Undertaker.signal("STOP", server.pid());
+        ProcessReaper.signal("STOP", server.pid());
     }
 
     @Override
     public void resume() {
-        Undertaker.signal("CONT", server.pid());
+        ProcessReaper.signal("CONT", server.pid());
     }
 
     /** Has it take other settings while it runs, beside those of JetStream. */
@@ -167,7 +167,7 @@ public final class NatsServer implements Ground.Server, AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(name + " cannot be told", e);
         }
-        Undertaker.signal("HUP", server.pid());
+        ProcessReaper.signal("HUP", server.pid());
     }
 
     /** Kills it, keeps what it has on disk, and starts it again. */

@@ -45,7 +45,7 @@ final class Bounds {
      * that got lost is given up, read back and tried again (two renew intervals and a retry), after a back-off if there
      * is one; work of an old mandate ends; one way or another a few round trips.
      */
-    long recovery(Weather weather, long longestWork) {
+    long recovery(FaultProfile weather, long longestWork) {
         return weather.longestDelayNanos()
                 + weather.clientTimeoutNanos()
                 + stretched(2 * lease + 3 * renew + 4 * retry + 3 * backoff + budget)
@@ -59,19 +59,19 @@ final class Bounds {
      * its way; then the lease; then the standby's claim and what answers it. A standby that reckons by a faster clock
      * asks too early, once or twice.
      */
-    long failover(Weather weather, long leaseOfTheDead) {
+    long failover(FaultProfile weather, long leaseOfTheDead) {
         return stretched(leaseOfTheDead + 2 * retry + 3 * backoff) + 8 * weather.delayNanos() + slack(weather);
     }
 
     /** How long it may take to end a candidacy in order, when all is well. */
-    long closing(Weather weather, long longestWork) {
+    long closing(FaultProfile weather, long longestWork) {
         return stretched(budget + 3 * renew) + longestWork + 8 * weather.delayNanos() + slack(weather);
     }
 
     /**
      * For how long a leader surely rides through an outage: two renewals may have to be missed on either side of it.
      */
-    long outage(Weather weather) {
+    long outage(FaultProfile weather) {
         return (long) (lease * (1 - drift))
                 - budget
                 - stretched(2 * renew + 3 * retry)
@@ -80,12 +80,12 @@ final class Bounds {
     }
 
     /** Whether messages are fast enough, against these settings, for leadership to be had and kept. */
-    boolean feasible(Weather weather) {
+    boolean feasible(FaultProfile weather) {
         return leastRoundTrip > (long) (2.2 * weather.delayNanos() * weather.roundTrips()) + slack(weather);
     }
 
     /** Timers are late; and a standby adds a millisecond. */
-    private static long slack(Weather weather) {
+    private static long slack(FaultProfile weather) {
         return 10 * weather.latenessNanos() + 5_000_000;
     }
 

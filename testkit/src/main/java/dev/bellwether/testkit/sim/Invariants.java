@@ -26,7 +26,7 @@ final class Invariants {
         this.world = world;
     }
 
-    void joined(Standpoint candidacy) {
+    void joined(ObservedCandidacy candidacy) {
         var seat = seats.computeIfAbsent(candidacy.election(), name -> new Seat());
         seat.candidacies.add(candidacy);
         seat.bounds.add(candidacy.config());
@@ -38,7 +38,7 @@ final class Invariants {
     }
 
     /** A mandate was seen for the first time. */
-    void began(Standpoint candidacy) {
+    void began(ObservedCandidacy candidacy) {
         mandates++;
         var seat = seat(candidacy.election());
         if (candidacy.token() <= seat.topToken) {
@@ -54,7 +54,7 @@ final class Invariants {
     void look() {
         var now = world.agenda().now();
         for (var seat : seats.values()) {
-            Standpoint leader = null;
+            ObservedCandidacy leader = null;
             for (var one : seat.candidacies) {
                 if (one.look(now)) {
                     if (leader != null) {
@@ -82,7 +82,7 @@ final class Invariants {
      * Work whose mandate has ended has the seat to itself until its budget has run out; and must then be told that it
      * has.
      */
-    private void checkWork(long now, Standpoint leader, Standpoint other) {
+    private void checkWork(long now, ObservedCandidacy leader, ObservedCandidacy other) {
         var budget = other.config().standDownBudget().toNanos();
         var drift = other.config().driftBound();
         var since = now - other.validUntil();
@@ -130,19 +130,19 @@ final class Invariants {
 
     /** What is known of one election. */
     static final class Seat {
-        private final List<Standpoint> candidacies = new ArrayList<>();
+        private final List<ObservedCandidacy> candidacies = new ArrayList<>();
         private final Bounds bounds = new Bounds();
         private long topToken;
-        private @Nullable Standpoint leader;
+        private @Nullable ObservedCandidacy leader;
 
         /** Returns the candidacies of living processes. */
-        List<Standpoint> candidacies() {
+        List<ObservedCandidacy> candidacies() {
             return candidacies;
         }
 
         /** Returns who leads at this instant. */
         @Nullable
-        Standpoint leader() {
+        ObservedCandidacy leader() {
             return leader;
         }
 

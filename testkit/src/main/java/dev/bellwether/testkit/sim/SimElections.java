@@ -34,7 +34,7 @@ final class SimElections implements Elections {
 
     @Override
     public Candidacy stand(String election, CandidacyConfig config) {
-        var candidacy = new Standpoint(world, process, election, config, process.name() + "." + ++serial);
+        var candidacy = new ObservedCandidacy(world, process, election, config, process.name() + "." + ++serial);
         candidacy.begin(real);
         return candidacy;
     }

@@ -28,7 +28,7 @@ public final class SimProcess {
     private final @Nullable SimRecordStore records;
     private final Elections real;
     private final SimElections elections;
-    private final List<Standpoint> candidacies = new ArrayList<>();
+    private final List<ObservedCandidacy> candidacies = new ArrayList<>();
     private final List<Runnable> frozen = new ArrayList<>();
     private long frozenUntil;
     private long stalledUntil;
@@ -295,7 +295,7 @@ public final class SimProcess {
     /** All candidacies resign; the process exits when they have ended. */
     void shutDown() {
         leaving = true;
-        candidacies.forEach(Standpoint::resign);
+        candidacies.forEach(ObservedCandidacy::resign);
     }
 
     boolean isLeaving() {
@@ -327,14 +327,14 @@ public final class SimProcess {
         return observes;
     }
 
-    void joined(Standpoint candidacy) {
+    void joined(ObservedCandidacy candidacy) {
         candidacies.add(candidacy);
         if (leaving) {
             candidacy.resign(); // it was told to leave before it came to stand
         }
     }
 
-    List<Standpoint> candidacies() {
+    List<ObservedCandidacy> candidacies() {
         return candidacies;
     }
 

@@ -232,7 +232,7 @@ public final class Simulation {
     }
 
     long lease(RandomGenerator random) {
-        return Weather.logUniform(random, leastLease.toNanos(), mostLease.toNanos());
+        return FaultProfile.logUniform(random, leastLease.toNanos(), mostLease.toNanos());
     }
 
     double driftBound(RandomGenerator random) {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One simulated world: some processes, a store, a network between them, and what befalls them, all drawn from one seed.
- * Confined to the thread that runs it, and to those of its {@link Crew} while that waits.
+ * Confined to the thread that runs it, and to those of its {@link SimThreads} while that waits.
  */
 final class World {
     private static final int MOST_PROCESSES = 12;
@@ -25,12 +25,12 @@ final class World {
     private final Agenda agenda = new Agenda();
     private final Trace trace;
     private final double driftBound;
-    private final Weather weather;
+    private final FaultProfile weather;
     private final Network network;
     private final Optional<MemoryRecordStore> records;
     private final StoreServer server;
     private final Invariants invariants;
-    private final Crew crew;
+    private final SimThreads crew;
     private final List<SimProcess> processes = new ArrayList<>();
     private int serial;
     private long stamps;
@@ -47,7 +47,7 @@ final class World {
         random = new SplittableRandom(seed);
         trace = new Trace(agenda, traced);
         driftBound = settings.driftBound(random);
-        weather = new Weather(settings.faults(), settings.lease(random), seed % CLOCK_SET_IN_ONE_OF == 0, random);
+        weather = new FaultProfile(settings.faults(), settings.lease(random), seed % CLOCK_SET_IN_ONE_OF == 0, random);
         network = new Network(this);
         var storeClock = newClock();
         if (settings.records().filter(traits -> traits.sharesAmong(1)).isPresent()) {
@@ -60,7 +60,7 @@ final class World {
                         .orElseGet(() -> settings.store(storeClock)),
                 storeClock);
         invariants = new Invariants(this);
-        crew = new Crew(this);
+        crew = new SimThreads(this);
         application = settings.application();
     }
 
@@ -68,7 +68,7 @@ final class World {
     @Nullable
     Violation run() {
         try {
-            new Life(this, settings).live();
+            new WorldRun(this, settings).live();
         } catch (RuntimeException e) {
             violate("the simulation runs", String.valueOf(e), e);
         } finally {
@@ -167,7 +167,7 @@ final class World {
             return;
         }
         var stood = process.candidacies();
-        if (stood.isEmpty() || !process.workers().areIdle() || !stood.stream().allMatch(Standpoint::isClosed)) {
+        if (stood.isEmpty() || !process.workers().areIdle() || !stood.stream().allMatch(ObservedCandidacy::isClosed)) {
             return;
         }
         if (process.workers().haveSpawned() && process.windsUp()) {
@@ -233,7 +233,7 @@ final class World {
         return driftBound;
     }
 
-    Weather weather() {
+    FaultProfile weather() {
         return weather;
     }
 
@@ -259,7 +259,7 @@ final class World {
         return invariants;
     }
 
-    Crew crew() {
+    SimThreads crew() {
         return crew;
     }
 }

@@ -1,7 +1,7 @@
 package dev.bellwether.testkit.zookeeper;
 
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
@@ -10,7 +10,7 @@ import java.util.function.UnaryOperator;
  *
  * @param uri what contestants connect to, from the addresses of the servers
  */
-public record ZooKeeperGround(ZooKeeperServers all, int places, UnaryOperator<String> uri) implements Ground {
+public record ZooKeeperGround(ZooKeeperServers all, int places, UnaryOperator<String> uri) implements BenchEnvironment {
 
     @Override
     public String describe() {

@@ -1,7 +1,7 @@
 package dev.bellwether.testkit.zookeeper;
 
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * One server of a {@link ZooKeeperServers}: a process that can be killed, paused, and started again with what it had on
  * disk.
  */
-public final class ZooKeeperServer implements Ground.Server {
+public final class ZooKeeperServer implements BenchEnvironment.Server {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final int id;

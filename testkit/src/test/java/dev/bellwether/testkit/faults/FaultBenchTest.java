@@ -72,7 +72,7 @@ class FaultBenchTest {
     }
 
     /** A place for one. */
-    private record Room(Least atLeast) implements Ground {
+    private record Room(Least atLeast) implements BenchEnvironment {
         @Override
         public String describe() {
             return "nothing";
@@ -94,18 +94,18 @@ class FaultBenchTest {
         }
     }
 
-    private static Findings run(Ground.Least least) {
+    private static Findings run(BenchEnvironment.Least least) {
         return FaultBench.run(new Room(least), Setting.of("alone", LEASE).with(Alone.class), TIME, 1);
     }
 
     @Test
     void aRunThatDoesWhatItMustPasses() {
-        assertThat(run(new Ground.Least(60, 60)).terms()).isNotEmpty();
+        assertThat(run(new BenchEnvironment.Least(60, 60)).terms()).isNotEmpty();
     }
 
     @Test
     void aRunWithFewerFaultsThanItMustHaveFails() {
-        assertThatThrownBy(() -> run(new Ground.Least(1_000_000, 0)))
+        assertThatThrownBy(() -> run(new BenchEnvironment.Least(1_000_000, 0)))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("show nothing: at least 16666 faults and 2 terms are needed");
     }
@@ -113,7 +113,7 @@ class FaultBenchTest {
     @Test
     void whoLeadsOnWhenItsCloserIsInterruptedIsFound() {
         var setting = Setting.of("leads-on", LEASE).with(LeadsOn.class);
-        try (var bench = new FaultBench(new Room(new Ground.Least(0, 0)), setting)) {
+        try (var bench = new FaultBench(new Room(new BenchEnvironment.Least(0, 0)), setting)) {
             bench.startAll();
             var leaving = bench.begin(BenchFault.LEAVE_INTERRUPTED, 0, LEASE);
             leaving.run();

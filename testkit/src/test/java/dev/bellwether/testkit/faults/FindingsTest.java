@@ -55,20 +55,20 @@ class FindingsTest {
                 term(1, 1, 0, 10),
                 term(2, 5, 11, 20));
 
-        assertThat(findings.requireAtLeast(new Ground.Least(1, 2))).isSameAs(findings);
-        assertThatThrownBy(() -> findings.requireAtLeast(new Ground.Least(2, 2)))
+        assertThat(findings.requireAtLeast(new BenchEnvironment.Least(1, 2))).isSameAs(findings);
+        assertThatThrownBy(() -> findings.requireAtLeast(new BenchEnvironment.Least(2, 2)))
                 .isInstanceOf(AssertionError.class)
                 .hasMessage("1 faults and 2 terms on here show nothing: at least 2 faults and 2 terms are needed");
-        assertThatThrownBy(() -> findings.requireAtLeast(new Ground.Least(1, 3)))
+        assertThatThrownBy(() -> findings.requireAtLeast(new BenchEnvironment.Least(1, 3)))
                 .isInstanceOf(AssertionError.class);
     }
 
     @Test
     void theLeastGrowsWithTheTime() {
-        var aMinute = new Ground.Least(30, 6);
+        var aMinute = new BenchEnvironment.Least(30, 6);
 
-        assertThat(aMinute.in(Duration.ofMinutes(10))).isEqualTo(new Ground.Least(300, 60));
-        assertThat(aMinute.in(Duration.ofSeconds(10))).isEqualTo(new Ground.Least(5, 2));
+        assertThat(aMinute.in(Duration.ofMinutes(10))).isEqualTo(new BenchEnvironment.Least(300, 60));
+        assertThat(aMinute.in(Duration.ofSeconds(10))).isEqualTo(new BenchEnvironment.Least(5, 2));
     }
 
     @Test

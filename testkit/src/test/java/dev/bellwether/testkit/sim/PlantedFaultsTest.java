@@ -94,32 +94,32 @@ class PlantedFaultsTest {
         return Stream.of(
                 new Plant(
                         "the deadline of a grant counted from the response",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "claimant.granted(token, new Proof(sent, standing.config().lease()));",
                         "claimant.granted(token, new Proof(loop.clock().now(), standing.config().lease()));"),
                 new Plant(
                         "the deadline of a renewal counted from the response",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "claimant.proven(held, new Proof(sent, config.lease()));",
                         "claimant.proven(held, new Proof(loop.clock().now(), config.lease()));"),
                 new Plant(
                         "the lease extended on an unknown outcome",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "claimant.attempted(Attempt.MISSED, latency(sent));",
                         "claimant.proven(held, new Proof(sent, config.lease()));"),
                 new Plant(
                         "the seat released before the listener returned",
-                        "internal/Tenure.java",
+                        "internal/election/CandidacyMachine.java",
                         "seat.concede(within);",
                         "seat.release();"),
                 new Plant(
                         "isLeader() by phase alone",
-                        "internal/LoopCandidacy.java",
+                        "internal/election/LoopCandidacy.java",
                         "return mandate != null && mandate.isValid();",
                         "return mandate != null;"),
                 new Plant(
                         "another's timestamp believed",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "private void standBy(View view) {",
                         "private void standBy(View view) {"
                                 + " if (view.holder().isPresent() && loop.clock().wallMillis()"
@@ -127,7 +127,7 @@ class PlantedFaultsTest {
                                 + " giveBack(withNonce(view.holder().get().nonce()));"),
                 new Plant(
                         "an old grant applied after a newer loss",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "if (mine != attempt || (phase != Phase.CLAIMING && phase != Phase.RESOLVING)) {",
                         "if (phase != Phase.CLAIMING && phase != Phase.RESOLVING && phase != Phase.WAITING) {"),
                 new Plant(
@@ -135,102 +135,109 @@ class PlantedFaultsTest {
                         "memory/MemoryLeaseStore.java",
                         "seat.token++;",
                         "if (seat.holder == null || !seat.holder.candidate().equals(claim.candidate())) seat.token++;"),
-                new Plant("a clock jump ignored", "internal/Validity.java", "&& wallMillis < wallDeadlineMillis", ""),
+                new Plant(
+                        "a clock jump ignored",
+                        "internal/election/Validity.java",
+                        "&& wallMillis < wallDeadlineMillis",
+                        ""),
                 new Plant(
                         "the stand-down budget not taken off the deadline",
-                        "internal/Validity.java",
+                        "internal/election/Validity.java",
                         "var usable = guarantee - drift - standDownBudget.toNanos();",
                         "var usable = guarantee - drift;"),
                 new Plant(
                         "drift ignored",
-                        "internal/Validity.java",
+                        "internal/election/Validity.java",
                         "var usable = guarantee - drift - standDownBudget.toNanos();",
                         "var usable = guarantee - standDownBudget.toNanos();"),
                 new Plant(
                         "work taken for ended while a bite of the task is running",
-                        "internal/LoopCandidacy.java",
+                        "internal/election/LoopCandidacy.java",
                         "if (events.idle() && work.idle()) {",
                         "if (events.idle()) {"),
                 new Plant(
                         "a fenced candidate goes on renewing while its work hangs",
-                        "internal/Tenure.java",
+                        "internal/election/CandidacyMachine.java",
                         "seat.concede(Duration.ZERO); // work that",
                         "// work that"),
                 new Plant(
                         "a renewal without an answer taken for a refusal",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "claimant.attempted(Attempt.MISSED, latency(sent));",
                         "claimant.lost(held, Cause.UNREACHABLE);"),
                 new Plant(
                         "a claim that was read back given back when its answer comes late",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "if (answer != null && answer.granted() && !held) {",
                         "if (answer != null && answer.granted()) {"),
                 new Plant(
                         "any holder taken for ourselves when a claim is read back",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "} else if (view.heldUnder(asked.nonce())) {",
                         "} else if (view.holder().isPresent()) {"),
                 new Plant(
                         "a release without an answer waited for for ever",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "released(false); // no answer",
                         "// no answer"),
                 new Plant(
                         "a suspension while standing down not noticed",
-                        "internal/Tenure.java",
+                        "internal/election/CandidacyMachine.java",
                         "|| now.wallMillis() > hardEndWallMillis",
                         ""),
                 new Plant(
                         "a bite of the task begun without looking at the mandate",
-                        "internal/LoopCandidacy.java",
+                        "internal/election/LoopCandidacy.java",
                         "if (mandate.isValid()) {",
                         "if (true) {"),
                 new Plant(
                         "the lease renewed too seldom",
-                        "internal/Pace.java",
+                        "internal/election/Timings.java",
                         "return Math.floorDiv(sentNanos + interval, width) * width;",
                         "return sentNanos + 3 * interval;"),
                 new Plant(
                         "two copies of a process claim under one nonce",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "+ '.' + Long.toHexString(chance);",
                         "+ (chance == 0 ? \".\" : \"\");"),
                 new Plant(
                         "the claim of a copy given back as if it were our own",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "&& sentNonces.contains(view.holder().get().nonce());",
                         "&& view.holder().get().nonce().startsWith(standing.instance());"),
                 new Plant(
                         "the end of an election believed from a notice",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "confirm(); // a candidate that holds back is told, too",
                         "over();"),
                 new Plant(
                         "a leader obeys a notice without having read the seat",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {",
                         "heed(view); if (phase == Phase.HOLDING && view.token() > token) {"),
                 new Plant(
                         "a notice puts the next claim off",
-                        "internal/Campaign.java",
+                        "internal/election/LeaseSeat.java",
                         "if (loop.clock().nanos() + wait - timerNanos < 0) {",
                         "wait = Math.max(wait, view.remaining().toNanos());" + " if (wait > 0) {"),
                 new Plant(
                         "a standby believes a lease of hours",
-                        "internal/Pace.java",
+                        "internal/election/Timings.java",
                         "view.remaining().compareTo(config.lease()) < 0 ? view.remaining() : config.lease()",
                         "view.remaining()"),
                 new Plant(
-                        "a turn that threw is forgotten", "internal/GuardedLoop.java", "thrown = e;", "thrown = null;"),
+                        "a turn that threw is forgotten",
+                        "internal/loop/GuardedLoop.java",
+                        "thrown = e;",
+                        "thrown = null;"),
                 new Plant(
                         "a recovery that threw is not tried again",
-                        "internal/GuardedLoop.java",
+                        "internal/loop/GuardedLoop.java",
                         "return false;",
                         "thrown = null; return false;"),
                 new Plant(
                         "the end of a task that could not be told is never found",
-                        "internal/Lane.java",
+                        "internal/loop/SerialExecutor.java",
                         "if (piece != null && piece.finished) {",
                         "if (piece != null && piece.finished && piece.queuedNanos < 0) {"));
     }

@@ -31,55 +31,55 @@ class PlantedRosterFaultsTest {
                 fault(
                         RosterMode.TIMED,
                         "the time of receipt instead of the broker's",
-                        "internal/RosterInduction.java",
+                        "internal/roster/BroadcastRosterDriver.java",
                         "timed ? writtenAt(writtenMillis) : loop.clock().now()",
                         "loop.clock().now()"),
                 fault(
                         RosterMode.TIMED,
                         "no grace period",
-                        "internal/RosterInduction.java",
+                        "internal/roster/BroadcastRosterDriver.java",
                         "(timed ? config.gracePeriod().toNanos() : 0)",
                         "0"),
                 fault(
                         RosterMode.TIMED,
                         "T above the session in exclusive mode",
-                        "internal/RosterInduction.java",
-                        "guarantee = config.tenure().lease();",
-                        "guarantee = timed ? config.lease().multipliedBy(2) : config.tenure().lease();"),
+                        "internal/roster/BroadcastRosterDriver.java",
+                        "guarantee = config.candidacy().lease();",
+                        "guarantee = timed ? config.lease().multipliedBy(2) : config.candidacy().lease();"),
                 fault(
                         RosterMode.OVERLAPPING,
                         "T below the session in overlapping mode",
-                        "internal/RosterInduction.java",
-                        "guarantee = config.tenure().lease();",
-                        "guarantee = timed ? config.tenure().lease() : config.lease().dividedBy(2);"),
+                        "internal/roster/BroadcastRosterDriver.java",
+                        "guarantee = config.candidacy().lease();",
+                        "guarantee = timed ? config.candidacy().lease() : config.lease().dividedBy(2);"),
                 fault(
                         RosterMode.TIMED,
                         "a message taken for a proof where reads are not fenced",
-                        "internal/RosterInduction.java",
+                        "internal/roster/BroadcastRosterDriver.java",
                         "commits = timed && !readsAreFenced;",
                         "commits = false;"),
                 fault(
                         RosterMode.OVERLAPPING,
                         "an overlapping leader that leaves stops at once",
-                        "internal/RosterInduction.java",
+                        "internal/roster/BroadcastRosterDriver.java",
                         "return config.threshold().minus(config.lease());",
                         "return Duration.ZERO;"),
                 fault(
                         RosterMode.OVERLAPPING,
                         "an overlapping leader stops when its partition moves",
-                        "internal/RosterInduction.java",
+                        "internal/roster/BroadcastRosterDriver.java",
                         "dueNanos = received.nanos() + threshold - Math.min(20_000_000, threshold / 20);",
                         "dueNanos = loop.clock().nanos();"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a token above the log before its end is known",
-                        "internal/RosterLedger.java",
+                        "internal/roster/RosterLedger.java",
                         "return fellBehind && base",
                         "return base"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "who claims leads by a token lower than one that it was told of",
-                        "internal/RosterHold.java",
+                        "internal/roster/PartitionSeat.java",
                         "counts == claimToken && claimToken > known",
                         "counts == claimToken"),
                 fault(
@@ -91,7 +91,7 @@ class PlantedRosterFaultsTest {
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a beat counts behind a foreign claim",
-                        "internal/RosterLedger.java",
+                        "internal/roster/RosterLedger.java",
                         "return last != null && last.instance().equals(instance) ? last.token() : 0;",
                         "return last != null && last.instance().equals(instance) ? last.token()"
                                 + " : seats[partition].state().earlier().stream()"
@@ -119,13 +119,13 @@ class PlantedRosterFaultsTest {
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a beat counted for half of its lease",
-                        "internal/RosterLedger.java",
+                        "internal/roster/RosterLedger.java",
                         "var until = nowNanos + said.lease().toNanos();",
                         "var until = nowNanos + said.lease().toNanos() / 2;"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a claim that is lost costs the member all that it has",
-                        "internal/RosterClaims.java",
+                        "internal/roster/RosterClaims.java",
                         "hold.wroteLater(said.number());",
                         "if (hold.phase() == Phase.CLAIMING) { standAside(); }"),
                 fault(
@@ -137,19 +137,19 @@ class PlantedRosterFaultsTest {
                 fault(
                         RosterMode.TIMED,
                         "an answer counts only until the next broadcast",
-                        "internal/RosterInduction.java",
+                        "internal/roster/BroadcastRosterDriver.java",
                         "sent != null && outcome == Commit.ACCEPTED",
                         "sent != null && loop.clock().nanos() - sent.nanos() < broadcastNanos && outcome == Commit.ACCEPTED"),
                 fault(
                         RosterMode.EXCLUSIVE,
                         "a turn that throws is forgotten",
-                        "internal/GuardedLoop.java",
+                        "internal/loop/GuardedLoop.java",
                         "thrown = e;",
                         "thrown = null;"),
                 fault(
                         RosterMode.TIMED,
                         "a roster whose turn threw does not leave its group",
-                        "internal/LoopRoster.java",
+                        "internal/roster/LoopRoster.java",
                         "whole &= attempt(membership::leave);",
                         "whole = false;"));
     }

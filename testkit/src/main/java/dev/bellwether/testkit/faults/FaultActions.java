@@ -22,21 +22,21 @@ import org.jspecify.annotations.Nullable;
  * How to do what a bench does to all that is not a candidate's process. Confined to the thread of the bench, but for
  * the operator's.
  */
-final class Mischief implements AutoCloseable {
+final class FaultActions implements AutoCloseable {
     private static final Duration STEP = Duration.ofHours(1);
 
-    private final Ground ground;
+    private final BenchEnvironment environment;
     private final Duration lease;
     private final String election;
     private final Path clock;
     private final Consumer<String> notes;
-    private final ScheduledExecutorService operator = Executors.newSingleThreadScheduledExecutor(Mischief::thread);
+    private final ScheduledExecutorService operator = Executors.newSingleThreadScheduledExecutor(FaultActions::thread);
     private @Nullable Elections operators; // the operator's thread only
     private int steps;
     private int ones;
 
-    Mischief(Ground ground, FaultBench.Setting setting, String election, Consumer<String> notes) {
-        this.ground = ground;
+    FaultActions(BenchEnvironment environment, FaultBench.Setting setting, String election, Consumer<String> notes) {
+        this.environment = environment;
         this.election = election;
         this.notes = notes;
         lease = setting.lease();
@@ -56,13 +56,13 @@ final class Mischief implements AutoCloseable {
             case CUT_REQUESTS -> cut(number, Link.Way.REQUESTS);
             case CUT_ANSWERS -> cut(number, Link.Way.ANSWERS);
             case CUT_ONE_SERVER -> {
-                var links = ground.links(number);
+                var links = environment.links(number);
                 var one = links.get(ones++ % links.size());
                 one.cut();
                 yield one::heal;
             }
             case CUT_ONE_CONNECTION -> {
-                var links = ground.links(number);
+                var links = environment.links(number);
                 ones++;
                 for (var i = 0;
                         i < links.size()
@@ -71,19 +71,19 @@ final class Mischief implements AutoCloseable {
                 yield () -> links.forEach(FaultProxy::heal);
             }
             case SLOW -> {
-                ground.links(number).forEach(link -> link.delay(lease.dividedBy(12)));
-                yield () -> ground.links(number).forEach(FaultProxy::heal);
+                environment.links(number).forEach(link -> link.delay(lease.dividedBy(12)));
+                yield () -> environment.links(number).forEach(FaultProxy::heal);
             }
             case RESET -> {
-                ground.links(number).forEach(FaultProxy::reset);
-                yield () -> ground.links(number).forEach(FaultProxy::reset);
+                environment.links(number).forEach(FaultProxy::reset);
+                yield () -> environment.links(number).forEach(FaultProxy::reset);
             }
             case HALF_DEAD -> {
-                ground.links(number).forEach(link -> link.abandonOne(steps++));
+                environment.links(number).forEach(link -> link.abandonOne(steps++));
                 yield () -> {};
             }
             case STEP_SERVER_BACK -> {
-                ground.servers().get(number).setBack(lease.multipliedBy(3));
+                environment.servers().get(number).setBack(lease.multipliedBy(3));
                 yield () -> {};
             }
             case STAND_DOWN -> standDown();
@@ -94,12 +94,12 @@ final class Mischief implements AutoCloseable {
                 yield () -> set(Duration.ZERO);
             }
             case FREEZE_SERVER -> {
-                var victim = ground.servers().get(number);
+                var victim = environment.servers().get(number);
                 victim.pause();
                 yield victim::resume;
             }
-            case KILL_SERVER -> kill(ground.servers().get(number));
-            case KILL_LEADER_OF_SERVERS -> kill(ground.leader());
+            case KILL_SERVER -> kill(environment.servers().get(number));
+            case KILL_LEADER_OF_SERVERS -> kill(environment.leader());
             case KILL,
                     FREEZE_BRIEFLY,
                     FREEZE,
@@ -114,15 +114,15 @@ final class Mischief implements AutoCloseable {
         };
     }
 
-    private Undo kill(Ground.Server victim) {
+    private Undo kill(BenchEnvironment.Server victim) {
         notes.accept("(it is " + victim.name() + ")");
         victim.kill();
         return victim::start;
     }
 
     private Undo cut(int place, Link.Way way) {
-        ground.links(place).forEach(link -> link.cut(way));
-        return () -> ground.links(place).forEach(FaultProxy::heal);
+        environment.links(place).forEach(link -> link.cut(way));
+        return () -> environment.links(place).forEach(FaultProxy::heal);
     }
 
     /**
@@ -130,9 +130,9 @@ final class Mischief implements AutoCloseable {
      * any more.
      */
     void loseTouch(int place) {
-        ground.links(place).forEach(link -> link.delay(lease.dividedBy(12)));
+        environment.links(place).forEach(link -> link.delay(lease.dividedBy(12)));
         LockSupport.parkNanos(lease.dividedBy(2).toNanos());
-        ground.links(place).forEach(FaultProxy::abandon);
+        environment.links(place).forEach(FaultProxy::abandon);
     }
 
     /** Freezes and thaws it in turn. The shell ends with the process. */
@@ -158,7 +158,7 @@ final class Mischief implements AutoCloseable {
         var hogs = IntStream.range(0, 3 * Runtime.getRuntime().availableProcessors())
                 .mapToObj(i -> run("exec timeout " + (time.toSeconds() + 1) + " sh -c 'while :; do :; done'"))
                 .toList();
-        return () -> hogs.forEach(Mischief::endAll);
+        return () -> hogs.forEach(FaultActions::endAll);
     }
 
     private static void endAll(Process process) {
@@ -194,7 +194,7 @@ final class Mischief implements AutoCloseable {
     private void order() {
         try {
             if (operators == null) {
-                operators = Elections.connect(ground.operatorsUri());
+                operators = Elections.connect(environment.operatorsUri());
             }
             notes.accept("operator: somebody was told to stand down: "
                     + operators.election(election).standDown());

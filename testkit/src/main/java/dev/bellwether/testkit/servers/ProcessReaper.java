@@ -7,8 +7,8 @@ import java.io.UncheckedIOException;
  * Sees to it that a server does not outlive this JVM, even if that is killed: a shell that waits for the end of a pipe,
  * which the system closes, and then kills the one process.
  */
-public final class Undertaker {
-    private Undertaker() {}
+public final class ProcessReaper {
+    private ProcessReaper() {}
 
     /** Returns the shell; to destroy it is to let the server live. */
     public static Process watch(long pid) {

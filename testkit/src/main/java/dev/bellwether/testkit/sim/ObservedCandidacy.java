@@ -19,7 +19,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A candidacy under observation: the real one, but for what waits; and what it was seen to do. */
-final class Standpoint implements Candidacy {
+final class ObservedCandidacy implements Candidacy {
     private final World world;
     private final SimProcess process;
     private final String election;
@@ -43,7 +43,7 @@ final class Standpoint implements Candidacy {
     private int endsBefore;
     private boolean endedBefore;
 
-    Standpoint(World world, SimProcess process, String election, CandidacyConfig config, String name) {
+    ObservedCandidacy(World world, SimProcess process, String election, CandidacyConfig config, String name) {
         this.world = world;
         this.process = process;
         this.election = election;

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 
 /** What a bench holds its election on. Confined to the thread of the bench. */
-public interface Ground extends AutoCloseable {
+public interface BenchEnvironment extends AutoCloseable {
 
     /** Returns what it is, for people. */
     String describe();

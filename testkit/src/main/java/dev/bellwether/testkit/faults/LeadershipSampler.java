@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
  * Looks all the time whether one candidate leads, on a thread of its own, and writes down its terms: certain leadership
  * runs from the end of the first look that says so to the beginning of the last.
  */
-public final class Looker implements AutoCloseable {
+public final class LeadershipSampler implements AutoCloseable {
     private static final long CLEAR_NANOS = 5_000_000;
 
     private final Subject subject;
@@ -41,7 +41,7 @@ public final class Looker implements AutoCloseable {
     }
 
     /** Begins to look, with so much rest between two looks. */
-    public Looker(Subject subject, TermFile file, Duration between) {
+    public LeadershipSampler(Subject subject, TermFile file, Duration between) {
         this.subject = subject;
         this.file = file;
         betweenNanos = between.toNanos();

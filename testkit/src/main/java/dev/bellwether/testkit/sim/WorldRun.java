@@ -9,12 +9,12 @@ import java.util.List;
  * The course of a world: a storm; then calm, in which what was promised must come about; then the end, after which
  * nothing is left.
  */
-final class Life {
+final class WorldRun {
     private final World world;
     private final Simulation settings;
     private final long longestWork;
 
-    Life(World world, Simulation settings) {
+    WorldRun(World world, Simulation settings) {
         this.world = world;
         this.settings = settings;
         longestWork = (long) (settings.longestWork() * world.weather().leaseNanos());
@@ -25,7 +25,7 @@ final class Life {
         for (var left = settings.processes(world.random()); left > 0; left--) {
             world.agenda().in((long) (world.random().nextDouble() * lease), world::startProcess);
         }
-        new Storm(world).begin();
+        new FaultScheduler(world).begin();
         pass((long) (settings.leases() * lease));
         calmDown();
         List.copyOf(world.invariants().seats().keySet()).forEach(this::somebodyLeads);
@@ -147,7 +147,7 @@ final class Life {
         }
     }
 
-    private static boolean hasHeir(Invariants.Seat seat, Standpoint leader) {
+    private static boolean hasHeir(Invariants.Seat seat, ObservedCandidacy leader) {
         return seat.candidacies().stream()
                 .anyMatch(one -> one.process() != leader.process()
                         && !one.process().isLeaving()

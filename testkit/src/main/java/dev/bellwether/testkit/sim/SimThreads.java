@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * The threads that user code runs on in one world. They take turns with the world's own thread: at any time one of them
  * all runs, so that what they do is in an order that the seed decides. They sleep in virtual time.
  */
-final class Crew {
+final class SimThreads {
     /** How long, in real time, user code may go without sleeping in virtual time before it is taken to be stuck. */
     private static final long PATIENCE_SECONDS = 20;
 
@@ -24,7 +24,7 @@ final class Crew {
     private final List<Worker> awaiting = new ArrayList<>();
     private boolean closing;
 
-    Crew(World world) {
+    SimThreads(World world) {
         this.world = world;
     }
 
@@ -155,8 +155,8 @@ final class Crew {
             setDaemon(true);
         }
 
-        private Crew crew() {
-            return Crew.this;
+        private SimThreads crew() {
+            return SimThreads.this;
         }
 
         @Override

@@ -8,7 +8,7 @@ import java.util.random.RandomGenerator;
 /**
  * How bad things are in one world: drawn once, by the seed, in proportion to its lease; and whether the storm is over.
  */
-final class Weather {
+final class FaultProfile {
     private final Set<Fault> faults;
     private final long leaseNanos;
     private final long delayNanos;
@@ -23,7 +23,7 @@ final class Weather {
     private int roundTrips = 1;
     private boolean calm;
 
-    Weather(Set<Fault> possible, long leaseNanos, boolean storeClock, SplittableRandom random) {
+    FaultProfile(Set<Fault> possible, long leaseNanos, boolean storeClock, SplittableRandom random) {
         this.leaseNanos = leaseNanos;
         var drawn = EnumSet.noneOf(Fault.class);
         var share = 0.15 + 0.7 * random.nextDouble();

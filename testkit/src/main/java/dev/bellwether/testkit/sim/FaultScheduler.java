@@ -6,7 +6,7 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /** Brings about the faults of one world, at random times. */
-final class Storm {
+final class FaultScheduler {
     private static final List<Fault> BREWED = List.of(
             Fault.PARTITION,
             Fault.STORE_PAUSE,
@@ -27,7 +27,7 @@ final class Storm {
     private final World world;
     private final SplittableRandom random;
 
-    Storm(World world) {
+    FaultScheduler(World world) {
         this.world = world;
         random = world.random().split();
     }
