@@ -3,6 +3,7 @@
 module dev.bellwether.etcd {
     requires transitive dev.bellwether.core;
     requires transitive java.net.http;
+    requires dev.bellwether.http;
     requires com.fasterxml.jackson.core;
     requires org.slf4j;
     requires static transitive org.jspecify;

@@ -4,55 +4,35 @@ import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
-import dev.bellwether.spi.Durations;
-import dev.bellwether.spi.RequestLimiter;
+import dev.bellwether.http.HttpMembers;
+import dev.bellwether.http.Json;
 import dev.bellwether.spi.RequestLimiter.Urgency;
-import java.io.EOFException;
 import java.io.UncheckedIOException;
-import java.net.ConnectException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpTimeoutException;
-import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZonedDateTime;
-import java.time.format.DateTimeFormatter;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the members of a cluster, by etcd's JSON gateway, and makes of what they answer, or do not, what it means.
- * Thread-safe. Never blocks.
- *
- * <p>Requests go to one member as long as it answers. Reading goes on to the next one within its time; writing never
- * does, since whether the first was carried out is unknown.
+ * Asks the members of a cluster, by etcd's JSON gateway, and makes of what they answer what it means. Thread-safe.
+ * Never blocks.
  */
 final class EtcdClient {
-    /** Each has a connection of its own. */
-    private static final int MOST_UNDER_WAY = 64;
-
-    private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
+    /** Who was told that the leader has changed asks again after this time. */
+    private static final Duration ELECTING = Duration.ofMillis(50);
 
     private final EtcdSettings settings;
-    private final HttpClient http;
-    private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
-    private final AtomicInteger preferred = new AtomicInteger();
+    private final HttpMembers members;
     private final AtomicReference<@Nullable CompletableFuture<String>> token = new AtomicReference<>();
     private volatile String cluster = "";
     private volatile String term = "";
     private volatile long revision;
-    private volatile Runnable moved = () -> {};
-    private long clockAheadMillis =
-            Long.MIN_VALUE; // guarded by this: what a member's clock shows, less our monotonic one
 
     /** The token is over: nothing was carried out, and another one will do. */
     private static final class StaleTokenException extends RuntimeException {
@@ -61,56 +41,45 @@ final class EtcdClient {
 
     EtcdClient(EtcdSettings settings, HttpClient http) {
         this.settings = settings;
-        this.http = http;
+        members = new HttpMembers(settings.uri(), settings.members(), http);
     }
 
-    /** Has this told when requests go to another member from now on. */
-    void onMove(Runnable moved) {
-        this.moved = moved;
+    HttpMembers members() {
+        return members;
     }
 
     // ---------------------------------------------------------------- asking
 
-    /** Asks something that changes nothing, the members one after the other. */
+    /** Asks something that changes nothing, the members one after the other; again while they elect a leader. */
     CompletableFuture<Json> read(Urgency urgency, String path, String body, Duration timeout) {
-        return ask(urgency, settings.members().size(), path, body, timeout);
+        var begun = System.nanoTime();
+        return members.read(urgency, timeout, (member, left) -> attempt(member, path, body, left))
+                .exceptionallyCompose(error -> {
+                    var left = timeout.minusNanos(System.nanoTime() - begun).minus(ELECTING);
+                    if (!String.valueOf(error.getMessage()).contains("leader changed")
+                            || left.isNegative()
+                            || left.isZero()) {
+                        return CompletableFuture.failedFuture(error);
+                    }
+                    var later = CompletableFuture.delayedExecutor(ELECTING.toMillis(), TimeUnit.MILLISECONDS);
+                    return CompletableFuture.completedFuture(left)
+                            .thenComposeAsync(rest -> read(urgency, path, body, rest), later);
+                });
     }
 
     /** Asks for something to be done; no answer means that it may have been done, or will be. */
     CompletableFuture<Json> write(Urgency urgency, String path, String body, Duration timeout) {
-        return ask(urgency, 1, path, body, timeout);
+        return members.write(urgency, timeout, (member, left) -> attempt(member, path, body, left));
     }
 
-    private CompletableFuture<Json> ask(Urgency urgency, int tries, String path, String body, Duration timeout) {
+    private CompletableFuture<Json> attempt(int member, String path, String body, Duration timeout) {
         var deadline = System.nanoTime() + timeout.toNanos();
-        return limiter.pass(
-                urgency,
-                deadline,
-                () -> attempt(tries, true, path, body, deadline),
-                () -> new UnavailableException(
-                        settings + " was not asked within " + Durations.show(timeout) + ", so many others came first"));
-    }
-
-    private CompletableFuture<Json> attempt(int tries, boolean mayRenew, String path, String body, long deadline) {
-        var member = preferred.get();
-        var left = Math.max(1, deadline - System.nanoTime());
-        return ask(member, mayRenew, path, body, Duration.ofNanos(tries > 1 ? (left + 1) / 2 : left))
-                .exceptionallyCompose(error -> {
-                    var cause = error instanceof CompletionException ? error.getCause() : error;
-                    if (cause instanceof StaleTokenException) {
-                        return attempt(tries, false, path, body, deadline);
-                    }
-                    if (cause instanceof UnavailableException) {
-                        if (preferred.compareAndSet(
-                                member, (member + 1) % settings.members().size())) {
-                            moved.run();
-                        }
-                        if (tries > 1) {
-                            return attempt(tries - 1, mayRenew, path, body, deadline);
-                        }
-                    }
-                    return CompletableFuture.failedFuture(cause);
-                });
+        return ask(member, true, path, body, timeout).exceptionallyCompose(error -> {
+            var cause = error instanceof CompletionException ? error.getCause() : error;
+            return cause instanceof StaleTokenException
+                    ? ask(member, false, path, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))
+                    : CompletableFuture.failedFuture(cause);
+        });
     }
 
     /** Asks this member, once. */
@@ -130,41 +99,30 @@ final class EtcdClient {
     }
 
     private CompletableFuture<Json> send(int member, String path, String body, String known, Duration timeout) {
-        var sent = http.sendAsync(request(member, path, body, known, timeout), HttpResponse.BodyHandlers.ofString());
-        // the time of a request is over with the first bytes of its answer: this one is for all of it
-        return sent.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).handle((response, error) -> {
-            if (response == null) {
-                sent.cancel(true); // the connection is of no use any more
-                throw unanswered(member, path, timeout, error);
-            }
-            noteClock(response);
-            try {
-                return Json.parse(response.body());
-            } catch (UncheckedIOException e) {
-                throw stranger(member, response.statusCode() + " " + response.body());
-            }
-        });
+        return members.send(member, request(member, path, body, known), path, timeout)
+                .thenApply(response -> {
+                    try {
+                        return Json.parse(response.body());
+                    } catch (UncheckedIOException e) {
+                        throw stranger(member, response.statusCode() + " " + response.body());
+                    }
+                });
     }
 
-    private HttpRequest request(int member, String path, String body, String known, Duration timeout) {
-        var builder = HttpRequest.newBuilder(settings.members().get(member).resolve("/v3/" + path))
-                .version(HttpClient.Version.HTTP_1_1)
-                .timeout(timeout)
+    private HttpRequest.Builder request(int member, String path, String body, String known) {
+        var builder = HttpRequest.newBuilder(members.at(member, "/v3/" + path))
                 .header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString(body));
         if (!path.startsWith("maintenance/")) {
             builder.header("Grpc-Metadata-hasleader", "true"); // a member that has no leader says so at once
         }
-        return (known.isEmpty() ? builder : builder.header("Authorization", known)).build();
+        return known.isEmpty() ? builder : builder.header("Authorization", known);
     }
 
     /** Opens a stream of lines, at the member that is asked now. */
     CompletableFuture<Stream<String>> stream(String path, String body, Duration timeout) {
-        var member = preferred.get();
-        return token(member, timeout)
-                .thenCompose(known -> http.sendAsync(
-                        request(member, path, body, known, timeout), HttpResponse.BodyHandlers.ofLines()))
-                .thenApply(HttpResponse::body);
+        var member = members.preferred();
+        return token(member, timeout).thenCompose(known -> members.stream(request(member, path, body, known), timeout));
     }
 
     // ---------------------------------------------------------------- who we are
@@ -204,6 +162,7 @@ final class EtcdClient {
     private synchronized void note(Json header) {
         var id = header.text("cluster_id");
         cluster = cluster.isEmpty() ? id : cluster;
+        members.understood();
         if (!cluster.equals(id)) {
             throw new ElectionException(settings + " is not the cluster that it was, or its hosts are of several: " + id
                     + " answers, and it was " + cluster + ". Two could lead, and tokens would fall. Name the"
@@ -227,27 +186,9 @@ final class EtcdClient {
         return revision;
     }
 
-    /** A member tells the time in full seconds: it is never less than the most that any answer leads to. */
-    private synchronized void noteClock(HttpResponse<?> response) {
-        try {
-            var date = response.headers().firstValue("Date").orElse("");
-            var ahead = ZonedDateTime.parse(date, DateTimeFormatter.RFC_1123_DATE_TIME)
-                            .toInstant()
-                            .toEpochMilli()
-                    - System.nanoTime() / 1_000_000;
-            if (ahead > clockAheadMillis || ahead < clockAheadMillis - CLOCK_TOLERANCE_MILLIS) {
-                clockAheadMillis = ahead;
-            }
-        } catch (DateTimeException e) {
-            // it is for display only
-        }
-    }
-
     /** Returns what a member's clock shows now, about; for display. */
-    synchronized Instant now() {
-        return clockAheadMillis == Long.MIN_VALUE
-                ? Instant.now()
-                : Instant.ofEpochMilli(clockAheadMillis + System.nanoTime() / 1_000_000);
+    Instant now() {
+        return members.now();
     }
 
     /** Shows no secret. */
@@ -257,14 +198,14 @@ final class EtcdClient {
     }
 
     boolean isCrowded() {
-        return limiter.isCrowded();
+        return members.isCrowded();
     }
 
     // ---------------------------------------------------------------- what it means
 
     private RuntimeException refusal(int member, String path, Json said, String known, boolean mayRenew) {
         var message = said.text("message").isEmpty() ? said.text("error") : said.text("message");
-        var who = settings.members().get(member).getAuthority();
+        var who = members.name(member);
         var what = settings + ": " + who + " refused " + path + ": " + message;
         var nobody = message.contains("user name is empty");
         if (message.contains("invalid auth token") || message.contains("auth store is old") || nobody) {
@@ -295,28 +236,11 @@ final class EtcdClient {
 
     /** At the beginning a wrong address; later something on the way that passes. */
     private RuntimeException stranger(int member, String said) {
-        var what = settings + ": " + settings.members().get(member).getAuthority() + " does not answer as etcd's JSON"
+        var what = settings + ": " + members.name(member) + " does not answer as etcd's JSON"
                 + " gateway does (it said: " + said.strip().lines().findFirst().orElse("nothing") + ")";
-        return cluster.isEmpty()
+        return !members.isUnderstood()
                 ? new ElectionException(what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its"
                         + " gateway on (--enable-grpc-gateway)")
                 : new UnavailableException(what);
-    }
-
-    private RuntimeException unanswered(int member, String path, Duration timeout, @Nullable Throwable error) {
-        var cause = error instanceof CompletionException ? error.getCause() : error;
-        var what = settings + ": " + settings.members().get(member).getAuthority();
-        if (cause instanceof SSLException && cluster.isEmpty() && !(cause.getCause() instanceof EOFException)) {
-            return new ElectionException(
-                    what + " and we do not agree on TLS: check tls, certificates, truststore and keystore (it said: "
-                            + settings.uri().redact(String.valueOf(cause.getMessage())) + ")",
-                    cause);
-        }
-        var why = cause instanceof HttpTimeoutException || cause instanceof TimeoutException
-                ? " did not answer " + path + " within " + Durations.show(timeout)
-                : cause instanceof ConnectException
-                        ? " takes no connection"
-                        : " broke the connection off at " + path + " (does it want TLS? then write tls=true): " + cause;
-        return new UnavailableException(what + why, cause);
     }
 }

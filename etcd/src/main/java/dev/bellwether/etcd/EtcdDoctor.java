@@ -3,26 +3,21 @@ package dev.bellwether.etcd;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
-import dev.bellwether.spi.Endpoint;
+import dev.bellwether.http.HttpMembers;
+import dev.bellwether.http.Json;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter.Urgency;
-import java.net.ConnectException;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 
 /** Looks at the members: whether they can be used, and what an operator should know of them. Blocks. */
 final class EtcdDoctor {
     private static final Duration PATIENCE = Duration.ofSeconds(3);
-    private static final Duration LOOK = Duration.ofMillis(300);
     /** So much of its quota of space may a member have used. */
     private static final double FULL = 0.8;
 
@@ -38,23 +33,7 @@ final class EtcdDoctor {
      * @throws UnavailableException if no member answers, or none has a leader
      */
     static void requireReachable(EtcdSettings settings, EtcdClient client) {
-        var answers = 0;
-        Optional<UnavailableException> said = Optional.empty();
-        for (var asked : all(settings, client, "kv/range", settings.anyKey("0"))) {
-            try {
-                var unused = answer(asked);
-                answers++;
-            } catch (UnavailableException e) {
-                var silent = e.getCause() instanceof ConnectException
-                        || e.getCause() instanceof HttpTimeoutException
-                        || e.getCause() instanceof TimeoutException;
-                said = silent ? said : Optional.of(e); // it says what is wrong: no leader, a learner, perhaps TLS
-            }
-        }
-        if (answers == 0) {
-            throw said.orElseGet(() -> new UnavailableException(
-                    "cannot reach " + settings + ": " + Endpoint.complaints(Endpoint.of(settings.uri()), LOOK)));
-        }
+        client.members().requireReachable(member -> client.ask(member, "kv/range", settings.anyKey("0"), PATIENCE));
     }
 
     static List<Finding> findings(EtcdSettings settings, EtcdClient client) {
@@ -63,9 +42,9 @@ final class EtcdDoctor {
         var statuses = all(settings, client, "maintenance/status", "{}");
         for (var i = 0; i < statuses.size(); i++) {
             try {
-                var status = answer(statuses.get(i));
+                var status = HttpMembers.answer(statuses.get(i));
                 versions.add(status.text("version"));
-                findings.addAll(member(settings.members().get(i).getAuthority(), status));
+                findings.addAll(member(client.members().name(i), status));
             } catch (AccessRefusedException e) {
                 findings.add(Finding.warning(
                         "rights",
@@ -111,7 +90,7 @@ final class EtcdDoctor {
     }
 
     private static Finding members(EtcdClient client) {
-        var all = answer(client.read(Urgency.LIST, "cluster/member/list", "{}", PATIENCE))
+        var all = HttpMembers.answer(client.read(Urgency.LIST, "cluster/member/list", "{}", PATIENCE))
                 .list("members");
         var voters = all.stream().filter(member -> !member.flag("isLearner")).count();
         var says = voters + (voters == 1 ? " member votes" : " members vote") + "; elections go on while "
@@ -144,8 +123,8 @@ final class EtcdDoctor {
         var old = client.revision() - LONG_HISTORY;
         try {
             if (old > 0) {
-                var unused =
-                        answer(client.read(Urgency.LIST, "kv/range", settings.anyKey(Long.toString(old)), PATIENCE));
+                var unused = HttpMembers.answer(
+                        client.read(Urgency.LIST, "kv/range", settings.anyKey(Long.toString(old)), PATIENCE));
                 return Finding.warning(
                         "compaction",
                         "more than " + LONG_HISTORY + " revisions are kept, and each renewal adds one",
@@ -162,13 +141,5 @@ final class EtcdDoctor {
         return IntStream.range(0, settings.members().size())
                 .mapToObj(member -> client.ask(member, path, body, PATIENCE))
                 .toList();
-    }
-
-    private static Json answer(CompletableFuture<Json> asked) {
-        try {
-            return asked.join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof ElectionException plain ? plain : e;
-        }
     }
 }

@@ -3,20 +3,18 @@ package dev.bellwether.etcd;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.http.Json;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.LastSeen;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.RequestLimiter.Urgency;
-import java.net.URLDecoder;
-import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.Base64;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,8 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Records under a prefix of etcd. Thread-safe. */
 final class EtcdRecordStore implements RecordStore {
@@ -38,20 +34,12 @@ final class EtcdRecordStore implements RecordStore {
     /** Members tell the time in full seconds: by so much may two clients differ, and nobody is gone for that. */
     private static final Duration CLOCK_STEP = Duration.ofSeconds(1);
 
-    private static final int REMEMBERED = 20_000;
-
     private final EtcdSettings settings;
     private final EtcdClient client;
+    private final String root;
     private final EtcdWatch watch;
     private final Map<Duration, Grant> grants = new ConcurrentHashMap<>();
-    private final Map<String, Stored> known = new LinkedHashMap<>(16, 0.75f, true) { // guarded by itself
-                private static final long serialVersionUID = 1;
-
-                @Override
-                protected boolean removeEldestEntry(Map.Entry<String, Stored> eldest) {
-                    return size() > REMEMBERED;
-                }
-            };
+    private final LastSeen<Stored> known = new LastSeen<>();
 
     /** What was last seen of a key. */
     private record Stored(long revision, String value) {}
@@ -62,7 +50,8 @@ final class EtcdRecordStore implements RecordStore {
     private EtcdRecordStore(EtcdSettings settings, EtcdClient client) {
         this.settings = settings;
         this.client = client;
-        watch = new EtcdWatch(client, range(settings.prefix() + "/", folder(RecordKey.OF_STANDBY)));
+        root = settings.prefix() + "/";
+        watch = new EtcdWatch(client, range(root, root + RecordKey.folder(RecordKey.OF_STANDBY)));
     }
 
     /**
@@ -84,7 +73,7 @@ final class EtcdRecordStore implements RecordStore {
 
     @Override
     public RecordTraits traits() {
-        return RecordTraits.PLAIN.listing(settings.presence());
+        return settings.traits();
     }
 
     @Override
@@ -116,17 +105,17 @@ final class EtcdRecordStore implements RecordStore {
     public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
         var name = name(key);
         var value = value(draft.text());
-        var same = known(name);
+        var same = known.of(name).filter(seen -> seen.revision == expected);
         var compare = "{" + field("key", name) + ",\"target\":\"MOD\",\"mod_revision\":\"" + expected + "\"}";
-        if (same != null && same.revision == expected) {
-            compare += ",{" + field("key", name) + ",\"target\":\"VALUE\",\"value\":\"" + same.value + "\"}";
+        if (same.isPresent()) {
+            compare += ",{" + field("key", name) + ",\"target\":\"VALUE\",\"value\":\"" + same.get().value + "\"}";
         }
         var body = "{\"compare\":[" + compare + "],\"success\":[{\"request_put\":{" + field("key", name)
                 + ",\"value\":\"" + value + "\"}}],\"failure\":[{\"request_range\":{" + field("key", name) + "}}]}";
         return client.write(Urgency.KEEP, "kv/txn", body, timeout).thenApply(answer -> {
             if (answer.flag("succeeded")) {
                 var revision = answer.at("header").number("revision");
-                remember(name, new Stored(revision, value));
+                known.put(name, new Stored(revision, value));
                 return Written.at(revision);
             }
             var present = answer.list("responses").get(0).at("response_range");
@@ -141,7 +130,7 @@ final class EtcdRecordStore implements RecordStore {
 
     private Found found(String name, Json kv) {
         var stored = new Stored(kv.number("mod_revision"), kv.text("value"));
-        remember(name, stored);
+        known.put(name, stored);
         var text = new String(Base64.getDecoder().decode(stored.value), StandardCharsets.UTF_8);
         var line = text.indexOf('\n');
         if (line < 0 || !text.substring(0, line).matches("[0-9]{1,15}")) {
@@ -151,28 +140,15 @@ final class EtcdRecordStore implements RecordStore {
         return new Found(What.TEXT, stored.revision, written, text.substring(line + 1));
     }
 
-    private void remember(String name, Stored stored) {
-        synchronized (known) {
-            known.put(name, stored);
-        }
-    }
-
-    private @Nullable Stored known(String name) {
-        synchronized (known) {
-            return known.get(name);
-        }
-    }
-
     @Override
     public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
-        var from = folder(parts)
-                + beginning.stream().map(part -> escaped(part) + "/").collect(Collectors.joining());
+        var from = root + RecordKey.pathOf(beginning, parts);
         var body = "{" + range(from, from.substring(0, from.length() - 1) + "0") + ",\"keys_only\":true,\"limit\":"
                 + LARGEST_PAGE + "}";
         return client.read(Urgency.LIST, "kv/range", body, timeout)
                 .thenApply(answer -> new Listing(
                         answer.list("kvs").stream()
-                                .flatMap(kv -> key(decoded(kv.text("key")), parts).stream())
+                                .flatMap(kv -> key(kv.text("key"), parts).stream())
                                 .toList(),
                         Optional.of(client.now().minus(CLOCK_STEP)),
                         !answer.flag("more")));
@@ -211,7 +187,9 @@ final class EtcdRecordStore implements RecordStore {
                 });
     }
 
-    /** One lease of etcd is for all that is put within half of its time, and runs half as long again: it needs no care. */
+    /**
+     * One lease of etcd is for all that is put within half of its time, and runs half as long again: it needs no care.
+     */
     private Grant granted(Duration kept, Duration timeout) {
         var fresh = new Grant(new CompletableFuture<>(), System.nanoTime() + kept.toNanos() / 2);
         var used = grants.compute(
@@ -237,30 +215,13 @@ final class EtcdRecordStore implements RecordStore {
 
     // ---------------------------------------------------------------- keys and values
 
-    /** Seats stand in one folder, as {@code /bellwether/seats/billing}, and standbys in the last one. */
-    private String folder(int parts) {
-        var kind = parts == RecordKey.OF_SEAT ? "seats" : parts == RecordKey.OF_STANDBY ? "standbys" : "others";
-        return settings.prefix() + "/" + kind + "/";
-    }
-
     private String name(RecordKey key) {
-        return folder(key.parts().size())
-                + key.parts().stream().map(EtcdRecordStore::escaped).collect(Collectors.joining("/"));
+        return root + key.path();
     }
 
-    private Optional<RecordKey> key(String name, int parts) {
-        try {
-            var found = Arrays.stream(name.substring(folder(parts).length()).split("/", -1))
-                    .map(part -> URLDecoder.decode(part, StandardCharsets.UTF_8))
-                    .toList();
-            return found.size() == parts ? Optional.of(new RecordKey(found)) : Optional.empty();
-        } catch (IllegalArgumentException e) {
-            return Optional.empty(); // others write to the store, too
-        }
-    }
-
-    private static String escaped(String part) {
-        return URLEncoder.encode(part, StandardCharsets.UTF_8);
+    private Optional<RecordKey> key(String base64, int parts) {
+        var name = new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8);
+        return RecordKey.ofPath(name.substring(root.length()), parts);
     }
 
     private String value(String text) {
@@ -277,10 +238,6 @@ final class EtcdRecordStore implements RecordStore {
 
     private static String base64(String text) {
         return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
-    }
-
-    private static String decoded(String base64) {
-        return new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.bellwether.etcd;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
+import dev.bellwether.http.Json;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
@@ -44,7 +45,7 @@ final class EtcdWatch implements AutoCloseable {
     EtcdWatch(EtcdClient client, String range) {
         this.client = client;
         this.range = range;
-        client.onMove(() -> lines.close());
+        client.members().onMove(() -> lines.close());
         thread.setDaemon(true);
     }
 

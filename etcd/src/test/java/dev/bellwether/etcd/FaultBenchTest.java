@@ -3,9 +3,9 @@ package dev.bellwether.etcd;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
-import dev.bellwether.testkit.faults.Ground;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -18,7 +18,8 @@ import org.junit.jupiter.api.Test;
  */
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);
-    private static final String PREFIX = "/bench";
+    /** Each seat shares the session of its process, unless told otherwise. */
+    private static final String PREFIX = "/bench?sharing=" + Integer.getInteger("bellwether.bench.sharing", 1);
 
     @Test
     void noFaultMakesTwoLeadersOnThreeMembers() {
@@ -28,7 +29,7 @@ class FaultBenchTest {
         }
     }
 
-    private static final class Cluster implements Ground {
+    private static final class Cluster implements BenchEnvironment {
         private final EtcdServers all;
         private final List<List<FaultProxy>> links;
 

@@ -45,6 +45,7 @@ class TroubleTest {
                 "etcd://host/x?bucket=y; unknown parameter \"bucket\"",
                 "etcd://host/x?presence=soon; presence is \"soon\"",
                 "etcd://host/x?presence=1ms; presence is 1 ms",
+                "etcd://host/x?sharing=-1; sharing is \"-1\"",
                 "etcd://host/x?tls=maybe; true or false"
             })
     void aUriThatIsWrongIsRefusedBeforeAnythingIsAsked(String uri, String right) {

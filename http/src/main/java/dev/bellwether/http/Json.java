@@ -1,4 +1,4 @@
-package dev.bellwether.etcd;
+package dev.bellwether.http;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
@@ -10,8 +10,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What the gateway answered: a map, a list, or a text. What is not there is empty or 0, as etcd means it. Immutable. */
-record Json(Object value) {
+/**
+ * What was answered: a map, a list, or a text. What is not there is empty or 0. Immutable.
+ *
+ * @param value a map, a list or a text
+ */
+public record Json(Object value) {
     private static final JsonFactory FACTORY = new JsonFactory();
 
     /**
@@ -19,7 +23,7 @@ record Json(Object value) {
      *
      * @throws UncheckedIOException if it is no JSON
      */
-    static Json parse(String text) {
+    public static Json parse(String text) {
         try (var parser = FACTORY.createParser(text)) {
             parser.nextToken();
             return new Json(read(parser));
@@ -45,30 +49,46 @@ record Json(Object value) {
             }
             return list;
         }
-        return String.valueOf(parser.getText());
+        return parser.currentToken() == JsonToken.VALUE_NULL ? "" : String.valueOf(parser.getText());
     }
 
-    Json at(String name) {
+    /** Returns what stands under a name; an empty text, if nothing does. */
+    public Json at(String name) {
         var found = value instanceof Map<?, ?> map ? map.get(name) : null;
         return new Json(found == null ? "" : found);
     }
 
-    List<Json> list(String name) {
-        return at(name).value instanceof List<?> list
+    /** Returns the parts of a list under a name. */
+    public List<Json> list(String name) {
+        return at(name).items();
+    }
+
+    /** Returns the parts of a list; none, if it is none. */
+    public List<Json> items() {
+        return value instanceof List<?> list
                 ? list.stream().<Json>map(Json::new).toList()
                 : List.of();
     }
 
-    String text(String name) {
+    /** Returns the texts of a list; none, if it is none. */
+    public List<String> texts() {
+        return value instanceof List<?> list
+                ? list.stream().map(String::valueOf).toList()
+                : List.of();
+    }
+
+    /** Returns the text under a name; empty if there is none. */
+    public String text(String name) {
         return at(name).value instanceof String text ? text : "";
     }
 
-    boolean flag(String name) {
+    /** Returns whether {@code true} stands under a name. */
+    public boolean flag(String name) {
         return text(name).equals("true");
     }
 
-    /** Returns a number, which the gateway writes as a text if it has 64 bits. */
-    long number(String name) {
+    /** Returns a number, which may be written as a text. */
+    public long number(String name) {
         var text = text(name);
         return text.matches("-?[0-9]{1,18}") ? Long.parseLong(text) : 0;
     }

@@ -1,0 +1,112 @@
+package dev.bellwether.consul;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.Watch;
+import dev.bellwether.http.HttpMembers;
+import dev.bellwether.http.Json;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears of changes of keys: one blocking query for all of them, begun again and again by a thread of its own from the
+ * first watcher on. What is heard is a hint. Thread-safe; only that thread waits.
+ */
+final class ConsulWatch implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(ConsulWatch.class);
+    private static final int WAIT_SECONDS = 15;
+    /** Consul adds up to a sixteenth of the wait. */
+    private static final Duration PATIENCE = Duration.ofSeconds(WAIT_SECONDS + 3);
+
+    private static final Duration PAUSE = Duration.ofMillis(20);
+    private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(200);
+    private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
+
+    private final ConsulClient client;
+    private final String folder;
+    private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
+    private final Map<String, Long> told = new ConcurrentHashMap<>(); // at which index each watched key was told of
+    private final Thread thread = new Thread(this::run, "bellwether-consul-watch");
+    private volatile CompletableFuture<?> asked = new CompletableFuture<>();
+    private long index; // up to which all was told; the thread's
+    private boolean started; // guarded by this
+    private volatile boolean closed;
+
+    /** Watches keys that begin with this. */
+    ConsulWatch(ConsulClient client, String folder) {
+        this.client = client;
+        this.folder = folder;
+        client.members().onMove(() -> asked.cancel(true));
+        thread.setDaemon(true);
+    }
+
+    Watch add(String key, Consumer<Json> heard) {
+        watchers.compute(key, (same, all) -> {
+            var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
+            those.add(heard);
+            return those;
+        });
+        synchronized (this) {
+            if (!started && !closed) {
+                started = true;
+                thread.start();
+            }
+        }
+        return () -> watchers.computeIfPresent(key, (same, all) -> {
+            all.remove(heard);
+            if (!all.isEmpty()) {
+                return all;
+            }
+            told.remove(key);
+            return null;
+        });
+    }
+
+    private void run() {
+        while (!closed) {
+            var pause = PAUSE;
+            try {
+                var asking = client.ask(
+                        client.members().preferred(),
+                        ConsulClient.keys(folder),
+                        List.of("recurse", "wait=" + WAIT_SECONDS + "s", "index=" + index),
+                        PATIENCE);
+                asked = asking;
+                var answer = HttpMembers.answer(asking);
+                index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins anew
+                answer.json().items().forEach(this::tell);
+            } catch (AccessRefusedException e) {
+                pause = LONG_PAUSE;
+                log.warn(
+                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}", client, e);
+            } catch (RuntimeException e) {
+                pause = PAUSE_AFTER_FAILURE;
+                log.debug("{}: a watch is begun anew: {}", client, e.getMessage());
+            }
+            LockSupport.parkNanos(pause.toNanos());
+        }
+    }
+
+    private void tell(Json kv) {
+        var key = kv.text("Key");
+        var those = watchers.getOrDefault(key, List.of());
+        var at = kv.number("ModifyIndex");
+        if (!those.isEmpty() && !Long.valueOf(at).equals(told.put(key, at))) {
+            those.forEach(watcher -> watcher.accept(kv));
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        asked.cancel(true);
+        LockSupport.unpark(thread);
+    }
+}

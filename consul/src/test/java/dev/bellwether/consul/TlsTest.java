@@ -1,0 +1,98 @@
+package dev.bellwether.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.Certificates;
+import dev.bellwether.fixtures.ConsulServers;
+import java.net.http.HttpClient;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Agents that speak TLS, with certificates that the test has made. */
+@Timeout(180)
+class TlsTest {
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(10));
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    static Path folder;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Certificates certificates;
+
+    @SuppressWarnings("NullAway.Init")
+    private static ConsulServers secure;
+
+    @SuppressWarnings("NullAway.Init")
+    private static ConsulServers plain;
+
+    @BeforeAll
+    static void startServers() {
+        certificates = new Certificates(folder);
+        List.of("server", "stranger").forEach(certificates::key);
+        secure = ConsulServers.startSecure("cert_file = \"" + certificates.certificate("server") + "\" key_file = \""
+                + certificates.secret("server") + "\"");
+        plain = ConsulServers.start(1);
+    }
+
+    @AfterAll
+    static void stopServers() {
+        secure.close();
+        plain.close();
+    }
+
+    @Test
+    void withTheRightTrustACandidateLeads() throws Exception {
+        try (var elections = Elections.connect(secure.uri("/tls?" + trust("server")));
+                var leader = elections.stand("secured", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void anAgentThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
+        for (var query : List.of(trust("stranger"), "tls=true")) { // the JDK does not know it either
+            assertThatThrownBy(() -> Elections.connect(secure.uri("/tls?" + query)))
+                    .as(query)
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("do not agree on TLS")
+                    .hasMessageNotContaining(Certificates.PASSWORD);
+        }
+    }
+
+    @Test
+    void anAgentThatSpeaksTlsSaysSoToWhoDoesNotAndTheOtherWayRound() {
+        assertThatThrownBy(() -> Elections.connect(secure.uri("/tls")))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("tls=true");
+        assertThatThrownBy(() -> Elections.connect(plain.uri("/tls?tls=true")))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("do not agree on TLS");
+    }
+
+    @Test
+    void aClientOfTheApplicationsIsUsedAsItIs() throws Exception {
+        try (var elections = ConsulElections.using(HttpClient.newHttpClient(), plain.uri("/given"));
+                var leader = elections.stand("given", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    private static String trust(String name) {
+        return "truststore=" + certificates.trust(name) + "&truststorePassword=" + Certificates.PASSWORD;
+    }
+}

@@ -1,0 +1,192 @@
+package dev.bellwether.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.servers.Ports;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.Scanner;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** URIs that are wrong, servers that are, or are gone, and what becomes of a leader. */
+@Timeout(240)
+class TroubleTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(3));
+    private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "consul:host|must be of the form consul://host:8500/prefix",
+                "consul:///prefix|must be of the form consul://host:8500/prefix",
+                "consul://me:secret@host|with ?token=",
+                "consul://host/a//b|must be of the form",
+                "consul://host/a\"b|the prefix of letters, digits",
+                "consul://host:99999|write a number from 1 to 65535",
+                "consul://host?presence=10ms|it must be a second at least",
+                "consul://host?lease=1s|unknown parameter \"lease\"",
+            })
+    void aUriThatIsWrongIsRefusedBeforeAnythingIsConnected(String uri, String says) {
+        assertThatThrownBy(() -> ConnectUri.parse(uri).check())
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining(says)
+                .hasMessageNotContaining("secret@");
+    }
+
+    @Test
+    void whereNobodyListensTheMessageSaysSo() {
+        assertThatThrownBy(() -> Elections.connect("consul://127.0.0.1:" + Ports.free()))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("refused");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "200|<html>|false|does not answer as Consul's HTTP API does",
+                "404|404 page not found|false|does not answer as Consul's HTTP API does",
+                "500|No cluster leader|true|No cluster leader",
+                "500|rpc error making call: stream closed|true|stream closed",
+                "429|Your IP is issuing too many concurrent connections|true|too many concurrent connections",
+                "503|rate limit reached, try again later|true|rate limit",
+                "500|No path to datacenter|false|Correct dc=",
+                "403|Permission denied|false|It wants a token",
+            })
+    void whatAnAgentSaysIsToldAndWhatPassesIsWaitedFor(int status, String body, boolean passes, String says)
+            throws IOException {
+        try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> answer(server, status, body));
+            thread.setDaemon(true);
+            thread.start();
+            assertThatThrownBy(() -> Elections.connect("consul://127.0.0.1:" + server.getLocalPort()))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(says)
+                    .satisfies(error ->
+                            assertThat(error instanceof UnavailableException).isEqualTo(passes));
+        }
+    }
+
+    /** Says the same to every request. */
+    private static void answer(ServerSocket server, int status, String body) {
+        while (!server.isClosed()) {
+            try (var socket = server.accept();
+                    var lines = new Scanner(socket.getInputStream(), StandardCharsets.UTF_8)) {
+                for (var line = lines.nextLine(); !line.isEmpty(); line = lines.nextLine()) {
+                    assertThat(line).as("of the head of the request").isNotBlank();
+                }
+                var bytes = body.getBytes(StandardCharsets.UTF_8);
+                socket.getOutputStream()
+                        .write(("HTTP/1.1 " + status + " So\r\nContent-Length: " + bytes.length
+                                        + "\r\nConnection: close\r\n\r\n" + body)
+                                .getBytes(StandardCharsets.UTF_8));
+            } catch (IOException | NoSuchElementException e) {
+                // the next one
+            }
+        }
+    }
+
+    @Test
+    void theDoctorTellsOfOneServerAndOfOneThatKeepsNothing() {
+        try (var servers = ConsulServers.start(1);
+                var backend = ConnectUri.parse(servers.uri("")).connect()) {
+            assertThat(backend.findings(CONFIG))
+                    .noneMatch(finding -> finding.level() == Finding.Level.ERROR)
+                    .anyMatch(finding -> finding.says().contains("no failure is borne"))
+                    .anyMatch(finding -> finding.says().contains("is Consul 1."));
+        }
+        try (var servers = ConsulServers.start(1, "-dev");
+                var backend = ConnectUri.parse(servers.uri("")).connect()) {
+            assertThat(backend.findings(CONFIG))
+                    .anyMatch(finding -> finding.level() == Finding.Level.ERROR
+                            && finding.says().contains("keeps nothing on disk"));
+        }
+    }
+
+    @Test
+    void whenTheStoreHasForgottenALeaderNobodyLeadsBesideItAndTokensRise() throws Exception {
+        try (var servers = ConsulServers.start(1);
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect(servers.uri(""));
+                var first = one.stand("forgotten", CONFIG);
+                var two = Elections.connect(servers.uri(""))) {
+            auditor.audit(first);
+            assertThat(first.await(PATIENCE)).isPresent();
+            servers.member(0).save();
+            assertThat(first.await(PATIENCE)).isPresent();
+            var second = two.stand("forgotten", CONFIG);
+            auditor.audit(second);
+            first.resign();
+            var token = second.await(PATIENCE).orElseThrow().token();
+
+            servers.member(0).restore(); // the first one's record is there again
+
+            var later = Eventually.eventually(
+                    "one leads under a higher token",
+                    PATIENCE,
+                    () -> first.mandate().or(second::mandate).filter(mandate -> mandate.token() > token));
+            assertThat(later.token()).isGreaterThan(token);
+        }
+    }
+
+    @Test
+    void aLongLeaseRidesThroughTheDeathOfTheServersLeaderAndAFrozenOne() throws Exception {
+        try (var servers = ConsulServers.start(3);
+                var elections = Elections.connect(servers.uri(""));
+                var leader = elections.stand("riding", LONG);
+                var others = Elections.connect(servers.uri(""))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            var standby = others.stand("riding", LONG);
+            var dead = servers.leader();
+            dead.kill();
+            var killed = System.nanoTime();
+            Eventually.eventually(
+                    "the lease is extended",
+                    PATIENCE,
+                    () -> leader.status()
+                            .sinceProof()
+                            .filter(age -> age.toNanos() < System.nanoTime() - killed)
+                            .isPresent());
+            dead.start();
+            Eventually.eventually(
+                    "all are there",
+                    PATIENCE,
+                    () -> dead.get("/v1/kv/x?consistent&keys").isEmpty()
+                            && dead.get("/v1/status/leader").contains(":"));
+            servers.member(0).pause(); // the first of the URI
+            assertThat(Eventually.eventually("it is read", PATIENCE, () -> {
+                        try {
+                            return elections.election("riding").leader();
+                        } catch (UnavailableException e) { // another may have to be chosen
+                            return Optional.<Leader>empty();
+                        }
+                    }))
+                    .isNotNull();
+            servers.member(0).resume();
+            assertThat(leader.mandate()).contains(mandate);
+            leader.resign();
+            assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.consul;
+
+import org.jspecify.annotations.NullMarked;

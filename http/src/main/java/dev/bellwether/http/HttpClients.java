@@ -1,0 +1,38 @@
+package dev.bellwether.http;
+
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.TlsStores;
+import java.net.http.HttpClient;
+import java.time.Duration;
+import java.util.concurrent.Executors;
+
+/** The clients that backends make for themselves. */
+public final class HttpClients {
+    private static final int THREADS = 4;
+
+    private HttpClients() {}
+
+    /** One for all that need no certificates of their own: a client cannot be closed before Java 21. */
+    private static final class Shared {
+        private static final HttpClient CLIENT = builder().build();
+    }
+
+    /** Returns a client that speaks TLS by the stores that the URI names, or one for all if it names none. */
+    public static HttpClient of(ConnectUri uri) {
+        return TlsStores.areIn(uri)
+                ? builder().sslContext(TlsStores.of(uri).context()).build()
+                : Shared.CLIENT;
+    }
+
+    private static HttpClient.Builder builder() {
+        var threads = Executors.newFixedThreadPool(THREADS, task -> {
+            var thread = new Thread(task, "bellwether-http");
+            thread.setDaemon(true);
+            return thread;
+        });
+        return HttpClient.newBuilder()
+                .executor(threads)
+                .connectTimeout(Duration.ofSeconds(2))
+                .proxy(HttpClient.Builder.NO_PROXY);
+    }
+}

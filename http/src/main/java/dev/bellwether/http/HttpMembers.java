@@ -1,0 +1,289 @@
+package dev.bellwether.http;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.Endpoint;
+import dev.bellwether.spi.RequestLimiter;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import dev.bellwether.spi.TlsStores;
+import java.io.EOFException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The members of a store that are asked by HTTP. Thread-safe. Never blocks, but where that is said.
+ *
+ * <p>Requests go to one member as long as it answers. Reading goes on to the next one within its time; writing never
+ * does, since whether the first was carried out is unknown.
+ */
+public final class HttpMembers {
+    /** Each has a connection of its own. */
+    private static final int MOST_UNDER_WAY = 64;
+
+    private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
+    private static final Duration LOOK = Duration.ofMillis(300);
+
+    private final ConnectUri uri;
+    private final List<URI> members;
+    private final HttpClient http;
+    private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
+    private final AtomicInteger preferred = new AtomicInteger();
+    private volatile boolean understood;
+    private volatile Runnable moved = () -> {};
+    private long clockAheadMillis =
+            Long.MIN_VALUE; // guarded by this: what a member's clock shows, less our monotonic one
+
+    /** Asks one member, once; fails with an {@link UnavailableException} if another may be asked instead. */
+    @FunctionalInterface
+    public interface Attempt<T> {
+        /** Asks this member. */
+        CompletableFuture<T> ask(int member, Duration timeout);
+    }
+
+    /** Asks the members at these addresses, which the URI names. */
+    public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http) {
+        this.uri = uri;
+        this.members = List.copyOf(members);
+        this.http = http;
+    }
+
+    /**
+     * Returns the addresses of the members that a URI names; none if it names them in no way that is known. They speak
+     * TLS if the parameter {@code tls} or a store of certificates says so.
+     */
+    public static List<URI> of(ConnectUri uri, int usualPort) {
+        var scheme = uri.flag("tls").orElse(TlsStores.areIn(uri)) ? "https://" : "http://";
+        try {
+            var members = Arrays.stream(uri.authority().split(",", -1))
+                    .map(String::strip)
+                    .map(host -> URI.create(
+                            scheme + host + (host.matches(".*:[0-9]+") && !host.endsWith("]") ? "" : ":" + usualPort)))
+                    .toList();
+            return members.stream().allMatch(member -> member.getHost() != null) ? members : List.of();
+        } catch (IllegalArgumentException e) {
+            return List.of();
+        }
+    }
+
+    /** Has this told when requests go to another member from now on. */
+    public void onMove(Runnable moved) {
+        this.moved = moved;
+    }
+
+    /** Returns how many there are. */
+    public int size() {
+        return members.size();
+    }
+
+    /** Returns the member that is asked now. */
+    public int preferred() {
+        return preferred.get();
+    }
+
+    /** Returns the address of a member, for people. */
+    public String name(int member) {
+        return members.get(member).getAuthority();
+    }
+
+    /** Returns where a member answers at this path. */
+    public URI at(int member, String path) {
+        return members.get(member).resolve(path);
+    }
+
+    /** Takes note that a member has answered as members of this store do: later trouble passes. */
+    public void understood() {
+        understood = true;
+    }
+
+    /** Returns whether any has. */
+    public boolean isUnderstood() {
+        return understood;
+    }
+
+    /** Returns whether requests wait. */
+    public boolean isCrowded() {
+        return limiter.isCrowded();
+    }
+
+    // ---------------------------------------------------------------- asking
+
+    /** Asks something that changes nothing, the members one after the other. */
+    public <T> CompletableFuture<T> read(Urgency urgency, Duration timeout, Attempt<T> attempt) {
+        return pass(urgency, members.size(), timeout, attempt);
+    }
+
+    /** Asks for something to be done; no answer means that it may have been done, or will be. */
+    public <T> CompletableFuture<T> write(Urgency urgency, Duration timeout, Attempt<T> attempt) {
+        return pass(urgency, 1, timeout, attempt);
+    }
+
+    private <T> CompletableFuture<T> pass(Urgency urgency, int tries, Duration timeout, Attempt<T> attempt) {
+        var deadline = System.nanoTime() + timeout.toNanos();
+        return limiter.pass(
+                urgency,
+                deadline,
+                () -> attempt(tries, deadline, attempt),
+                () -> new UnavailableException(
+                        uri + " was not asked within " + Durations.show(timeout) + ", so many others came first"));
+    }
+
+    private <T> CompletableFuture<T> attempt(int tries, long deadline, Attempt<T> attempt) {
+        var member = preferred.get();
+        var left = Math.max(1, deadline - System.nanoTime());
+        return attempt.ask(member, Duration.ofNanos(tries > 1 ? (left + 1) / 2 : left))
+                .exceptionallyCompose(error -> {
+                    var cause = error instanceof CompletionException ? error.getCause() : error;
+                    if (cause instanceof UnavailableException) {
+                        if (preferred.compareAndSet(member, (member + 1) % members.size())) {
+                            moved.run();
+                        }
+                        if (tries > 1) {
+                            return attempt(tries - 1, deadline, attempt);
+                        }
+                    }
+                    return CompletableFuture.failedFuture(cause);
+                });
+    }
+
+    /**
+     * Sends a request to a member, and waits so long for the whole of its answer.
+     *
+     * @param what it is, for people
+     */
+    public CompletableFuture<HttpResponse<String>> send(
+            int member, HttpRequest.Builder request, String what, Duration timeout) {
+        var sent = http.sendAsync(
+                request.version(HttpClient.Version.HTTP_1_1).timeout(timeout).build(),
+                HttpResponse.BodyHandlers.ofString());
+        // the time of a request is over with the first bytes of its answer: this one is for all of it
+        return sent.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).handle((response, error) -> {
+            if (response == null) {
+                sent.cancel(true); // the connection is of no use any more
+                throw unanswered(member, what, timeout, error);
+            }
+            noteClock(response);
+            return response;
+        });
+    }
+
+    /** Opens a stream of lines. */
+    public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
+        return http.sendAsync(
+                        request.version(HttpClient.Version.HTTP_1_1)
+                                .timeout(timeout)
+                                .build(),
+                        HttpResponse.BodyHandlers.ofLines())
+                .thenApply(HttpResponse::body);
+    }
+
+    private RuntimeException unanswered(int member, String what, Duration timeout, @Nullable Throwable error) {
+        var cause = error instanceof CompletionException ? error.getCause() : error;
+        var who = uri + ": " + name(member);
+        if (cause instanceof SSLException && !understood && !(cause.getCause() instanceof EOFException)) {
+            return new ElectionException(
+                    who + " and we do not agree on TLS: check tls, certificates, truststore and keystore (it said: "
+                            + uri.redact(String.valueOf(cause.getMessage())) + ")",
+                    cause);
+        }
+        var why = cause instanceof HttpTimeoutException || cause instanceof TimeoutException
+                ? " did not answer " + what + " within " + Durations.show(timeout)
+                : cause instanceof ConnectException
+                        ? " takes no connection"
+                        : " broke the connection off at " + what + " (does it want TLS? then write tls=true): " + cause;
+        return new UnavailableException(who + why, cause);
+    }
+
+    // ---------------------------------------------------------------- at the beginning
+
+    /**
+     * Asks each member for a sign, and returns when they have answered, or have not. Blocks.
+     *
+     * @throws ElectionException if something is wrong that a person must mend
+     * @throws UnavailableException if none answers as it should
+     */
+    public void requireReachable(IntFunction<CompletableFuture<?>> sign) {
+        var asked = IntStream.range(0, members.size()).mapToObj(sign).toList();
+        var answers = 0;
+        Optional<UnavailableException> said = Optional.empty();
+        for (var one : asked) {
+            try {
+                var unused = answer(one);
+                answers++;
+            } catch (UnavailableException e) {
+                var silent = e.getCause() instanceof ConnectException
+                        || e.getCause() instanceof HttpTimeoutException
+                        || e.getCause() instanceof TimeoutException;
+                said = silent ? said : Optional.of(e); // it says what is wrong
+            }
+        }
+        if (answers == 0) {
+            throw said.orElseGet(() -> new UnavailableException(
+                    "cannot reach " + uri + ": " + Endpoint.complaints(Endpoint.of(uri), LOOK)));
+        }
+    }
+
+    /** Waits for an answer; fails as it does. Blocks. */
+    public static <T> T answer(CompletionStage<T> asked) {
+        try {
+            return asked.toCompletableFuture().join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof ElectionException plain ? plain : e;
+        }
+    }
+
+    // ---------------------------------------------------------------- what time it is there
+
+    /** A member tells the time in full seconds: it is never less than the most that any answer leads to. */
+    private synchronized void noteClock(HttpResponse<?> response) {
+        try {
+            var date = response.headers().firstValue("Date").orElse("");
+            var ahead = ZonedDateTime.parse(date, DateTimeFormatter.RFC_1123_DATE_TIME)
+                            .toInstant()
+                            .toEpochMilli()
+                    - System.nanoTime() / 1_000_000;
+            if (ahead > clockAheadMillis || ahead < clockAheadMillis - CLOCK_TOLERANCE_MILLIS) {
+                clockAheadMillis = ahead;
+            }
+        } catch (DateTimeException e) {
+            // it is for display only
+        }
+    }
+
+    /** Returns what a member's clock shows now, about; for display. */
+    public synchronized Instant now() {
+        return clockAheadMillis == Long.MIN_VALUE
+                ? Instant.now()
+                : Instant.ofEpochMilli(clockAheadMillis + System.nanoTime() / 1_000_000);
+    }
+
+    /** Returns the URI without secrets. */
+    @Override
+    public String toString() {
+        return uri.toString();
+    }
+}

@@ -1,0 +1,218 @@
+package dev.bellwether.redis;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * What a server is like: whether it keeps what it has acknowledged, and what an operator should know of it. Immutable.
+ */
+final class RedisDoctor {
+    /** What a user needs. */
+    static final String RIGHTS = "+@read +@write +@scripting +@pubsub +@connection +time +info +config|get";
+
+    private static final String SENTINELS = "__sentinel__:hello";
+    private static final int OLDEST = 7;
+    private static final double FULL = 0.9;
+
+    private final RedisSettings settings;
+    private final Map<String, String> info;
+    private final Map<String, String> config;
+    private final long sentinels;
+    private final String unknown;
+
+    private RedisDoctor(
+            RedisSettings settings,
+            Map<String, String> info,
+            Map<String, String> config,
+            long sentinels,
+            String unknown) {
+        this.settings = settings;
+        this.info = info;
+        this.config = config;
+        this.sentinels = sentinels;
+        this.unknown = unknown;
+    }
+
+    /**
+     * Looks at the server. Blocks.
+     *
+     * @throws ElectionException if no election can be held there
+     * @throws UnavailableException if it does not answer, or is a replica
+     */
+    static RedisDoctor look(RedisSettings settings, RedisConnection connection) {
+        try {
+            answer(connection, RedisAsyncCommands::ping);
+        } catch (UnavailableException e) {
+            if (e.getCause() == null) {
+                throw e; // it has said something
+            }
+            throw new UnavailableException(
+                    "cannot reach " + settings + ": " + connection.complaints() + " (" + e.getMessage() + ")", e);
+        }
+        var info = Map.<String, String>of();
+        var config = Map.<String, String>of();
+        var sentinels = 0L;
+        var unknown = "";
+        try {
+            info = lines(answer(connection, commands -> commands.info("everything")));
+            config = answer(connection, commands -> commands.configGet("*append*"));
+            sentinels = answer(connection, commands -> commands.pubsubNumsub(SENTINELS))
+                    .getOrDefault(SENTINELS, 0L);
+        } catch (AccessRefusedException e) {
+            unknown = String.valueOf(e.getMessage());
+        } catch (ElectionException e) {
+            if (e instanceof UnavailableException) {
+                throw e;
+            }
+            unknown = String.valueOf(e.getMessage()); // some who offer it as a service have not got the commands
+        }
+        var found = new RedisDoctor(settings, info, config, sentinels, unknown);
+        found.requireUsable();
+        return found;
+    }
+
+    private static Map<String, String> lines(String info) {
+        return info.lines()
+                .map(line -> line.split(":", 2))
+                .filter(parts -> parts.length == 2)
+                .collect(Collectors.toMap(parts -> parts[0], parts -> parts[1].strip(), (one, other) -> one));
+    }
+
+    private static <T> T answer(
+            RedisConnection connection, Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
+        try {
+            return connection
+                    .ask(Urgency.LOOK, RedisConnection.PATIENCE, command)
+                    .join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof ElectionException plain ? plain : e;
+        }
+    }
+
+    private void requireUsable() {
+        if (says(info, "cluster_enabled").equals("1")) {
+            throw new ElectionException(settings + " is a member of a cluster, whose fail-over forgets what was"
+                    + " acknowledged: name a server that is in none");
+        }
+        var version = says(info, "redis_version");
+        if (version.matches("[0-6]\\..*")) {
+            throw new ElectionException(
+                    settings + " is version " + version + ": it must be Valkey, or Redis " + OLDEST + " or newer");
+        }
+        if (says(info, "role").equals("slave")) {
+            throw new UnavailableException(settings + " is a replica of " + says(info, "master_host") + ":"
+                    + says(info, "master_port") + ": name the primary");
+        }
+    }
+
+    private static String says(Map<String, String> facts, String name) {
+        return facts.getOrDefault(name, "");
+    }
+
+    /** Returns whether the server is known to keep what it has acknowledged. */
+    boolean isDurable() {
+        return losses().isEmpty();
+    }
+
+    /**
+     * Refuses a server that is not, unless the URI accepts that.
+     *
+     * @throws ElectionException saying what is wrong, and what would be right
+     */
+    void requireDurable() {
+        if (!isDurable() && !settings.accepted()) {
+            throw new ElectionException(settings + " may lose what it has acknowledged, and two may lead then: "
+                    + losses().stream()
+                            .map(loss -> loss.says() + " (" + loss.remedy() + ")")
+                            .collect(Collectors.joining("; "))
+                    + ". Or accept that two may lead for as long as a lease: write durability=accepted into the URI");
+        }
+    }
+
+    /** By what the server may lose what it has acknowledged. */
+    private List<Finding> losses() {
+        var losses = new ArrayList<Finding>();
+        if (!unknown.isEmpty()) {
+            losses.add(loss("whether it keeps them is not to be known: " + unknown, "grant " + RIGHTS));
+            return losses;
+        }
+        if (!says(config, "appendonly").equals("yes")) {
+            losses.add(loss("appendonly is off: a restart forgets all seats, or the last ones", "set appendonly yes"));
+        } else if (!says(config, "appendfsync").equals("always")) {
+            losses.add(loss(
+                    "appendfsync is " + says(config, "appendfsync")
+                            + ": a machine that loses its power forgets the last seats",
+                    "set appendfsync always"));
+        } else if (says(config, "no-appendfsync-on-rewrite").equals("yes")) {
+            losses.add(loss(
+                    "no-appendfsync-on-rewrite is on: nothing is kept for certain while the file is rewritten",
+                    "set no-appendfsync-on-rewrite no"));
+        }
+        var policy = says(info, "maxmemory_policy");
+        if (policy.startsWith("allkeys")) {
+            losses.add(loss(
+                    "maxmemory-policy is " + policy + ": a full server drops seats",
+                    "set maxmemory-policy noeviction"));
+        }
+        var replicas = says(info, "connected_slaves");
+        if (!replicas.equals("0")) {
+            losses.add(loss(
+                    "it has " + replicas + (replicas.equals("1") ? " replica" : " replicas")
+                            + ": one that takes over forgets what had not reached it",
+                    "hold elections on a server without"));
+        }
+        if (sentinels > 0) {
+            losses.add(loss(
+                    "a Sentinel watches it, and may have a replica take over",
+                    "hold elections on a server that none watches"));
+        }
+        return losses;
+    }
+
+    private Finding loss(String says, String remedy) {
+        return settings.accepted()
+                ? Finding.warning("durability", says + "; durability=accepted says that this is known", remedy)
+                : Finding.error("durability", says, remedy + ", or accept it: durability=accepted");
+    }
+
+    List<Finding> findings() {
+        var findings = new ArrayList<>(losses());
+        if (findings.isEmpty()) {
+            findings.add(Finding.ok("durability", "a write that was acknowledged is on the disk of one server"));
+        }
+        if (!unknown.isEmpty()) {
+            return findings;
+        }
+        if (says(info, "aof_last_write_status").equals("err")) {
+            findings.add(Finding.error(
+                    "disk", "the last write to its file failed, and it takes no more", "look at its log and its disk"));
+        }
+        var most = number("maxmemory");
+        if (most > 0 && number("used_memory") > most * FULL) {
+            findings.add(Finding.warning(
+                    "memory",
+                    "it uses " + (number("used_memory") >> 20) + " MB of " + (most >> 20) + " MB",
+                    "raise maxmemory, or keep less in it"));
+        }
+        var valkey = says(info, "valkey_version");
+        findings.add(
+                Finding.ok("version", valkey.isEmpty() ? "Redis " + says(info, "redis_version") : "Valkey " + valkey));
+        return findings;
+    }
+
+    private long number(String name) {
+        var text = says(info, name);
+        return text.matches("[0-9]{1,18}") ? Long.parseLong(text) : 0;
+    }
+}

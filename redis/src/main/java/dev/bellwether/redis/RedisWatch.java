@@ -1,0 +1,164 @@
+package dev.bellwether.redis;
+
+import dev.bellwether.Watch;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears of changes of keys: over a connection of its own, from the first watcher on, by a channel for each key, to
+ * which the script publishes that writes it. What is missed while the connection is broken is made good by a reading of
+ * each key when it is there again. Thread-safe. Never blocks.
+ */
+final class RedisWatch implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(RedisWatch.class);
+    private static final long LOOK_SECONDS = 1;
+    /** A connection may die in silence: every so many looks it is asked for a sign. */
+    private static final int LOOKS_PER_SIGN = 5;
+
+    private final RedisSettings settings;
+    private final RedisClient client;
+    private final Map<String, List<Watcher>> watchers = new ConcurrentHashMap<>(); // by channel
+    private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> made; // guarded by this
+    private int looked; // guarded by this
+    private boolean awaitsSign; // guarded by this
+    private boolean warned; // guarded by this
+    private boolean closed; // guarded by this
+
+    /**
+     * Somebody who watches a key.
+     *
+     * @param missed reads the key, when something may have been missed
+     */
+    private record Watcher(Consumer<String> heard, Runnable missed) {}
+
+    RedisWatch(RedisSettings settings, RedisClient client) {
+        this.settings = settings;
+        this.client = client;
+    }
+
+    Watch add(String channel, Consumer<String> heard, Runnable missed) {
+        var watcher = new Watcher(heard, missed);
+        watchers.compute(channel, (same, all) -> {
+            var those = all == null ? new CopyOnWriteArrayList<Watcher>() : all;
+            those.add(watcher);
+            return those;
+        });
+        synchronized (this) {
+            if (closed) {
+                return Watch.NONE;
+            }
+            if (made == null) {
+                connect();
+                lookLater();
+            } else {
+                var unused = made.thenAccept(connection -> subscribe(connection, channel));
+            }
+        }
+        return () -> remove(channel, watcher);
+    }
+
+    private synchronized void remove(String channel, Watcher watcher) {
+        var left = watchers.computeIfPresent(channel, (same, all) -> all.remove(watcher) && all.isEmpty() ? null : all);
+        if (left == null && made != null && !closed) {
+            var unused = made.thenCompose(connection -> connection.async().unsubscribe(channel));
+        }
+    }
+
+    private synchronized void connect() {
+        made = client.connectPubSubAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
+        awaitsSign = false;
+        looked = 0;
+        var unused = made.thenAccept(connection -> {
+            connection.addListener(new RedisPubSubAdapter<>() {
+                @Override
+                public void message(String channel, String message) {
+                    watchers.getOrDefault(channel, List.of())
+                            .forEach(watcher -> watcher.heard().accept(message));
+                }
+
+                @Override
+                public void subscribed(String channel, long count) {
+                    watchers.getOrDefault(channel, List.of())
+                            .forEach(watcher -> watcher.missed().run());
+                }
+            });
+            subscribe(connection, watchers.keySet().toArray(String[]::new));
+        });
+    }
+
+    private void subscribe(StatefulRedisPubSubConnection<String, String> connection, String... channels) {
+        if (channels.length == 0) {
+            return;
+        }
+        var unused = connection.async().subscribe(channels).exceptionally(error -> {
+            complain(error);
+            return null;
+        });
+    }
+
+    private synchronized void complain(Throwable error) {
+        var refused = error instanceof RedisCommandExecutionException
+                || error.getCause() instanceof RedisCommandExecutionException;
+        if (refused && !warned && !closed) {
+            warned = true;
+            log.warn(
+                    "{} may not be listened to now; a standby moves when the lease is over that it saw: {}",
+                    settings,
+                    settings.uri().redact(String.valueOf(error.getMessage())));
+        }
+    }
+
+    private void lookLater() {
+        CompletableFuture.delayedExecutor(LOOK_SECONDS, TimeUnit.SECONDS).execute(this::look);
+    }
+
+    /** Looks after the connection, as long as this is open. */
+    private synchronized void look() {
+        if (closed) {
+            return;
+        }
+        lookLater();
+        if (made == null || !made.isDone()) {
+            return;
+        }
+        var isSilent = awaitsSign && ++looked % LOOKS_PER_SIGN == 0;
+        if (made.isCompletedExceptionally() || !made.join().isOpen() || isSilent) {
+            drop();
+            connect();
+        } else if (!awaitsSign && ++looked % LOOKS_PER_SIGN == 0) {
+            awaitsSign = true;
+            looked = 0;
+            var unused = made.join().async().ping().thenAccept(sign -> heardSign());
+        }
+    }
+
+    private synchronized void heardSign() {
+        awaitsSign = false;
+        looked = 0;
+    }
+
+    private synchronized void drop() {
+        if (made != null) {
+            var unused = made.thenCompose(StatefulRedisPubSubConnection::closeAsync);
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        drop();
+    }
+}

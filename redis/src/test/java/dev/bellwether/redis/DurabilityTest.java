@@ -1,0 +1,216 @@
+package dev.bellwether.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ValkeyServer;
+import dev.bellwether.fixtures.ValkeyServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.LeadershipAuditor;
+import io.lettuce.core.RedisClient;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Servers that may lose what they have acknowledged: who stands on them, and what becomes of a leader when they do. */
+@Timeout(240)
+class DurabilityTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(2));
+    private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
+
+    @Test
+    void whatVoidsThePromiseIsRefusedUnlessTheUriAcceptsIt() throws Exception {
+        try (var server = ValkeyServers.start()) {
+            var settings = Map.of(
+                    "appendonly", "no",
+                    "appendfsync", "everysec",
+                    "no-appendfsync-on-rewrite", "yes",
+                    "maxmemory-policy", "allkeys-lru");
+            for (var setting : settings.entrySet()) {
+                var right = server.ask("CONFIG", "GET", setting.getKey())
+                        .lines()
+                        .skip(1)
+                        .findFirst()
+                        .orElseThrow();
+                set(server, setting.getKey(), setting.getValue());
+                refuses(server, setting.getKey());
+                set(server, setting.getKey(), right);
+            }
+            set(server, "maxmemory-policy", "volatile-ttl"); // drops what is displayed, and no more
+            leads(server.uri(""));
+            assertThat(findings(server, "")).allMatch(finding -> finding.level() == Finding.Level.OK);
+        }
+    }
+
+    @Test
+    void replicasAndSentinelsAreRefusedUnlessTheUriAcceptsThem() throws Exception {
+        try (var server = ValkeyServers.start();
+                var replica = ValkeyServers.start("--replicaof", "127.0.0.1 " + server.port())) {
+            Eventually.eventually(
+                    "it has a replica",
+                    PATIENCE,
+                    () -> server.ask("INFO", "replication").contains("connected_slaves:1"));
+            refuses(server, "it has 1 replica");
+            assertThatThrownBy(() -> Elections.connect(replica.uri("")))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("is a replica of 127.0.0.1:" + server.port() + ": name the primary");
+        }
+        try (var server = ValkeyServers.start();
+                var sentinel = new Client();
+                var connection = sentinel.client.connectPubSub(
+                        RedisSettings.of(ConnectUri.parse(server.uri(""))).server())) {
+            connection.sync().subscribe("__sentinel__:hello");
+            refuses(server, "a Sentinel watches it");
+        }
+    }
+
+    private static void refuses(ValkeyServer server, String what) throws Exception {
+        try (var elections = Elections.connect(server.uri(""))) {
+            assertThatThrownBy(() -> elections.stand("refused", CONFIG))
+                    .as(what)
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining(what)
+                    .hasMessageContaining("durability=accepted");
+            assertThat(elections.election("refused").leader()).as("who looks").isEmpty();
+        }
+        assertThat(findings(server, ""))
+                .anyMatch(finding ->
+                        finding.level() == Finding.Level.ERROR && finding.says().contains(what));
+        assertThat(findings(server, "?durability=accepted"))
+                .noneMatch(finding -> finding.level() == Finding.Level.ERROR)
+                .anyMatch(finding -> finding.level() == Finding.Level.WARNING
+                        && finding.says().contains(what));
+        leads(server.uri("?durability=accepted"));
+    }
+
+    @Test
+    void whereKeysMayBeLostNothingIsNotFreeAtOnceAndNobodyLeadsBesideALeaderThatIsForgotten() throws Exception {
+        try (var server = ValkeyServers.start("--appendonly", "no");
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect(server.uri("?durability=accepted"));
+                var first = one.stand("forgotten", CONFIG)) {
+            auditor.audit(first);
+            var token = first.await(PATIENCE).orElseThrow().token();
+            server.pause();
+            server.kill();
+            server.start(); // all keys are gone
+            try (var two = Elections.connect(server.uri("?durability=accepted"));
+                    var second = two.stand("forgotten", CONFIG)) { // it has seen nothing of the first
+                auditor.audit(second);
+                var later = Eventually.eventually(
+                        "one leads under a higher token",
+                        PATIENCE,
+                        () -> first.mandate().or(second::mandate).filter(mandate -> mandate.token() > token));
+                assertThat(later.token()).isGreaterThan(token);
+            }
+        }
+    }
+
+    @Test
+    void whenAllKeysAreFlushedUnderALeaderAndAStandbyNobodyLeadsBesideAndTokensRise() throws Exception {
+        try (var server = ValkeyServers.start();
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect(server.uri(""));
+                var two = Elections.connect(server.uri(""));
+                var first = one.stand("flushed", CONFIG)) {
+            auditor.audit(first);
+            var token = first.await(PATIENCE).orElseThrow().token();
+            try (var second = two.stand("flushed", CONFIG)) {
+                auditor.audit(second);
+                Eventually.eventually(
+                        "it has seen the leader",
+                        PATIENCE,
+                        () -> two.election("flushed").leader().isPresent());
+                assertThat(server.ask("FLUSHALL")).isEqualTo("OK");
+                var later = Eventually.eventually(
+                        "one leads under a higher token",
+                        PATIENCE,
+                        () -> first.mandate().or(second::mandate).filter(mandate -> mandate.token() > token));
+                assertThat(later.token()).isGreaterThan(token);
+            }
+        }
+    }
+
+    @Test
+    void aPrimaryThatHasBecomeAReplicaIsNotReadAndGoesOnWhenItIsOneAgain() throws Exception {
+        try (var other = ValkeyServers.start();
+                var server = ValkeyServers.start();
+                var elections = Elections.connect(server.uri("?durability=accepted"));
+                var leader = elections.stand("demoted", LONG)) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            assertThat(server.ask("REPLICAOF", "127.0.0.1", Integer.toString(other.port())))
+                    .isEqualTo("OK");
+            assertThatThrownBy(() -> elections.election("demoted").leader())
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("name the primary");
+            assertThat(server.ask("REPLICAOF", "NO", "ONE")).isEqualTo("OK");
+            Eventually.eventually(
+                    "one leads under a higher token",
+                    PATIENCE,
+                    () -> leader.mandate().filter(next -> next.token() >= mandate.token()));
+        }
+    }
+
+    @Test
+    void aServerThatIsFullRefusesNoSeat() throws Exception {
+        try (var server = ValkeyServers.start();
+                var elections = Elections.connect(server.uri(""));
+                var leader = elections.stand("full", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            set(server, "maxmemory", "1");
+            assertThat(server.ask("SET", "x", "y")).startsWith("OOM");
+            leader.resign();
+            leads(server.uri(""));
+            assertThat(findings(server, "")).anyMatch(finding -> finding.about().equals("memory"));
+        }
+    }
+
+    @Test
+    void whoMayNotLookAtTheSettingsDoesNotStandUnlessTheUriAcceptsThat() throws Exception {
+        try (var server = ValkeyServers.start("--rename-command", "CONFIG", "")) {
+            try (var elections = Elections.connect(server.uri(""))) {
+                assertThatThrownBy(() -> elections.stand("hidden", CONFIG))
+                        .isInstanceOf(ElectionException.class)
+                        .hasMessageContaining("is not to be known");
+            }
+            leads(server.uri("?durability=accepted"));
+        }
+    }
+
+    private static void set(ValkeyServer server, String name, String value) {
+        assertThat(server.ask("CONFIG", "SET", name, value)).as(name).isEqualTo("OK");
+    }
+
+    private static void leads(String uri) throws Exception {
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("leads", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).as(uri).isPresent();
+        }
+    }
+
+    private static List<Finding> findings(ValkeyServer server, String rest) {
+        try (var backend = ConnectUri.parse(server.uri(rest)).connect()) {
+            return backend.findings(CONFIG);
+        }
+    }
+
+    /** A client of the application's. */
+    private static final class Client implements AutoCloseable {
+        private final RedisClient client = RedisClient.create();
+
+        @Override
+        public void close() {
+            client.shutdown();
+        }
+    }
+}

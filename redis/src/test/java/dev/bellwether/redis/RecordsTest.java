@@ -1,0 +1,311 @@
+package dev.bellwether.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ValkeyServer;
+import dev.bellwether.fixtures.ValkeyServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RecordStore.Found;
+import dev.bellwether.spi.RecordStore.What;
+import dev.bellwether.spi.RecordStore.Written;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import io.lettuce.core.RedisClient;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the store does with records, one by one. */
+@Timeout(120)
+class RecordsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    @SuppressWarnings("NullAway.Init")
+    private static ValkeyServer server;
+
+    @SuppressWarnings("NullAway.Init")
+    private static RedisClient client;
+
+    private final String election = "records-" + UUID.randomUUID();
+    private final RecordKey key = RecordKey.seat(election);
+
+    @BeforeAll
+    static void startServer() {
+        server = ValkeyServers.start();
+        client = RedisClient.create(); // with its defaults: it makes connections again, and sends again
+    }
+
+    @AfterAll
+    static void stopServer() {
+        client.shutdown();
+        server.close();
+    }
+
+    @Test
+    void writesGoByTheRevisionThatTheyNameAndTheAnswerNamesTheOneThatIsThere() {
+        try (var store = open("")) {
+            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(first.done()).isTrue();
+            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)))
+                    .isEqualTo(Written.outdated(first.revision()));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE)))
+                    .isEqualTo(Written.outdated(second.revision()));
+            var read = now(store.read(key, PATIENCE));
+            assertThat(read.text()).isEqualTo("two");
+            assertThat(read.revision()).isEqualTo(second.revision());
+            assertThat(read.written())
+                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
+            assertThat(now(store.reached(key, PATIENCE))).isEqualTo(second.revision());
+            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE)))
+                    .isEqualTo(Written.outdated(0));
+            var deleted = now(store.write(key, second.revision(), new Draft("", ""), PATIENCE));
+            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+            assertThat(deleted.revision()).isGreaterThan(second.revision());
+        }
+    }
+
+    @Test
+    void revisionsRiseWhenTheKeyIsDeletedAndWhenAllKeysAreLost() {
+        try (var own = ValkeyServers.start();
+                var store = open(own, "")) {
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE)).revision();
+            assertThat(own.ask("DEL", "bellwether:" + key.path())).isEqualTo("1");
+            var second =
+                    now(store.write(key, 0, new Draft("two", ""), PATIENCE)).revision();
+            assertThat(own.ask("FLUSHALL")).isEqualTo("OK");
+            assertThat(now(store.reached(key, PATIENCE))).isZero();
+            var third =
+                    now(store.write(key, 0, new Draft("three", ""), PATIENCE)).revision();
+            assertThat(List.of(first, second, third)).isSorted().doesNotHaveDuplicates();
+        }
+    }
+
+    @Test
+    void revisionsRiseWhenTheServersClockGoesBack() {
+        try (var store = open("")) {
+            var far = 4_000_000_000_000_000L; // of the year 2096
+            assertThat(server.ask("SET", "clock:state/revision", Long.toString(far)))
+                    .isEqualTo("OK");
+            try (var other = open("?prefix=clock")) {
+                assertThat(now(other.write(key, 0, new Draft("one", ""), PATIENCE))
+                                .revision())
+                        .isEqualTo(far + 1);
+            }
+            assertThat(server.ask("SET", "bellwether:" + key.path(), far + " 0\nold"))
+                    .isEqualTo("OK");
+            assertThat(now(store.read(key, PATIENCE)).revision()).isEqualTo(far);
+            assertThat(now(store.write(key, far, new Draft("new", ""), PATIENCE))
+                            .revision())
+                    .isEqualTo(far + 1);
+        }
+    }
+
+    @Test
+    void aRevisionThatWasGivenAgainDeceivesNobody() {
+        try (var store = open("")) {
+            var held = now(store.write(key, 0, new Draft("held by one", ""), PATIENCE));
+            var name = "bellwether:" + key.path();
+            assertThat(server.ask("SET", name, held.revision() + " 0\nheld by two"))
+                    .isEqualTo("OK");
+
+            var written = now(store.write(key, held.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+
+            assertThat(written).isEqualTo(Written.outdated(held.revision()));
+            assertThat(server.ask("GET", name)).endsWith("held by two");
+        }
+    }
+
+    @Test
+    void whatIsNoRecordOfOursIsReadAsItStandsAndMayBeWrittenOver() {
+        try (var store = open("")) {
+            for (var garbage : List.of("garbage", "12\nx", "99999999999999999 0\nx", "-1 0\nx")) {
+                assertThat(server.ask("SET", "bellwether:" + key.path(), garbage))
+                        .isEqualTo("OK");
+                var found = now(store.read(key, PATIENCE));
+                assertThat(found.text()).isEqualTo(garbage);
+                assertThat(now(store.write(key, found.revision(), new Draft("ours", ""), PATIENCE))
+                                .done())
+                        .as(garbage)
+                        .isTrue();
+            }
+            assertThat(server.ask("DEL", "bellwether:" + key.path())).isEqualTo("1");
+            assertThat(server.ask("SADD", "bellwether:" + key.path(), "a set")).isEqualTo("1");
+            assertThatThrownBy(() -> now(store.read(key, PATIENCE)))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("choose another prefix");
+        }
+    }
+
+    @Test
+    void namesNeverCollideWhateverIsInThem() {
+        try (var store = open("?prefix=names");
+                var nested = open("?prefix=names:seats")) {
+            var names = List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", "a:seats/a", ".", "*", "a\nb");
+            for (var name : names) {
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                assertThat(written.done()).as(name).isTrue();
+                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                        .as(name)
+                        .isEqualTo(Found.NOTHING);
+            }
+            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
+            assertThat(listed.isWhole()).isTrue();
+            assertThat(listed.keys())
+                    .extracting(RecordKey::election)
+                    .containsExactlyInAnyOrder(names.toArray(String[]::new));
+        }
+    }
+
+    @Test
+    void databasesAndTheirChannelsAreApart() {
+        var heard = new CopyOnWriteArrayList<String>();
+        try (var one = open("/1");
+                var two = open("/2");
+                var watch = two.watch(key, found -> heard.add(found.text()))) {
+            assertThat(watch).isNotNull();
+            assertThat(now(one.write(key, 0, new Draft("in one", ""), PATIENCE)).done())
+                    .isTrue();
+            assertThat(now(two.write(key, 0, new Draft("in two", ""), PATIENCE)).done())
+                    .isTrue();
+            Eventually.eventually("it is heard", PATIENCE, () -> heard.contains("in two"));
+            assertThat(heard).doesNotContain("in one");
+        }
+    }
+
+    @Test
+    void whatIsDisplayedIsDroppedByTheServerWhenItsTimeIsOver() {
+        try (var store = open("?prefix=displayed")) {
+            var standby = RecordKey.standby("billing", -3, "ann");
+            var lasting = RecordKey.standby("billing", 1, "bob");
+            now(store.put(standby, "ann", Duration.ofMillis(900), PATIENCE));
+            now(store.put(lasting, "bob", PATIENCE, PATIENCE));
+            now(store.put(RecordKey.standby("billing2", 1, "cy"), "cy", PATIENCE, PATIENCE));
+            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
+            assertThat(listed.keys()).containsExactlyInAnyOrder(standby, lasting);
+            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann");
+            Eventually.eventually(
+                    "it is gone",
+                    PATIENCE,
+                    () -> now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys()
+                            .equals(List.of(lasting)));
+            assertThat(server.ask("ZCARD", "displayed:state/standbys/")).isEqualTo("2");
+            now(store.remove(lasting, PATIENCE));
+            assertThat(now(store.list(List.of(), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .extracting(RecordKey::election)
+                    .containsExactly("billing2");
+        }
+    }
+
+    @Test
+    void whatWasMissedWhileTheConnectionWasBrokenIsHeardAfterwards() {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var watching = open("redis://127.0.0.1:" + link.port());
+                var store = open("")) {
+            var heard = new CopyOnWriteArrayList<String>();
+            try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
+                assertThat(watch).isNotNull();
+                var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+                Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
+                link.refuse();
+                link.reset();
+                var second = now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE));
+                link.heal();
+                Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
+                now(store.write(key, second.revision(), new Draft("2", ""), PATIENCE));
+                Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
+            }
+        }
+    }
+
+    @Test
+    void aConnectionThatIsSilentIsGivenUp() {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var watching = open("redis://127.0.0.1:" + link.port());
+                var store = open("")) {
+            var heard = new CopyOnWriteArrayList<String>();
+            try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
+                assertThat(watch).isNotNull();
+                var session = watching.session();
+                link.cut();
+                assertThatThrownBy(() -> now(watching.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+                        .isInstanceOf(UnavailableException.class)
+                        .hasMessageContaining("did not answer within 300 ms");
+                assertThat(watching.session()).isNotEqualTo(session);
+                link.reset(); // and who was silent is gone, with what it was sent
+                link.heal();
+                assertThat(now(store.write(
+                                        key, now(store.read(key, PATIENCE)).revision(), new Draft("1", ""), PATIENCE))
+                                .done())
+                        .isTrue();
+                Eventually.eventually("it hears", PATIENCE, () -> heard.contains("1"));
+                assertThat(now(watching.read(key, PATIENCE)).text()).isEqualTo("1");
+            }
+        }
+    }
+
+    @Test
+    void scriptsThatTheServerHasForgottenAreOfNoConsequence() {
+        try (var store = open("")) {
+            var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+            assertThat(server.ask("SCRIPT", "FLUSH")).isEqualTo("OK");
+            assertThat(now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE))
+                            .done())
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void aClientThatSendsAgainWhatHadNoAnswerHasItRefused() {
+        try (var own = ValkeyServers.start();
+                var store = open(own, "")) { // over a client with its defaults
+            var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+            own.pause();
+            var unanswered = store.write(key, first.revision(), new Draft("1", ""), PATIENCE);
+            own.kill();
+            own.start();
+            assertThatThrownBy(() -> now(unanswered)).isInstanceOf(UnavailableException.class);
+            var found = now(store.read(key, PATIENCE));
+            assertThat(found.text()).isIn("0", "1");
+            assertThat(now(store.write(key, found.revision(), new Draft("2", ""), PATIENCE))
+                            .done())
+                    .isTrue();
+        }
+    }
+
+    private static RedisRecordStore open(String rest) {
+        return rest.startsWith("redis:")
+                ? RedisRecordStore.open(RedisSettings.of(ConnectUri.parse(rest)), client, () -> {})
+                : open(server, rest);
+    }
+
+    private static RedisRecordStore open(ValkeyServer which, String rest) {
+        return RedisRecordStore.open(RedisSettings.of(ConnectUri.parse(which.uri(rest))), client, () -> {});
+    }
+
+    private static <T> T now(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException plain ? plain : e;
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package dev.bellwether.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ValkeyServer;
+import dev.bellwether.fixtures.ValkeyServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Users, passwords and what they may do. */
+@Timeout(180)
+class RightsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(6));
+
+    @SuppressWarnings("NullAway.Init")
+    private static ValkeyServer server;
+
+    @BeforeAll
+    static void startServer() {
+        server = ValkeyServers.start();
+        user("app", "~bellwether:* &bellwether:* " + RedisDoctor.RIGHTS);
+        user("looker", "~bellwether:* &bellwether:* +@read +@scripting +@connection +@pubsub +time");
+        user("deaf", "~bellwether:* resetchannels " + RedisDoctor.RIGHTS);
+        user("other", "~others:* &others:* " + RedisDoctor.RIGHTS);
+    }
+
+    private static void user(String name, String rights) {
+        var command = Stream.concat(
+                        Stream.of("ACL", "SETUSER", name, "on", ">pass-of-" + name), Arrays.stream(rights.split(" ")))
+                .toArray(String[]::new);
+        assertThat(server.ask(command)).isEqualTo("OK");
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    private static String uri(String user) {
+        return "redis://" + (user.isEmpty() ? "" : user + ":pass-of-" + user + "@") + "127.0.0.1:" + server.port();
+    }
+
+    @Test
+    void theRightsThatAreNamedAreEnough() throws Exception {
+        try (var elections = Elections.connect(uri("app"));
+                var others = Elections.connect(uri("app"));
+                var leader = elections.stand("enough", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            var second = others.stand("enough", CONFIG);
+            Eventually.eventually(
+                    "both are listed",
+                    PATIENCE,
+                    () -> elections.election("enough").candidates().size() == 2);
+            leader.resign();
+            assertThat(second.await(PATIENCE)).isPresent();
+        }
+        try (var backend = ConnectUri.parse(uri("app")).connect()) {
+            assertThat(backend.findings(CONFIG)).allMatch(finding -> finding.level() == Finding.Level.OK);
+        }
+    }
+
+    @Test
+    void whoMayOnlyReadLooksAndDoesNotStand() throws Exception {
+        try (var elections = Elections.connect(uri("app"));
+                var leader = elections.stand("looked-at", CONFIG);
+                var lookers = Elections.connect(uri("looker"))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            assertThat(lookers.election("looked-at").leader().orElseThrow().token())
+                    .isEqualTo(mandate.token());
+            assertThatThrownBy(() -> lookers.stand("looked-at", CONFIG))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("is not to be known");
+        }
+    }
+
+    @Test
+    void whoMayNotListenLeadsAndMovesWhenTheLeaseIsOver() throws Exception {
+        try (var elections = Elections.connect(uri("deaf"));
+                var leader = elections.stand("deaf", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            var standby = elections.stand(
+                    "deaf", CONFIG.toBuilder().candidate("second").build());
+            leader.resign();
+            assertThat(standby.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void aWrongPasswordAndNoPasswordAndAWrongPrefixSayWhatIsMissing() {
+        refused(uri("app").replace("pass-of-app", "hush-hush"), "Check user and password");
+        refused(uri("nobody"), "Check user and password");
+        refused(uri("other"), "ACL SETUSER other ~bellwether:* &bellwether:*");
+        try (var secured = ValkeyServers.start("--requirepass", "hush-hush")) {
+            refused(secured.uri(""), "It wants a password");
+            refused("redis://:wrong-wrong@127.0.0.1:" + secured.port(), "Check user and password");
+            assertThat(Elections.connect("redis://:hush-hush@127.0.0.1:" + secured.port()))
+                    .satisfies(Elections::close);
+        }
+    }
+
+    private static void refused(String uri, String says) {
+        assertThatThrownBy(() -> {
+                    try (var elections = Elections.connect(uri);
+                            var leader = elections.stand("refused", CONFIG)) {
+                        leader.awaitClose();
+                    }
+                })
+                .as(uri)
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining(says)
+                .hasMessageNotContainingAny("hush-hush", "pass-of", "wrong-wrong");
+    }
+
+    @Test
+    void aRightThatIsTakenAwayIsBorneForAWhile() throws Exception {
+        user("taken", "~bellwether:* &bellwether:* " + RedisDoctor.RIGHTS);
+        try (var elections = Elections.connect(uri("taken"));
+                var leader = elections.stand("taken", CONFIG)) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            assertThat(server.ask("ACL", "SETUSER", "taken", "-eval")).isEqualTo("OK");
+            Eventually.eventually(
+                    "it no longer leads", PATIENCE, () -> leader.mandate().isEmpty());
+            assertThat(server.ask("ACL", "SETUSER", "taken", "+eval")).isEqualTo("OK");
+            assertThat(leader.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package dev.bellwether.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ValkeyServers;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** URIs that are wrong, and servers that are, or are gone. */
+@Timeout(120)
+class TroubleTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "redis:host|must be of the form redis://host:6379",
+                "redis://|must be of the form redis://host:6379",
+                "redis://a:6379,b:6379|of one server",
+                "redis://word@host|must be of the form redis://host:6379",
+                "redis://host/billing|the number of a database",
+                "redis://host:99999|write a number from 1 to 65535",
+                "redis://host?presence=10ms|it must be a second at least",
+                "redis://host?prefix=|leave it out, or name one",
+                "redis://host?durability=maybe|write durability=accepted",
+                "redis://host?truststore=/x|write rediss://",
+                "redis://host?lease=1s|unknown parameter \"lease\"",
+            })
+    void aUriThatIsWrongIsRefusedBeforeAnythingIsConnected(String uri, String says) {
+        assertThatThrownBy(() -> ConnectUri.parse(uri).check())
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining(says);
+    }
+
+    @Test
+    void whereNobodyListensTheMessageSaysSo() {
+        assertThatThrownBy(() -> Elections.connect("redis://127.0.0.1:" + Ports.free()))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("refused");
+        assertThatThrownBy(() -> Elections.connect("redis://no-such-host.invalid"))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("no-such-host.invalid");
+    }
+
+    @Test
+    void aMemberOfAClusterIsRefused() {
+        try (var server = ValkeyServers.start("--cluster-enabled", "yes")) {
+            assertThatThrownBy(() -> Elections.connect(server.uri("")))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("is a member of a cluster");
+        }
+    }
+
+    @Test
+    void aDatabaseThatIsNotThereIsNamed() {
+        try (var server = ValkeyServers.start()) {
+            assertThatThrownBy(() -> Elections.connect(server.uri("/99")))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("correct the path");
+        }
+    }
+
+    @Test
+    void aServerThatLoadsItsDataOrHasATroubleOfItsOwnIsWaitedFor() throws Exception {
+        for (var said : new String[] {"LOADING Valkey is loading the dataset in memory", "MISCONF Errors writing"}) {
+            try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+                var thread = new Thread(() -> answer(server, said));
+                thread.setDaemon(true);
+                thread.start();
+                assertThatThrownBy(() -> Elections.connect("redis://127.0.0.1:" + server.getLocalPort()))
+                        .isInstanceOf(UnavailableException.class)
+                        .hasMessageContaining(said);
+            }
+        }
+    }
+
+    /** Says the same to everything. */
+    private static void answer(ServerSocket server, String said) {
+        try {
+            while (true) {
+                try (var socket = server.accept()) {
+                    while (socket.getInputStream().read() >= 0) {
+                        if (socket.getInputStream().available() == 0) {
+                            socket.getOutputStream().write(("-" + said + "\r\n").getBytes(StandardCharsets.UTF_8));
+                        }
+                    }
+                } catch (IOException e) {
+                    if (server.isClosed()) {
+                        return;
+                    }
+                }
+            }
+        } catch (RuntimeException e) {
+            // the test is over
+        }
+    }
+
+    @Test
+    void aLongLeaseRidesThroughARestartAndAFreezeOfTheServer() throws Exception {
+        try (var server = ValkeyServers.start();
+                var elections = Elections.connect(server.uri(""));
+                var others = Elections.connect(server.uri(""));
+                var leader = elections.stand("riding", LONG)) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            var standby = others.stand("riding", LONG);
+            server.kill();
+            server.start();
+            awaitProofAfter(leader, System.nanoTime());
+            server.pause();
+            assertThatThrownBy(() -> elections.election("riding").leader()).isInstanceOf(UnavailableException.class);
+            server.resume();
+            awaitProofAfter(leader, System.nanoTime());
+            assertThat(leader.mandate()).contains(mandate);
+            leader.resign();
+            assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
+        }
+    }
+
+    private static void awaitProofAfter(Candidacy leader, long nanos) {
+        Eventually.eventually(
+                "the lease is extended",
+                PATIENCE,
+                () -> leader.status()
+                        .sinceProof()
+                        .filter(age -> age.toNanos() < System.nanoTime() - nanos)
+                        .isPresent());
+    }
+}

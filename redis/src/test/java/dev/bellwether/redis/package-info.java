@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.redis;
+
+import org.jspecify.annotations.NullMarked;
