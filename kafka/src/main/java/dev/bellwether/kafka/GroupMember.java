@@ -30,7 +30,7 @@ final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceLi
 
     private final Standing standing;
     private final TopicPartition partition;
-    private final Book book;
+    private final JournalClient journal;
     private final Function<SeatAssignor.Desk, Consumer<byte[], byte[]>> connector;
     private final Supplier<Owner> owner;
     private volatile @Nullable Consumer<byte[], byte[]> consumer;
@@ -46,12 +46,12 @@ final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceLi
     GroupMember(
             Standing standing,
             TopicPartition partition,
-            Book book,
+            JournalClient journal,
             Function<SeatAssignor.Desk, Consumer<byte[], byte[]>> connector,
             Supplier<Owner> owner) {
         this.standing = standing;
         this.partition = partition;
-        this.book = book;
+        this.journal = journal;
         this.connector = connector;
         this.owner = owner;
     }
@@ -110,7 +110,7 @@ final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceLi
         }
         var timeout = standing.config().renewInterval().dividedBy(2);
         try {
-            committing.commitSync(Map.of(partition, new OffsetAndMetadata(book.nextOffset(), "")), timeout);
+            committing.commitSync(Map.of(partition, new OffsetAndMetadata(journal.nextOffset(), "")), timeout);
             return Commit.ACCEPTED;
         } catch (RebalanceInProgressException e) {
             return Commit.REBALANCING;

@@ -26,12 +26,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One candidacy's hold on a seat: the thread on which its {@link Incumbency} lives, and the mail to it.
+ * One candidacy's hold on a seat: the thread on which its {@link SeatMachine} lives, and the mail to it.
  *
  * <p>The methods of {@link Seat} and {@link Journal.Reader} only leave word; the thread polls the group's consumer, and
  * in between heeds what it finds.
  */
-final class GroupSeat implements Seat, Journal.Reader, Turns {
+final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     private static final Logger log = LoggerFactory.getLogger(GroupSeat.class);
     private static final Duration IDLE = Duration.ofSeconds(10);
     private static final Duration CATCHING_UP = Duration.ofMillis(500);
@@ -41,7 +41,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     private final Loop loop;
     private final KafkaArbiter arbiter;
     private final GroupMember member;
-    private final Incumbency incumbency;
+    private final SeatMachine machine;
     private final LinkedBlockingQueue<Runnable> inbox = new LinkedBlockingQueue<>();
     private final Thread thread;
 
@@ -73,7 +73,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
         this.loop = loop;
         this.arbiter = arbiter;
         member = new GroupMember(standing, arbiter.partition(), arbiter, this::consumer, this::owner);
-        incumbency = new Incumbency(standing, claimant, loop.clock(), arbiter, member, this);
+        machine = new SeatMachine(standing, claimant, loop.clock(), arbiter, member, this);
         var patience = standing.config().accessPatience();
         reading = new AccessPatience(patience);
         joining = new AccessPatience(patience);
@@ -84,7 +84,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     }
 
     private Group.Owner owner() {
-        return incumbency;
+        return machine;
     }
 
     private Consumer<byte[], byte[]> consumer(SeatAssignor.Desk desk) {
@@ -98,21 +98,21 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
                 desk));
     }
 
-    // ---------------------------------------------------------------- asked by the tenure, on the loop
+    // ---------------------------------------------------------------- asked by the candidacy, on the loop
 
     @Override
     public void claim() {
-        ask(incumbency::wanted);
+        ask(machine::wanted);
     }
 
     @Override
     public void concede(Duration within) {
-        ask(() -> incumbency.conceded(within));
+        ask(() -> machine.conceded(within));
     }
 
     @Override
     public void release() {
-        ask(incumbency::released);
+        ask(machine::released);
     }
 
     @Override
@@ -122,7 +122,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
             return;
         }
         ask(() -> {
-            incumbency.released();
+            machine.released();
             over = true;
         });
         if (dead) {
@@ -152,13 +152,13 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     // ---------------------------------------------------------------- told by the journal, on its thread
 
     @Override
-    public void read(@Nullable Entry entry, Page now) {
+    public void read(@Nullable Entry entry, ElectionState now) {
         post(() -> {
             reading.answered();
             if (entry != null) {
                 heard();
             }
-            incumbency.noticed(entry, now);
+            machine.noticed(entry, now);
         });
     }
 
@@ -166,7 +166,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     public void failed(ElectionException error) {
         post(() -> {
             if (reading.ends(error, loop.clock().nanos())) {
-                incumbency.resigned(Cause.FAILED);
+                machine.resigned(Cause.FAILED);
                 claimant.failed(error);
             }
         });
@@ -227,7 +227,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     private boolean isReleased() {
         var config = standing.config();
         try {
-            return incumbency.lastRelease().get(config.renewInterval().toNanos(), TimeUnit.NANOSECONDS)
+            return machine.lastRelease().get(config.renewInterval().toNanos(), TimeUnit.NANOSECONDS)
                     && loop.clock().nanos() - readNanos < config.lease().toNanos();
         } catch (ExecutionException | TimeoutException e) {
             return false;
@@ -253,26 +253,26 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
     }
 
     private void turn() {
-        if (!incumbency.idle()) {
+        if (!machine.idle()) {
             listen();
         }
-        if (incumbency.idle()) {
+        if (machine.idle()) {
             member.leave();
             await(IDLE);
-        } else if (incumbency.asideNanos() > 0) {
-            await(Duration.ofNanos(incumbency.asideNanos()));
-        } else if (!incumbency.ready()) {
+        } else if (machine.asideNanos() > 0) {
+            await(Duration.ofNanos(machine.asideNanos()));
+        } else if (!machine.ready()) {
             catchUp();
             await(CATCHING_UP);
         } else {
-            member.poll(incumbency.untilNextTurn());
+            member.poll(machine.untilNextTurn());
             if (member.joined()
                     && loop.clock().nanos() - refusedNanos
                             > standing.config().lease().toNanos()) {
                 joining.answered(); // else a heartbeat would have been refused by now
             }
             drain();
-            incumbency.act();
+            machine.act();
         }
     }
 
@@ -319,7 +319,7 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
             if (error == null) {
                 post(() -> {
                     reading.answered();
-                    incumbency.caughtUp(arbiter.journal().page(standing.election()));
+                    machine.caughtUp(arbiter.journal().known(standing.election()));
                 });
             }
         });
@@ -335,11 +335,11 @@ final class GroupSeat implements Seat, Journal.Reader, Turns {
             return;
         }
         if (fatal.isPresent()) {
-            incumbency.resigned(Cause.FAILED);
+            machine.resigned(Cause.FAILED);
             claimant.failed(fatal.get());
         } else {
             log.warn("the client of {} failed; standing again with a new one", standing, error);
-            incumbency.lose(Cause.EXPIRED);
+            machine.lose(Cause.EXPIRED);
         }
         member.discard();
         await(standing.config().retryInterval());

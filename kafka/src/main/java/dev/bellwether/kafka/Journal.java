@@ -4,12 +4,9 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,22 +36,21 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     /** Somebody who follows one election. */
     interface Reader {
         /** The journal says this now; the entry is null if only time has passed, or the log has begun anew. */
-        void read(@Nullable Entry entry, Page page);
+        void read(@Nullable Entry entry, ElectionState known);
 
         /** The journal cannot be read: for want of a right, which may come back, or for good. */
         void failed(ElectionException error);
     }
 
-    private record Waiter(long offset, CompletableFuture<Void> reached) {}
-
     private final Function<ApiException, ElectionException> refusal;
     private final Clock clock;
-    private final Map<String, Ledger> ledgers = new ConcurrentHashMap<>();
+    private final Map<String, JournalRules> elections = new ConcurrentHashMap<>();
     private final Map<String, CopyOnWriteArrayList<Reader>> readers = new ConcurrentHashMap<>();
-    private final PriorityQueue<Waiter> waiters = new PriorityQueue<>(Comparator.comparingLong(Waiter::offset));
+    private final OffsetWaiters waiters = new OffsetWaiters();
     private final LogTail tail;
     private final AtomicBoolean changed = new AtomicBoolean();
     private volatile long nextOffset;
+    private volatile @Nullable ElectionException alien; // others hold elections here by other rules
 
     /** Confined to our thread: no lease that somebody follows runs out before this. */
     private long nextExpiryNanos;
@@ -72,17 +68,19 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     /** Returns what it says of an election, as far as it has been read. */
-    Page page(String election) {
-        var ledger = ledgers.get(election);
-        return ledger == null ? Page.blank(election, clock.nanos()) : ledger.page(); // asking leaves nothing behind
+    ElectionState known(String election) {
+        var rules = elections.get(election);
+        return rules == null
+                ? ElectionState.blank(election, clock.nanos())
+                : rules.known(); // asking leaves nothing behind
     }
 
     /** Returns the names of the elections that somebody has claimed and nobody deleted. */
     List<String> elections() {
-        return ledgers.values().stream()
-                .map(Ledger::page)
-                .filter(Page::listed)
-                .map(Page::election)
+        return elections.values().stream()
+                .map(JournalRules::known)
+                .filter(ElectionState::listed)
+                .map(ElectionState::election)
                 .toList();
     }
 
@@ -103,19 +101,16 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     /** Completes when all records before this offset have been read. */
     CompletionStage<Void> reach(long offset) {
-        var reached = new CompletableFuture<Void>();
-        synchronized (waiters) {
-            if (nextOffset < offset) {
-                waiters.add(new Waiter(offset, reached));
-                return reached;
-            }
-        }
-        reached.complete(null);
-        return reached;
+        var error = alien;
+        return error == null ? waiters.reach(offset) : CompletableFuture.failedStage(error);
     }
 
     void join(String election, Reader reader) {
         readers.computeIfAbsent(election, name -> new CopyOnWriteArrayList<>()).add(reader);
+        var error = alien;
+        if (error != null) {
+            reader.failed(error);
+        }
         changed.set(true);
         tail.wake(); // it may have to look at the time more often now
     }
@@ -131,9 +126,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     public void close() {
         tail.close();
         tail.awaitEnd(Duration.ofSeconds(5));
-        synchronized (waiters) {
-            waiters.forEach(waiter -> waiter.reached.cancel(false));
-        }
+        waiters.cancel();
     }
 
     // ---------------------------------------------------------------- on the tail's thread
@@ -154,11 +147,11 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         var parsed = parsed(entry, now);
         nextOffset = entry.offset() + 1; // behind what it says: whoever sees the one finds the other
         parsed.ifPresent(said -> {
-            var page = page(said.election());
+            var known = known(said.election());
             if (readers.containsKey(said.election())) {
-                nextExpiryNanos = soonest(nextExpiryNanos, page, now);
+                nextExpiryNanos = soonest(nextExpiryNanos, known, now);
             }
-            tell(said, page);
+            tell(said, known);
         });
     }
 
@@ -168,9 +161,16 @@ final class Journal implements LogTail.Follower, AutoCloseable {
      */
     private Optional<Entry> parsed(ConsumerRecord<byte[], byte[]> entry, long now) {
         try {
+            if (alien == null && LogEntry.isOfLog(entry.value())) {
+                var error = new ElectionException(
+                        "topic \"" + entry.topic() + "\" holds elections by its log alone, and two"
+                                + " would lead beside each other: add " + Settings.BY + "=log, or name another topic");
+                alien = error;
+                fail(error);
+            }
             var parsed = Entry.parse(entry.key(), entry.value());
             parsed.ifPresent(said ->
-                    ledger(said.election()).read(said, entry.offset(), Instant.ofEpochMilli(entry.timestamp()), now));
+                    rules(said.election()).read(said, entry.offset(), Instant.ofEpochMilli(entry.timestamp()), now));
             return parsed;
         } catch (RuntimeException e) {
             log.warn("the record at offset {} of the journal cannot be read, and is left out", entry.offset(), e);
@@ -180,47 +180,39 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     @Override
     public void reached(long position) {
-        synchronized (waiters) {
-            nextOffset = position;
-            for (var next = waiters.peek(); next != null && next.offset <= position; next = waiters.peek()) {
-                waiters.remove();
-                next.reached.complete(null);
-            }
-        }
+        nextOffset = position;
+        waiters.reached(position);
         tellExpiries();
     }
 
     @Override
     public void beganAnew(long beginning) {
         var now = clock.nanos();
-        for (var ledger : ledgers.values()) {
-            ledger.beginAnew(now);
-            tell(null, ledger.page());
+        for (var rules : elections.values()) {
+            rules.beginAnew(now);
+            tell(null, rules.known());
         }
-        synchronized (waiters) {
-            nextOffset = beginning;
-        }
+        nextOffset = beginning;
+        waiters.beginAt(beginning);
     }
 
-    private void tell(@Nullable Entry entry, Page page) {
-        for (var reader : readers.getOrDefault(page.election(), new CopyOnWriteArrayList<>())) {
+    private void tell(@Nullable Entry entry, ElectionState known) {
+        for (var reader : readers.getOrDefault(known.election(), new CopyOnWriteArrayList<>())) {
             try {
-                reader.read(entry, page);
+                reader.read(entry, known);
             } catch (RuntimeException e) {
-                log.error("a reader of election \"{}\" has failed", page.election(), e);
+                log.error("a reader of election \"{}\" has failed", known.election(), e);
             }
         }
     }
 
     @Override
     public void failed(ApiException refused) {
-        var error = refusal.apply(refused);
-        var failed = new ArrayList<Waiter>();
-        synchronized (waiters) {
-            failed.addAll(waiters);
-            waiters.clear();
-        }
-        failed.forEach(waiter -> waiter.reached.completeExceptionally(error));
+        fail(refusal.apply(refused));
+    }
+
+    private void fail(ElectionException error) {
+        waiters.fail(error);
         readers.values().forEach(list -> list.forEach(reader -> reader.failed(error)));
     }
 
@@ -233,25 +225,25 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         if (changed.getAndSet(false) || now - nextExpiryNanos >= 0) {
             var next = now + LONGEST_LOOK.toNanos();
             for (var election : readers.keySet()) {
-                var ledger = ledgers.get(election);
-                if (ledger == null) {
+                var rules = elections.get(election);
+                if (rules == null) {
                     continue;
                 }
-                if (ledger.expiredSinceAsked(now)) {
-                    tell(null, ledger.page());
+                if (rules.expiredSinceAsked(now)) {
+                    tell(null, rules.known());
                 }
-                next = soonest(next, ledger.page(), now);
+                next = soonest(next, rules.known(), now);
             }
             nextExpiryNanos = next;
         }
     }
 
-    private static long soonest(long next, Page page, long now) {
-        var seat = page.seat();
+    private static long soonest(long next, ElectionState known, long now) {
+        var seat = known.seat();
         return seat != null && seat.standsAt(now) && seat.untilNanos() - next < 0 ? seat.untilNanos() : next;
     }
 
-    private Ledger ledger(String election) {
-        return ledgers.computeIfAbsent(election, name -> new Ledger(name, clock.nanos()));
+    private JournalRules rules(String election) {
+        return elections.computeIfAbsent(election, name -> new JournalRules(name, clock.nanos()));
     }
 }

@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -30,14 +29,12 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigException;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe.
  */
-final class KafkaArbiter implements Arbiter, Book {
+final class KafkaArbiter implements Arbiter, JournalClient {
     private static final Duration START_PATIENCE = Duration.ofSeconds(10);
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(2);
 
@@ -61,14 +58,14 @@ final class KafkaArbiter implements Arbiter, Book {
     private final Writer writer;
     private final Journal journal;
     private final KafkaRosters rosters;
-    private final SharedQuestion<Long> end = new SharedQuestion<>(this::askForTheEnd);
-    private final SharedQuestion<Boolean> sameLog;
+    private final CoalescedRequest<Long> end = new CoalescedRequest<>(this::askForTheEnd);
+    private final CoalescedRequest<Boolean> sameLog;
     private final Set<GroupSeat> seats = ConcurrentHashMap.newKeySet();
 
     KafkaArbiter(Settings settings) {
         this.settings = settings;
         partition = new TopicPartition(settings.topic(), 0);
-        admin = admin(settings, id + "-admin");
+        admin = admin(settings, settings.admin(id + "-admin"));
         try {
             topic = new LeaderTopic(settings, admin);
             topic.require(START_PATIENCE);
@@ -78,7 +75,7 @@ final class KafkaArbiter implements Arbiter, Book {
             admin.close(Duration.ZERO);
             throw e;
         }
-        var first = firstIdentity();
+        var first = topic.identityWithin(START_PATIENCE);
         rosters = new KafkaRosters(settings, admin, limits, writer, id);
         journal = new Journal(
                 partition,
@@ -86,13 +83,13 @@ final class KafkaArbiter implements Arbiter, Book {
                 error -> KafkaErrors.translated(error, settings, describe()),
                 Clock.system());
         var identity = new LogIdentity(first, topic::identity, journal::timesAnew, this::readAgain);
-        sameLog = new SharedQuestion<>(identity::isSame);
+        sameLog = new CoalescedRequest<>(identity::isSame);
     }
 
     /** The client looks up the names of all brokers when it is made, and refuses what it cannot read. */
-    private static Admin admin(Settings settings, String id) {
+    static Admin admin(Settings settings, Map<String, Object> properties) {
         try {
-            return Admin.create(settings.admin(id));
+            return Admin.create(properties);
         } catch (KafkaException e) {
             var why = e.getCause() instanceof ConfigException config ? config : e;
             var unknown = String.valueOf(why.getMessage()).contains("No resolvable bootstrap urls");
@@ -106,17 +103,6 @@ final class KafkaArbiter implements Arbiter, Book {
     private void readAgain() {
         topic.replaced();
         journal.beginAnew();
-    }
-
-    private @Nullable Uuid firstIdentity() {
-        try {
-            return topic.identity().toCompletableFuture().get(START_PATIENCE.toSeconds(), TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            return null; // the first claim will ask
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return null;
-        }
     }
 
     @Override
@@ -174,8 +160,8 @@ final class KafkaArbiter implements Arbiter, Book {
     }
 
     @Override
-    public Page page(String election) {
-        return journal.page(election);
+    public ElectionState known(String election) {
+        return journal.known(election);
     }
 
     @Override
@@ -209,7 +195,7 @@ final class KafkaArbiter implements Arbiter, Book {
 
     @Override
     public CompletionStage<View> read(String election, Loop loop) {
-        return upToDate(() -> journal.page(election).viewAt(loop.clock().nanos()));
+        return upToDate(() -> journal.known(election).viewAt(loop.clock().nanos()));
     }
 
     @Override
@@ -221,8 +207,8 @@ final class KafkaArbiter implements Arbiter, Book {
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
         var reader = new Journal.Reader() {
             @Override
-            public void read(@Nullable Entry entry, Page page) {
-                watcher.accept(page.viewAt(loop.clock().nanos()));
+            public void read(@Nullable Entry entry, ElectionState known) {
+                watcher.accept(known.viewAt(loop.clock().nanos()));
             }
 
             @Override
@@ -239,11 +225,11 @@ final class KafkaArbiter implements Arbiter, Book {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        return upToDate(() -> journal.page(election)).thenCompose(page -> {
-            var era = page.era() + (order == Order.END ? 0 : 1);
+        return upToDate(() -> journal.known(election)).thenCompose(known -> {
+            var era = known.era() + (order == Order.END ? 0 : 1);
             return switch (order) {
                 case STAND_DOWN -> {
-                    var holder = page.state().holderAt(Clock.system().nanos());
+                    var holder = known.state().holderAt(Clock.system().nanos());
                     yield holder.isEmpty()
                             ? CompletableFuture.completedFuture(false)
                             : ordered(new Entry(
@@ -260,7 +246,7 @@ final class KafkaArbiter implements Arbiter, Book {
                 // a deletion that leaves it in the list: of two at a time, or one that comes late, the era lets the
                 // first count alone
                 case REOPEN ->
-                    page.ended()
+                    known.ended()
                             ? ordered(new Entry(
                                     Entry.What.DELETE,
                                     election,
@@ -299,18 +285,7 @@ final class KafkaArbiter implements Arbiter, Book {
     }
 
     private <T> CompletionStage<T> translated(CompletionStage<T> stage) {
-        return stage.handle((value, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(value);
-                    }
-                    var cause =
-                            error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-                    return CompletableFuture.<T>failedFuture(
-                            cause instanceof ElectionException
-                                    ? cause
-                                    : KafkaErrors.translated(cause, settings, describe()));
-                })
-                .thenCompose(Function.identity());
+        return KafkaErrors.translated(stage, settings, describe());
     }
 
     @Override

@@ -31,6 +31,7 @@ final class KafkaDoctor {
     private static final String OFFSETS = "__consumer_offsets";
     private static final String REPLICATION = "replication";
     private static final String JOURNAL = "journal";
+    private static final String LOG = "log";
 
     private final Admin admin;
     private final Settings settings;
@@ -48,9 +49,23 @@ final class KafkaDoctor {
         var checkup = new KafkaDoctor(admin, settings, candidacy.lease());
         checkup.vacancies(candidacy);
         var brokers = checkup.brokers();
-        checkup.topic(settings.topic(), brokers, true);
-        checkup.topic(OFFSETS, brokers, false);
+        checkup.topic(settings.topic(), brokers, Use.JOURNAL);
+        checkup.topic(OFFSETS, brokers, Use.GROUPS);
         return checkup.findings;
+    }
+
+    /** Looks, for elections by the log alone; what is so with all of their kind is told elsewhere. */
+    static List<Finding> ofLog(Admin admin, Settings settings) {
+        var checkup = new KafkaDoctor(admin, settings, settings.longestLease());
+        checkup.topic(settings.topic(), checkup.brokers(), Use.LOG);
+        return checkup.findings;
+    }
+
+    /** What a topic is for. */
+    private enum Use {
+        JOURNAL,
+        GROUPS,
+        LOG
     }
 
     private void vacancies(CandidacyConfig candidacy) {
@@ -70,7 +85,7 @@ final class KafkaDoctor {
         }
     }
 
-    private void topic(String name, int brokers, boolean journal) {
+    private void topic(String name, int brokers, Use use) {
         try {
             var topic = Objects.requireNonNull(
                     await(admin.describeTopics(List.of(name)).allTopicNames()).get(name));
@@ -78,13 +93,17 @@ final class KafkaDoctor {
             var config = Objects.requireNonNull(
                     await(admin.describeConfigs(List.of(resource)).all()).get(resource));
             replication(name, topic, config, brokers);
-            if (journal) {
-                journal(name, config);
+            if (use != Use.GROUPS) {
+                if (use == Use.LOG) {
+                    log(name, config);
+                } else {
+                    journal(name, config);
+                }
                 findings.add(ok("rights", "we may look at topic " + name + " and its settings"));
             }
         } catch (ExecutionException e) {
             var meaning = cause(e);
-            if (meaning instanceof UnknownTopicOrPartitionException && !journal) {
+            if (meaning instanceof UnknownTopicOrPartitionException && use == Use.GROUPS) {
                 return; // until the first candidate stands
             }
             if (meaning instanceof AuthorizationException) {
@@ -176,15 +195,65 @@ final class KafkaDoctor {
         }
         keeps(name, config, policy, "compact", "min.compaction.lag.ms");
         keeps(name, config, policy, "delete", "retention.ms");
+        dates(name, config, JOURNAL);
+    }
+
+    private void dates(String name, Config config, String subject) {
         if (value(config, "message.timestamp.type")
                 .filter("LogAppendTime"::equals)
                 .isEmpty()) {
             findings.add(warning(
-                    JOURNAL,
+                    subject,
                     "topic " + name
                             + " has the time-stamps of its writers: observers see since when somebody leads by that one's clock",
                     "set message.timestamp.type=LogAppendTime on it"));
         }
+    }
+
+    private void log(String name, Config config) {
+        var longest = Durations.show(settings.longestLease());
+        var policy = value(config, "cleanup.policy").orElse("delete");
+        if (policy.equals("delete")) {
+            findings.add(ok(LOG, "topic " + name + " is not compacted: all who read it know the same"));
+        } else {
+            findings.add(error(
+                    LOG,
+                    "topic " + name + " has cleanup.policy=" + policy
+                            + ": compaction takes away what is in effect, so nobody can be elected for " + longest
+                            + " whenever a process starts",
+                    "set cleanup.policy=delete on it"));
+        }
+        var keeps = number(config, "retention.ms").filter(millis -> millis >= 0).orElse(Long.MAX_VALUE);
+        if (keeps < LeaderTopic.LEAST_RETENTION.toMillis()) {
+            findings.add(error(
+                    LOG,
+                    "topic " + name + " has retention.ms=" + keeps
+                            + ": it forgets checkpoints before the next is written, and then nobody can be elected for "
+                            + longest,
+                    "set retention.ms=345600000 on it"));
+        }
+        number(config, "retention.bytes")
+                .filter(bytes -> bytes >= 0)
+                .ifPresent(bytes -> findings.add(warning(
+                        LOG,
+                        "topic " + name + " has retention.bytes=" + bytes
+                                + ": it may forget the last checkpoint, and then nobody can be elected for " + longest,
+                        "set retention.bytes=-1 on it")));
+        number(config, "max.message.bytes")
+                .filter(bytes -> bytes < LogKeeper.LARGEST_RECORD)
+                .ifPresent(bytes -> findings.add(error(
+                        LOG,
+                        "topic " + name + " has max.message.bytes=" + bytes
+                                + ": a checkpoint does not fit, so that a process that starts reads all there is, and nobody can"
+                                + " be elected for " + longest + " when the topic has forgotten its beginning",
+                        "set max.message.bytes=" + LogKeeper.LARGEST_RECORD + " or more on it")));
+        dates(name, config, LOG);
+        findings.add(ok(
+                LOG,
+                "if it is new, or found to have lost what it held, nobody can be elected for " + longest + " ("
+                        + Settings.LONGEST_LEASE
+                        + "). Two may lead if acknowledged records are lost that a candidate had not read, or if the topic is"
+                        + " deleted and created again while candidates run"));
     }
 
     private void keeps(String name, Config config, String policy, String kind, String setting) {

@@ -3,6 +3,8 @@ package dev.bellwether.kafka;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Mandate;
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.LeaseStore;
 import java.time.Duration;
 import java.util.Map;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -11,8 +13,9 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Elections on Apache Kafka: one election is one consumer group on a leader topic, and the owner of its partition 0
- * leads.
+ * Elections on Apache Kafka. By default one election is one consumer group on a leader topic, and the owner of its
+ * partition 0 leads; with {@code by=log} the log of the topic alone decides, for any number of elections at the cost of
+ * one, and with leases that brokers need not be set up for.
  *
  * <p>{@code Elections.connect("kafka://host:9092,host:9092?topic=leaders")} is the same by URI. All properties but
  * these go to Kafka's clients as they are, those for security included; the few that leadership hangs on are refused by
@@ -26,6 +29,9 @@ import org.apache.kafka.common.serialization.Serializer;
  *   <li>{@code assignors}: Kafka's own assignors beside ours, such as {@code range}, for rolling out in a group that
  *   has other
  *       members.
+ *   <li>{@code by}: {@code group}, which is the default, or {@code log}. Both never hold elections in one topic.
+ *   <li>{@code longest.lease}: with {@code by=log}, the longest lease that a candidacy may have, 30 seconds by default:
+ *       so long nobody leads when the topic is new. It must be the same in all processes.
  * </ul>
  */
 public final class KafkaElections {
@@ -44,7 +50,13 @@ public final class KafkaElections {
     /** Connects with these properties and settings. */
     public static Elections using(Map<String, ?> properties, ElectionsConfig config) {
         var settings = Settings.of(properties);
-        return Elections.over("the Kafka cluster at " + settings.bootstrap(), () -> new KafkaArbiter(settings), config);
+        return Elections.over("the Kafka cluster at " + settings.bootstrap(), () -> backend(settings), config);
+    }
+
+    static Backend backend(Settings settings) {
+        return settings.by() == Settings.By.LOG
+                ? LeaseStore.over(LogRecordStore.open(settings))
+                : new KafkaArbiter(settings);
     }
 
     /**

@@ -4,6 +4,10 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.AuthenticationException;
@@ -30,8 +34,24 @@ final class KafkaErrors {
     /** Returns the error as our callers know it. */
     static ElectionException translated(Throwable error, Settings settings, String where) {
         return fatal(error, settings, where)
-                .orElseGet(
-                        () -> new UnavailableException("no answer from " + where + ": " + error.getMessage(), error));
+                .orElseGet(() -> new UnavailableException(
+                        "no answer from " + where
+                                + (error.getMessage() == null ? " in time" : ": " + error.getMessage()),
+                        error));
+    }
+
+    /** Returns a stage that fails with what our callers know. */
+    static <T> CompletionStage<T> translated(CompletionStage<T> stage, Settings settings, String where) {
+        return stage.handle((value, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(value);
+                    }
+                    var cause =
+                            error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+                    return CompletableFuture.<T>failedFuture(
+                            cause instanceof ElectionException ? cause : translated(cause, settings, where));
+                })
+                .thenCompose(Function.identity());
     }
 
     /** Returns what to tell if this error is here to stay; empty if it may pass. */

@@ -323,7 +323,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             fail(told);
         } else if (!over && !leaving) {
             log.debug("{} cannot write yet; trying again", standing, error);
-            await(standing.config().tenure().retryInterval());
+            await(standing.config().candidacy().retryInterval());
             probe();
         }
     }
@@ -508,7 +508,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
         log.warn("the client of {} failed; going on with a new one", standing, error);
         discard(Duration.ZERO);
-        await(standing.config().tenure().retryInterval());
+        await(standing.config().candidacy().retryInterval());
     }
 
     // KafkaConsumer.close(CloseOptions) is younger than the oldest client we run with

@@ -24,7 +24,7 @@ public final class KafkaProvider implements ElectionsProvider {
 
     @Override
     public Backend connect(ConnectUri uri) {
-        return new KafkaArbiter(settings(uri));
+        return KafkaElections.backend(settings(uri));
     }
 
     private static Settings settings(ConnectUri uri) {

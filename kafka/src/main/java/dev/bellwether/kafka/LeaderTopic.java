@@ -28,10 +28,11 @@ import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.PolicyViolationException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The topic that holds the journal: creates it, or looks whether it will do. Thread-safe. */
+/** The topic that holds the journal, or the log: creates it, or looks whether it will do. Thread-safe. */
 final class LeaderTopic {
     private static final Logger log = LoggerFactory.getLogger(LeaderTopic.class);
     private static final long REPAIR_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -39,7 +40,7 @@ final class LeaderTopic {
     /**
      * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease hangs on is.
      */
-    private static final Map<String, String> CONFIG = new TreeMap<>(Map.of(
+    private static final Map<String, String> OF_GROUPS = new TreeMap<>(Map.of(
             "cleanup.policy",
             "compact",
             "message.timestamp.type",
@@ -57,16 +58,46 @@ final class LeaderTopic {
             "unclean.leader.election.enable",
             "false"));
 
+    /**
+     * Never compacted: an attempt that was refused would take the place of the one that is in effect. What is older than
+     * the last checkpoint is of no use; a day of rest on either side of a weekend is kept all the same, since a log that
+     * is empty has forgotten which elections have ended.
+     */
+    private static final Map<String, String> OF_LOG = new TreeMap<>(Map.of(
+            "cleanup.policy",
+            "delete",
+            "retention.ms",
+            Long.toString(TimeUnit.DAYS.toMillis(4)),
+            "retention.bytes",
+            "-1",
+            "message.timestamp.type",
+            "LogAppendTime",
+            "segment.ms",
+            Long.toString(TimeUnit.HOURS.toMillis(6)),
+            "segment.bytes",
+            Integer.toString(64 << 20),
+            "unclean.leader.election.enable",
+            "false"));
+
+    /** Checkpoints are ten to twenty minutes apart, at most. */
+    static final Duration LEAST_RETENTION = Duration.ofHours(1);
+
     private static final int REPLICAS = 3;
 
     private final Settings settings;
+    private final Map<String, String> wanted;
     private final Admin admin;
     private final AtomicLong repairedNanos = new AtomicLong(System.nanoTime() - REPAIR_NANOS);
     private volatile long keepsMillis = Long.MAX_VALUE;
 
     LeaderTopic(Settings settings, Admin admin) {
         this.settings = settings;
+        wanted = isOfLog(settings) ? OF_LOG : OF_GROUPS;
         this.admin = admin;
+    }
+
+    private static boolean isOfLog(Settings settings) {
+        return settings.by() == Settings.By.LOG;
     }
 
     /** Returns when the topic exists and will do. */
@@ -139,10 +170,10 @@ final class LeaderTopic {
         admin.describeConfigs(List.of(resource)).all().whenComplete((found, unknown) -> {
             var config = found == null ? null : found.get(resource);
             if (config == null
-                    || value(config, "cleanup.policy").filter("compact"::equals).isPresent()) {
+                    || value(config, "cleanup.policy").equals(Optional.ofNullable(wanted.get("cleanup.policy")))) {
                 return;
             }
-            var changes = CONFIG.entrySet().stream()
+            var changes = wanted.entrySet().stream()
                     .map(entry -> new AlterConfigOp(
                             new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
                     .toList();
@@ -170,9 +201,30 @@ final class LeaderTopic {
                         Objects.requireNonNull(found.get(settings.topic())).topicId());
     }
 
+    /** Returns what tells it from another one; null if there is no answer now. */
+    @Nullable
+    Uuid identityWithin(Duration patience) {
+        try {
+            return identity().toCompletableFuture().get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            return null; // the first who needs it will ask again
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
+    }
+
     private boolean exists(Duration patience) throws TimeoutException, InterruptedException {
         try {
-            await(admin.describeTopics(List.of(settings.topic())).allTopicNames(), patience);
+            var found = await(admin.describeTopics(List.of(settings.topic())).allTopicNames(), patience);
+            var partitions = Objects.requireNonNull(found.get(settings.topic()))
+                    .partitions()
+                    .size();
+            if (isOfLog(settings) && partitions != 1) {
+                throw new ElectionException("topic \"" + settings.topic() + "\" has " + partitions
+                        + " partitions, and elections by the log need one that has all in one order: name another topic, or"
+                        + " delete this one and have it created by\n  " + command());
+            }
             return true;
         } catch (ExecutionException e) {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {
@@ -216,6 +268,10 @@ final class LeaderTopic {
                             .get(resource));
             var policies = value(config, "cleanup.policy").orElse("delete");
             var compacted = policies.contains("compact");
+            if (isOfLog(settings)) {
+                checkLog(config, compacted);
+                return;
+            }
             var keeps = compacted ? millis(config, "min.compaction.lag.ms") : Long.MAX_VALUE;
             if (policies.contains("delete")) {
                 keeps = Math.min(keeps, millis(config, "retention.ms"));
@@ -231,17 +287,37 @@ final class LeaderTopic {
                         settings.topic(),
                         policies);
             }
-            if (value(config, "message.timestamp.type")
-                    .filter("LogAppendTime"::equals)
-                    .isEmpty()) {
-                log.warn(
-                        "topic {} has the time-stamps of its writers: observers see since when somebody leads by that one's"
-                                + " clock; set message.timestamp.type=LogAppendTime",
-                        settings.topic());
-            }
+            warnOfDates(config);
         } catch (ExecutionException e) {
             log.info("the settings of topic {} are not known: {}", settings.topic(), e.getMessage());
         }
+    }
+
+    private void warnOfDates(Config config) {
+        if (value(config, "message.timestamp.type")
+                .filter("LogAppendTime"::equals)
+                .isEmpty()) {
+            log.warn(
+                    "topic {} has the time-stamps of its writers: observers see since when somebody leads by that one's"
+                            + " clock; set message.timestamp.type=LogAppendTime",
+                    settings.topic());
+        }
+    }
+
+    private void checkLog(Config config, boolean compacted) {
+        if (compacted) {
+            throw new ElectionException("topic \"" + settings.topic()
+                    + "\" is compacted: it holds elections by groups of"
+                    + " consumers, or was made for them, and two would lead beside each other. Take " + Settings.BY
+                    + "=log away; or name another topic, when no candidate uses this one any more");
+        }
+        var keeps = millis(config, "retention.ms");
+        if (keeps < LEAST_RETENTION.toMillis()) {
+            throw new ElectionException("topic \"" + settings.topic() + "\" has retention.ms=" + keeps
+                    + ": it forgets checkpoints before the next is written, and then nobody leads for "
+                    + Settings.LONGEST_LEASE + "; set retention.ms=" + OF_LOG.get("retention.ms"));
+        }
+        warnOfDates(config);
     }
 
     private static short replicas(int brokers) {
@@ -251,7 +327,7 @@ final class LeaderTopic {
     /** What is acknowledged must outlive a broker, whatever the brokers' own defaults are. */
     private NewTopic newTopic(int brokers) {
         var replicas = replicas(brokers);
-        var config = new TreeMap<>(CONFIG);
+        var config = new TreeMap<>(wanted);
         config.put("min.insync.replicas", Integer.toString(Math.min(2, replicas)));
         return new NewTopic(settings.topic(), Optional.of(1), Optional.of(replicas)).configs(config);
     }
@@ -259,7 +335,7 @@ final class LeaderTopic {
     private String command() {
         return "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + settings.topic()
                 + " --partitions 1 --replication-factor 3 --config min.insync.replicas=2 "
-                + CONFIG.entrySet().stream()
+                + wanted.entrySet().stream()
                         .map(entry -> "--config " + entry.getKey() + '=' + entry.getValue())
                         .collect(Collectors.joining(" "));
     }

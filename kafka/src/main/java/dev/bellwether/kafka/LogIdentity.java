@@ -34,6 +34,11 @@ final class LogIdentity {
         this.beginAnew = beginAnew;
     }
 
+    /** Returns the one that is read; null if that is not known. */
+    synchronized @Nullable Uuid known() {
+        return known;
+    }
+
     /** Asks; if it is another one, has it read from its beginning, and says no until that has begun. */
     CompletionStage<Boolean> isSame() {
         return question.get().thenApply(this::isSame);

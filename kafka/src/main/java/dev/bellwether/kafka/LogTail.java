@@ -3,23 +3,27 @@ package dev.bellwether.kafka;
 import dev.bellwether.spi.BackendThread;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.LogTruncationException;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads one partition from its beginning and for ever, on a thread of its own. Thread-safe. */
+/** Reads one partition, from its beginning unless its follower wants another place, on a thread of its own. Thread-safe. */
 final class LogTail implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LogTail.class);
     private static final Duration PAUSE = Duration.ofMillis(200);
@@ -36,6 +40,25 @@ final class LogTail implements AutoCloseable {
 
         /** All before this offset has been read. */
         void reached(long offset);
+
+        /** Returns whether to ask it where to begin, {@link #onward} from the log's beginning. */
+        default boolean looksForItsPlace() {
+            return false;
+        }
+
+        /**
+         * Returns where to read on, all before this offset having been read, or the log having begun anew there: there,
+         * unless the follower looks for something.
+         */
+        default long onward(long offset) {
+            return offset;
+        }
+
+        /**
+         * Records that were read are gone from this offset on, or this is another topic by now; {@link #beganAnew} is
+         * told next.
+         */
+        default void lost(long from) {}
 
         /** Our place in the log is gone; what is read next begins at this offset. */
         void beganAnew(long offset);
@@ -55,7 +78,10 @@ final class LogTail implements AutoCloseable {
     private volatile @Nullable Consumer<byte[], byte[]> consumer;
     private volatile boolean closed;
     private final AtomicInteger timesAnew = new AtomicInteger();
-    private long next = -1; // confined to the thread; negative: from the beginning
+    // confined to the thread
+    private long next = -1; // negative: from the beginning
+    /** Of the leader that wrote what is before: a client that is made anew would not notice a truncation without it. */
+    private Optional<Integer> epoch = Optional.empty();
 
     LogTail(TopicPartition partition, Supplier<? extends Consumer<byte[], byte[]>> connector, Follower follower) {
         this.partition = partition;
@@ -142,12 +168,15 @@ final class LogTail implements AutoCloseable {
         try {
             consumer = reading;
             reading.assign(List.of(partition));
+            follower.connected(reading, partition);
+            if (next < 0 && follower.looksForItsPlace()) {
+                next = follower.onward(beginning(reading));
+            }
             if (next < 0) {
                 reading.seekToBeginning(List.of(partition));
             } else {
-                reading.seek(partition, next);
+                reading.seek(partition, new OffsetAndMetadata(next, epoch, ""));
             }
-            follower.connected(reading, partition);
             while (!closed) {
                 readOn(reading);
             }
@@ -160,43 +189,85 @@ final class LogTail implements AutoCloseable {
     private void readOn(Consumer<byte[], byte[]> reading) {
         try {
             if (again.getAndSet(false)) {
-                log.warn("{} begins anew: it was deleted and created again", partition);
-                beginAnewAt(reading, beginning(reading));
+                log.warn("{} is read once more: it may be another topic of that name, or have changed", partition);
+                try {
+                    beginAnewAt(reading, beginning(reading));
+                } catch (RuntimeException e) {
+                    again.set(true); // it has not begun: nobody would ask for it once more
+                    throw e;
+                }
             }
             var records = reading.poll(follower.patience()).records(partition);
             follower.read(records);
             // compaction leaves gaps, so that the position may be beyond the last record that was seen
-            next = records.isEmpty()
-                    ? Math.max(next, reading.position(partition, PATIENCE))
-                    : records.get(records.size() - 1).offset() + 1;
+            if (records.isEmpty()) {
+                next = Math.max(next, position(reading));
+            } else {
+                var last = records.get(records.size() - 1);
+                next = last.offset() + 1;
+                epoch = last.leaderEpoch();
+            }
             follower.reached(next);
+            goOn(reading, follower.onward(next));
         } catch (WakeupException e) {
             // to look around, or to see that we are closed
         } catch (OffsetOutOfRangeException e) {
-            outOfRange(reading);
+            outOfRange(reading, e);
         }
     }
 
-    /** Our place in the log is gone: retention has passed us, or the topic was created anew. */
-    private void outOfRange(Consumer<byte[], byte[]> reading) {
+    /** Our place in the log is gone: retention has passed us, the end was cut off, or the topic was created anew. */
+    private void outOfRange(Consumer<byte[], byte[]> reading, OffsetOutOfRangeException error) {
         var beginning = beginning(reading);
-        if (beginning > next) {
+        if (beginning > next && !(error instanceof LogTruncationException)) {
             log.warn("the topic forgot {} before they were read: going on at {}", partition, beginning);
         } else {
-            log.warn("{} begins anew: it was deleted and created again, or has lost what it had", partition);
+            var from = lostFrom(reading, error);
+            log.warn(
+                    "{} begins anew: it was deleted and created again, or has lost its records from {} on",
+                    partition,
+                    from);
+            follower.lost(from);
         }
         beginAnewAt(reading, beginning);
+    }
+
+    private long lostFrom(Consumer<byte[], byte[]> reading, OffsetOutOfRangeException error) {
+        var end = reading.endOffsets(List.of(partition), PATIENCE).getOrDefault(partition, next);
+        var divergent = error instanceof LogTruncationException truncation
+                ? truncation.divergentOffsets().get(partition)
+                : null;
+        return Math.min(next, divergent == null ? end : divergent.offset());
     }
 
     private long beginning(Consumer<byte[], byte[]> reading) {
         return reading.beginningOffsets(List.of(partition), PATIENCE).getOrDefault(partition, 0L);
     }
 
+    /** Returns our place, at worst the one that we know: the leader may be slow to say whether it still is one. */
+    private long position(Consumer<byte[], byte[]> reading) {
+        try {
+            return reading.position(partition, PATIENCE);
+        } catch (TimeoutException e) {
+            return next;
+        }
+    }
+
     private void beginAnewAt(Consumer<byte[], byte[]> reading, long beginning) {
         timesAnew.incrementAndGet();
         follower.beganAnew(beginning);
         next = beginning;
+        epoch = Optional.empty();
         reading.seek(partition, beginning);
+        goOn(reading, follower.onward(beginning));
+    }
+
+    private void goOn(Consumer<byte[], byte[]> reading, long offset) {
+        if (offset != next) {
+            next = offset;
+            epoch = Optional.empty();
+            reading.seek(partition, offset);
+        }
     }
 
     private void pause(Duration pause) {

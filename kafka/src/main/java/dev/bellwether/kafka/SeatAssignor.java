@@ -122,7 +122,7 @@ public final class SeatAssignor implements ConsumerPartitionAssignor, Configurab
     private static Assignment seatOf(TopicPartition seat, Map<String, Membership> members) {
         var highest =
                 members.values().stream().mapToLong(Membership::highest).max().orElse(0);
-        var told = new HashMap<>(Roll.of(members.values().stream()
+        var told = new HashMap<>(PresenceTracker.of(members.values().stream()
                         .filter(member -> !member.instance().isEmpty())
                         .map(Membership::asCandidate)
                         .toList())
@@ -139,6 +139,6 @@ public final class SeatAssignor implements ConsumerPartitionAssignor, Configurab
         var owns = assignment.partitions().stream().anyMatch(partition -> partition.partition() == SEAT);
         var userData = assignment.userData();
         var told = userData == null ? new Fields(Map.of()) : Fields.parse(userData);
-        desk.assigned(owns, metadata.generationId(), told.number("highest"), Roll.parse(told));
+        desk.assigned(owns, metadata.generationId(), told.number("highest"), PresenceTracker.parse(told));
     }
 }

@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.Parameter;
 import java.time.Duration;
@@ -26,6 +27,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * @param rosterGroup the id of a roster's group, with a star for the name of the group; empty for ids made from the
  *     names of both
  * @param assignors names of further assignors, after ours: for rolling out and away
+ * @param by what an election is held by
+ * @param longestLease the longest lease that an election by the log may have
  * @param client what every client gets
  */
 record Settings(
@@ -34,18 +37,34 @@ record Settings(
         String groupPrefix,
         String rosterGroup,
         List<String> assignors,
+        By by,
+        Duration longestLease,
         Map<String, Object> client) {
+    /** What decides who leads. */
+    enum By {
+        /** A group of consumers for each election. */
+        GROUP,
+        /** The log of the topic alone. */
+        LOG
+    }
+
+    static final String BY = "by";
+    static final String LONGEST_LEASE = "longest.lease";
     static final String TOPIC = "topic";
     static final String CREATE_TOPIC = "topic.create";
     static final String GROUP_PREFIX = "group.prefix";
     static final String ROSTER_GROUP = "roster.group";
     static final String ASSIGNORS = "assignors";
     /** What we take out before the clients see the rest. */
-    private static final List<String> OWN = List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ROSTER_GROUP, ASSIGNORS);
+    private static final List<String> OWN =
+            List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ROSTER_GROUP, ASSIGNORS, BY, LONGEST_LEASE);
 
     private static final Duration LOOK = Duration.ofMillis(300);
     private static final String BOOTSTRAP = "bootstrap.servers";
     private static final String DEFAULT_TOPIC = "bellwether";
+    private static final Duration DEFAULT_LONGEST_LEASE = Duration.ofSeconds(30);
+    private static final Duration LEAST_LONGEST_LEASE = Duration.ofMillis(30);
+    private static final Duration MOST_LONGEST_LEASE = Duration.ofHours(1);
 
     /** What leadership hangs on is not for the user to set, but follows from the settings of each candidacy. */
     private static final Map<String, String> OURS = Map.ofEntries(
@@ -103,8 +122,43 @@ record Settings(
                 .map(Settings::assignor)
                 .toList();
         var rosterGroup = text(client, ROSTER_GROUP, "");
+        var by = by(client);
+        var longest = longestLease(client, by);
         OWN.forEach(client::remove);
-        return new Settings(topic, create, prefix, rosterGroup, assignors, Map.copyOf(client));
+        return new Settings(topic, create, prefix, rosterGroup, assignors, by, longest, Map.copyOf(client));
+    }
+
+    private static By by(Map<String, Object> client) {
+        var by = text(client, BY, "group");
+        if (!Set.of("group", "log").contains(by)) {
+            throw new ElectionException(BY + " is \"" + by + "\": write group, for elections by groups of consumers, or"
+                    + " log, for elections by the log of the topic alone");
+        }
+        if (by.equals("log")) {
+            for (var name : List.of(ROSTER_GROUP, ASSIGNORS)) {
+                if (client.containsKey(name)) {
+                    throw new ElectionException(
+                            name + " is for groups of consumers, and there are none with " + BY + "=log: take it away");
+                }
+            }
+        }
+        return by.equals("log") ? By.LOG : By.GROUP;
+    }
+
+    private static Duration longestLease(Map<String, Object> client, By by) {
+        if (!client.containsKey(LONGEST_LEASE)) {
+            return DEFAULT_LONGEST_LEASE;
+        }
+        if (by != By.LOG) {
+            throw new ElectionException(LONGEST_LEASE + " is for " + BY + "=log: take it away");
+        }
+        var longest =
+                Parameter.of(LONGEST_LEASE, text(client, LONGEST_LEASE, "")).duration();
+        if (longest.compareTo(LEAST_LONGEST_LEASE) < 0 || longest.compareTo(MOST_LONGEST_LEASE) > 0) {
+            throw new ElectionException(LONGEST_LEASE + " is " + Durations.show(longest) + ": it must be between "
+                    + Durations.show(LEAST_LONGEST_LEASE) + " and " + Durations.show(MOST_LONGEST_LEASE));
+        }
+        return longest;
     }
 
     /** Returns the class of one of Kafka's own by its short name, and any other name as it is. */
@@ -185,6 +239,10 @@ record Settings(
         properties.put("auto.offset.reset", "none");
         properties.put("allow.auto.create.topics", false);
         properties.putIfAbsent("fetch.min.bytes", 1);
+        if (by == By.LOG) {
+            properties.putIfAbsent("max.partition.fetch.bytes", 8 << 20); // a newcomer reads a checkpoint
+            properties.putIfAbsent("max.poll.records", 5_000);
+        }
         return properties;
     }
 
@@ -264,15 +322,24 @@ record Settings(
     KafkaProducer<byte[], byte[]> writer(String id) {
         var properties = patient(id, Duration.ofSeconds(1));
         properties.put("acks", "all");
-        properties.put("enable.idempotence", true);
+        // a log may have an attempt twice; so a record that is refused holds up nobody else's
+        properties.put("enable.idempotence", by != By.LOG);
         properties.put("linger.ms", 0);
         properties.put("delivery.timeout.ms", requestMillis(properties) + 2_000);
         properties.putIfAbsent("max.block.ms", 1_000);
+        if (by == By.LOG) {
+            properties.putIfAbsent("batch.size", 256 << 10); // thousands may begin to stand at once
+        }
         return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
     }
 
     Map<String, Object> admin(String id) {
         return patient(id, Duration.ofSeconds(4));
+    }
+
+    /** For whoever asks a question for each read and each write: what has no answer soon is asked again. */
+    Map<String, Object> questions(String id) {
+        return patient(id, Duration.ofSeconds(1));
     }
 
     private static int requestMillis(Map<String, Object> properties) {
@@ -298,6 +365,10 @@ record Settings(
         properties.putIfAbsent("metadata.max.age.ms", 10_000);
         properties.putIfAbsent("socket.connection.setup.timeout.ms", 1_000);
         properties.putIfAbsent("socket.connection.setup.timeout.max.ms", 2_000);
+        if (by == By.LOG) {
+            properties.putIfAbsent(
+                    "connections.max.idle.ms", 30_000); // each client begins with one that it needs no more
+        }
         return properties;
     }
 }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of what the group gives and takes, on Kafka's own mock of a consumer. */
-class GroupMemberTest implements Group.Owner, Book {
+class GroupMemberTest implements Group.Owner, JournalClient {
     private static final String TOPIC = "bellwether";
     private static final Duration NOW = Duration.ZERO;
 
@@ -130,8 +130,8 @@ class GroupMemberTest implements Group.Owner, Book {
     }
 
     @Override
-    public Page page(String election) {
-        return Page.blank(election, 0);
+    public ElectionState known(String election) {
+        return ElectionState.blank(election, 0);
     }
 
     @Override

@@ -25,9 +25,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules of the journal without a broker: {@link Ledger} and {@link Incumbency} as they are, on a log that forgets
- * what is older than a lease, among members that are frozen, cut off and replaced, whose producers write late, twice,
- * or long after another has taken their place.
+ * The rules of the journal without a broker: {@link JournalRules} and {@link SeatMachine} as they are, on a log that
+ * forgets what is older than a lease, among members that are frozen, cut off and replaced, whose producers write late,
+ * twice, or long after another has taken their place.
  *
  * <p>The group lies: it gives the seat to anybody at any time and accepts every commit, so that the journal alone must
  * keep two from leading. Only after the topic was deleted does it tell the truth, for a lease and a half, and for as
@@ -51,7 +51,7 @@ final class JournalModel {
     /** What a member makes of a record before it reads it: nothing, unless a fault is planted. */
     interface Reading {
         /** Returns the record; empty if the member is blind to it. */
-        Optional<Entry> of(Entry entry, Page page, String ownNonce);
+        Optional<Entry> of(Entry entry, ElectionState known, String ownNonce);
     }
 
     /**
@@ -195,7 +195,7 @@ final class JournalModel {
             if (member != next && member.owns) {
                 member.owns = false;
                 if (random.nextBoolean()) {
-                    member.mail(member.incumbency::lost);
+                    member.mail(member.machine::lost);
                 }
             }
         }
@@ -224,18 +224,18 @@ final class JournalModel {
     }
 
     /** A candidate: its process, its clock, its reader, its producer. */
-    private final class Member implements Claimant, Clock, Book, Group, Turns {
+    private final class Member implements Claimant, Clock, JournalClient, Group, SeatThread {
         private final int number;
         private double rate = 1;
         private long offsetNanos;
         private String instance = "";
 
         // confined to the member's two threads, which the model runs in turn
-        private Ledger ledger = new Ledger(ELECTION, 0);
+        private JournalRules rules = new JournalRules(ELECTION, 0);
         private Log source = log;
         private long next;
         private Deque<Runnable> inbox = new ArrayDeque<>();
-        private Incumbency incumbency = born();
+        private SeatMachine machine = born();
         private boolean owns;
 
         private final Deque<Sent> producer = new ArrayDeque<>();
@@ -262,22 +262,22 @@ final class JournalModel {
         }
 
         /** A new process, in the place of the former. */
-        private Incumbency born() {
+        private SeatMachine born() {
             rate = 1 + DRIFT * (2 * random.nextDouble() - 1);
             offsetNanos = random.nextInt(1_000_000) * MILLI;
             instance = "i" + ++instances;
-            ledger = new Ledger(ELECTION, nanos());
+            rules = new JournalRules(ELECTION, nanos());
             source = log;
             next = source.start;
             inbox = new ArrayDeque<>();
             valid = false;
             working = false;
-            var made = new Incumbency(
+            var made = new SeatMachine(
                     new Standing(ELECTION, "m" + number, instance, CONFIG), this, this, this, this, this);
             while (next < source.end) {
                 readOne(made);
             }
-            made.caughtUp(ledger.page());
+            made.caughtUp(rules.known());
             made.wanted();
             return made;
         }
@@ -352,7 +352,7 @@ final class JournalModel {
             } else if (chance(Trouble.DIE)) {
                 note(name() + " dies");
                 producer.clear();
-                incumbency = born();
+                machine = born();
                 note(name() + " is born");
             }
         }
@@ -387,7 +387,7 @@ final class JournalModel {
             }
             var most = now >= laggingUntil ? random.nextInt(4) : random.nextInt(40) == 0 ? 0 : -1;
             for (var many = most; many >= 0 && next < log.end; many--) {
-                readOne(incumbency);
+                readOne(machine);
             }
         }
 
@@ -406,26 +406,26 @@ final class JournalModel {
 
         private void beginAnew() {
             note(name() + " is out of range at " + next + " of " + log.start + " to " + log.end);
-            ledger.beginAnew(nanos());
+            rules.beginAnew(nanos());
             next = log.start;
-            var page = ledger.page();
-            mail(() -> incumbency.noticed(null, page));
+            var known = rules.known();
+            mail(() -> machine.noticed(null, known));
         }
 
-        private void readOne(Incumbency reader) {
+        private void readOne(SeatMachine reader) {
             var record = log.records.get(
                     next++); // as another topic may have grown past our place, nothing shows that it is another
             if (record == null) {
                 return;
             }
-            var own = ledger.page().seat() != null
-                            && ledger.page().seat().instance().equals(instance)
-                    ? ledger.page().seat().id().toString()
+            var own = rules.known().seat() != null
+                            && rules.known().seat().instance().equals(instance)
+                    ? rules.known().seat().id().toString()
                     : "";
-            reading.of(record.entry, ledger.page(), own).ifPresent(entry -> {
-                ledger.read(entry, record.offset, Instant.EPOCH, nanos());
-                var page = ledger.page();
-                mail(() -> reader.noticed(entry, page));
+            reading.of(record.entry, rules.known(), own).ifPresent(entry -> {
+                rules.read(entry, record.offset, Instant.EPOCH, nanos());
+                var known = rules.known();
+                mail(() -> reader.noticed(entry, known));
             });
         }
 
@@ -436,13 +436,13 @@ final class JournalModel {
             if (working && (endsAtNanos - nanos() <= 0 || nanos() >= deadlineNanos)) {
                 working = false;
                 valid = false;
-                incumbency.released();
-                incumbency.wanted();
+                machine.released();
+                machine.wanted();
             } else if (leads() && chance(Trouble.RESIGN)) {
                 end("resigns", CONFIG.standDownBudget());
-                incumbency.conceded(CONFIG.standDownBudget());
+                machine.conceded(CONFIG.standDownBudget());
             }
-            incumbency.act();
+            machine.act();
         }
 
         private void end(String why, Duration within) {
@@ -551,8 +551,8 @@ final class JournalModel {
         }
 
         @Override
-        public Page page(String election) {
-            return ledger.page();
+        public ElectionState known(String election) {
+            return rules.known();
         }
 
         @Override

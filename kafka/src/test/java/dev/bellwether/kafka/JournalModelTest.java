@@ -36,14 +36,14 @@ class JournalModelTest {
 
     @Test
     void theJournalAloneKeepsTwoFromLeadingWhateverTheGroupSays() {
-        assertThat(firstViolation((entry, page, own) -> Optional.of(entry))).isEmpty();
+        assertThat(firstViolation((entry, known, own) -> Optional.of(entry))).isEmpty();
     }
 
     @Test
     void somebodyLeadsInEachRun() {
         var grants = 0;
         for (var seed = 1L; seed <= 20; seed++) {
-            grants += new JournalModel(seed, (entry, page, own) -> Optional.of(entry))
+            grants += new JournalModel(seed, (entry, known, own) -> Optional.of(entry))
                     .run(TIME)
                     .grants();
         }
@@ -53,9 +53,9 @@ class JournalModelTest {
     /** After a gap, beats of the claim that was known before it are taken for old news. */
     @Test
     void aReaderWhoKnowsTheHolderNoMoreAfterAGapIsFound() {
-        var blind = firstViolation((entry, page, own) -> page.seat() == null
+        var blind = firstViolation((entry, known, own) -> known.seat() == null
                         && entry.what() == What.BEAT
-                        && entry.fields().number("token") <= page.highest()
+                        && entry.fields().number("token") <= known.highest()
                 ? Optional.empty()
                 : Optional.of(entry));
         assertFound(blind);
@@ -64,8 +64,8 @@ class JournalModelTest {
     /** What is below the highest token that a member knows is taken for dead, though others lead under it. */
     @Test
     void aReaderWhoLooksAtNothingBelowTheHighestTokenItKnowsIsFound() {
-        var proud = firstViolation((entry, page, own) ->
-                entry.what() == What.BEAT && entry.fields().number("token") < page.highest()
+        var proud = firstViolation((entry, known, own) ->
+                entry.what() == What.BEAT && entry.fields().number("token") < known.highest()
                         ? Optional.empty()
                         : Optional.of(entry));
         assertFound(proud);

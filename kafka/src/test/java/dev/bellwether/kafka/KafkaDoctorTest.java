@@ -63,6 +63,41 @@ class KafkaDoctorTest {
                 .anyMatch(says -> says.contains("time-stamps of its writers"));
     }
 
+    @Test
+    void aLogOnThreeReplicasOfWhichTwoAcknowledgeIsWell() {
+        var findings = find(SharedCluster.get().bootstrap(), "checkup-log&by=log&longest.lease=6s");
+
+        assertThat(levels(findings)).containsOnly(Finding.Level.OK);
+        assertThat(says(findings, Finding.Level.OK))
+                .contains(
+                        "topic checkup-log has 3 replicas, of which 2 acknowledge",
+                        "topic checkup-log is not compacted: all who read it know the same")
+                .anyMatch(says -> says.contains("nobody can be elected for 6 s (longest.lease)"));
+        assertThat(only(findings, "crash").terms()).isNotEmpty();
+    }
+
+    @Test
+    void aLogThatForgetsAndLosesWhatItHoldsIsAnError() throws Exception {
+        make(
+                "checkup-log-lax",
+                3,
+                Map.of(
+                        "min.insync.replicas", "1",
+                        "unclean.leader.election.enable", "true",
+                        "retention.bytes", "1000000",
+                        "max.message.bytes", "100000"));
+
+        var findings = find(SharedCluster.get().bootstrap(), "checkup-log-lax&by=log");
+
+        assertThat(says(findings, Finding.Level.ERROR))
+                .anyMatch(says -> says.contains("min.insync.replicas=1"))
+                .anyMatch(says -> says.contains("unclean.leader.election.enable=true"))
+                .anyMatch(says -> says.contains("max.message.bytes=100000: a checkpoint does not fit"));
+        assertThat(says(findings, Finding.Level.WARNING))
+                .anyMatch(says -> says.contains("retention.bytes=1000000"))
+                .anyMatch(says -> says.contains("time-stamps of its writers"));
+    }
+
     private static void make(String topic, int replicas, Map<String, String> settings) throws Exception {
         try (var admin =
                 Admin.create(Map.of("bootstrap.servers", SharedCluster.get().bootstrap()))) {

@@ -54,6 +54,7 @@ class KafkaRightsTest {
             "fickle",
             "member");
     private static final String ELECTION = "billing";
+    private static final String LOG = "decided";
 
     // JUnit calls start before anything else can look
     @SuppressWarnings("NullAway.Init")
@@ -85,7 +86,11 @@ class KafkaRightsTest {
                 group("deaf"),
                 topic("loner", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
                 topic("plain", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
-                group("plain")));
+                group("plain"),
+                log("candidate", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                log("observer", AclOperation.READ, AclOperation.DESCRIBE),
+                log("mute", AclOperation.READ, AclOperation.DESCRIBE),
+                log("deaf", AclOperation.WRITE, AclOperation.DESCRIBE)));
     }
 
     @AfterAll
@@ -129,6 +134,11 @@ class KafkaRightsTest {
     private static Stream<AclBinding> topic(String user, AclOperation... operations) {
         return Stream.of(operations)
                 .map(operation -> rule(user, ResourceType.TOPIC, "bellwether", PatternType.LITERAL, operation));
+    }
+
+    private static Stream<AclBinding> log(String user, AclOperation... operations) {
+        return Stream.of(operations)
+                .map(operation -> rule(user, ResourceType.TOPIC, LOG, PatternType.LITERAL, operation));
     }
 
     private static Stream<AclBinding> group(String user) {
@@ -251,6 +261,43 @@ class KafkaRightsTest {
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("WRITE and DESCRIBE on the transactional ids")
                     .hasMessageContaining("--transactional-id bellwether. --resource-pattern-type prefixed");
+        }
+    }
+
+    private static Map<String, Object> byLog(Map<String, ?> properties) {
+        var all = new TreeMap<String, Object>(properties);
+        all.putAll(Map.of("by", "log", "topic", LOG, "longest.lease", "5s"));
+        return all;
+    }
+
+    /** It takes no groups; what a fenced producer takes is the same. */
+    @Test
+    void byTheLogTheRightsOnItsTopicAreEnough() throws Exception {
+        var config = CandidacyConfig.ofLease(Duration.ofSeconds(5));
+        var properties = byLog(as("candidate"));
+        properties.put("group.prefix", "bellwether.");
+        try (var founders = KafkaElections.using(byLog(Map.of("bootstrap.servers", brokers.bootstrap())));
+                var candidates = KafkaElections.using(properties);
+                var observers = KafkaElections.using(byLog(as("observer")));
+                var mute = KafkaElections.using(byLog(as("mute")));
+                var deaf = KafkaElections.using(byLog(as("deaf")))) {
+            assertThat(founders.stand("first", config).await(PATIENCE)).isPresent();
+            var candidacy = candidates.stand(ELECTION, config);
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            var strings = new StringSerializer();
+            try (var producer = KafkaElections.fencedProducer(mandate, properties, strings, strings)) {
+                producer.beginTransaction();
+                producer.commitTransaction();
+            }
+            assertThat(observers.election(ELECTION).leader().orElseThrow().candidate())
+                    .isEqualTo(candidacy.candidate());
+            for (var lame : List.of(mute, deaf)) {
+                var failing = lame.stand(ELECTION + "-lame", config);
+                assertThat(Eventually.eventually("it fails", PATIENCE, failing::failure))
+                        .isInstanceOf(AccessRefusedException.class)
+                        .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
+                        .hasMessageContaining("--topic " + LOG);
+            }
         }
     }
 

@@ -52,6 +52,41 @@ class KafkaSettingsTest {
                 .doesNotContainKeys("topic", "group.prefix", "roster.group", "assignors", "topic.create");
     }
 
+    @Test
+    void theLogDecidesWhereThatIsWanted() {
+        var settings = Settings.of(Map.of(
+                "bootstrap.servers", "localhost:9092", "by", "log", "longest.lease", "45s", "group.prefix", "x"));
+        assertThat(settings.by()).isEqualTo(Settings.By.LOG);
+        assertThat(settings.longestLease()).isEqualTo(Duration.ofSeconds(45));
+        assertThat(settings.client()).doesNotContainKeys("by", "longest.lease");
+        assertThat(with("topic", "t").by()).isEqualTo(Settings.By.GROUP);
+        assertThat(Settings.fenced(
+                        Map.of("bootstrap.servers", "localhost:9092", "by", "log", "longest.lease", "45s"), "billing"))
+                .containsEntry("transactional.id", "bellwether.billing")
+                .doesNotContainKeys("by", "longest.lease");
+    }
+
+    @Test
+    void whatDoesNotGoTogetherIsRefused() {
+        assertThatThrownBy(() -> with("by", "chance"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("by is \"chance\": write group")
+                .hasMessageContaining("or log");
+        assertThatThrownBy(() -> with("longest.lease", "45s")).hasMessageContaining("longest.lease is for by=log");
+        for (var name : List.of("roster.group", "assignors")) {
+            assertThatThrownBy(() ->
+                            Settings.of(Map.of("bootstrap.servers", "localhost:9092", "by", "log", name, "range")))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(name + " is for groups of consumers");
+        }
+        for (var length : List.of("1ms", "2h")) {
+            assertThatThrownBy(() -> Settings.of(
+                            Map.of("bootstrap.servers", "localhost:9092", "by", "log", "longest.lease", length)))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("it must be between 30 ms and 1 h");
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "a b", ".", "..", "x/y"})
     void aTopicThatKafkaWouldRefuseIsRefusedAtOnce(String topic) {

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Test;
  * What goNELI gets wrong, and ours does not.
  *
  * <p>Some of it has its fact elsewhere: that stale and foreign messages count for nothing, and time-stamps decide
- * nothing, in {@link LedgerTest}; that partitions lost are told as fenced, that joins and leaves do not move the seat,
- * and that steady traffic harms nobody, in {@link GroupFaultsTest}; that beats which do not arrive cost the mandate, in
- * {@link ClusterFaultsTest}.
+ * nothing, in {@link JournalRulesTest}; that partitions lost are told as fenced, that joins and leaves do not move the
+ * seat, and that steady traffic harms nobody, in {@link GroupFaultsTest}; that beats which do not arrive cost the
+ * mandate, in {@link ClusterFaultsTest}.
  */
 class NeliWeaknessesTest {
     private final Stage stage = new Stage(new KafkaInfrastructure(SharedBroker.get()), "neli");

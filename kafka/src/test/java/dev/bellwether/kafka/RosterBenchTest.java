@@ -6,13 +6,13 @@ import dev.bellwether.Roster;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Never;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.faults.BenchFault;
 import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import dev.bellwether.testkit.faults.Findings;
-import dev.bellwether.testkit.faults.Ground;
-import dev.bellwether.testkit.faults.Looker;
+import dev.bellwether.testkit.faults.LeadershipSampler;
 import dev.bellwether.testkit.faults.OurRosters;
 import dev.bellwether.testkit.faults.RoleTerms;
 import java.io.IOException;
@@ -51,7 +51,7 @@ class RosterBenchTest {
 
     private final Path folder = FOLDER.resolve(UUID.randomUUID().toString());
 
-    private Ground ground() {
+    private BenchEnvironment ground() {
         return new RosterGround(FaultBenchTest.ground(), folder);
     }
 
@@ -144,7 +144,7 @@ class RosterBenchTest {
     }
 
     /** Three members on three brokers, each of whom is told where to write its terms. */
-    private record RosterGround(Ground brokers, Path folder) implements Ground {
+    private record RosterGround(BenchEnvironment brokers, Path folder) implements BenchEnvironment {
         @Override
         public String describe() {
             return "rosters on " + brokers.describe();
@@ -286,9 +286,9 @@ class RosterBenchTest {
         }
 
         @Override
-        protected Looker.Subject subject(Roster roster, int role) {
+        protected LeadershipSampler.Subject subject(Roster roster, int role) {
             var subject = super.subject(roster, role);
-            return new Looker.Subject() {
+            return new LeadershipSampler.Subject() {
                 private volatile boolean led;
 
                 @Override

@@ -107,8 +107,10 @@ class SeatAssignorTest {
                 assignor.assign(cluster(1), new GroupSubscription(group)).groupAssignment();
         var told = Fields.parse(Objects.requireNonNull(assignments.get("a")).userData());
         assertThat(told.number("highest")).isEqualTo(5);
-        assertThat(Roll.parse(told)).extracting(dev.bellwether.Candidate::id).containsExactly("a", "b");
-        assertThat(Roll.parse(told))
+        assertThat(PresenceTracker.parse(told))
+                .extracting(dev.bellwether.Candidate::id)
+                .containsExactly("a", "b");
+        assertThat(PresenceTracker.parse(told))
                 .extracting(dev.bellwether.Candidate::priority)
                 .containsExactly(3, 4);
     }

@@ -3,7 +3,7 @@ package dev.bellwether.kafka;
 import java.time.Duration;
 
 /** The thread of one candidacy, and the mail to it. */
-interface Turns {
+interface SeatThread {
     /** Has the thread do this, soon. For any thread. */
     void post(Runnable message);
 

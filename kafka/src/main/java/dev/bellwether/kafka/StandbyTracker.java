@@ -11,7 +11,7 @@ import java.util.Optional;
  *
  * <p>Confined to the thread of its {@link GroupSeat}.
  */
-final class Lookout {
+final class StandbyTracker {
     private final Standing standing;
     private final Claimant claimant;
     private final Duration lease;
@@ -20,7 +20,7 @@ final class Lookout {
     private long nudgedToken;
     private long nudgedNanos;
 
-    Lookout(Standing standing, Claimant claimant) {
+    StandbyTracker(Standing standing, Claimant claimant) {
         this.standing = standing;
         this.claimant = claimant;
         lease = standing.config().lease();
@@ -32,9 +32,9 @@ final class Lookout {
         told = false;
     }
 
-    void follow(Page page, long nowNanos) {
+    void follow(ElectionState page, long nowNanos) {
         var ours = page.seat() != null && page.seat().instance().equals(standing.instance());
-        var leader = ours ? Optional.<String>empty() : page.holderAt(nowNanos).map(Page.Author::candidate);
+        var leader = ours ? Optional.<String>empty() : page.holderAt(nowNanos).map(ElectionState.Author::candidate);
         if (!told || !leader.equals(following)) {
             following = leader;
             told = true;
@@ -43,7 +43,7 @@ final class Lookout {
     }
 
     /** Returns when to ask for a rebalance: when the seat is free, and then once a lease for as long as it is. */
-    long nudgeAtNanos(Page page, long nowNanos) {
+    long nudgeAtNanos(ElectionState page, long nowNanos) {
         var taken = page.seat();
         if (taken == null) {
             return nowNanos + lease.toNanos();
@@ -53,7 +53,7 @@ final class Lookout {
     }
 
     /** Notes that we ask now; returns whether there is a reason to. */
-    boolean nudges(Page page, long nowNanos) {
+    boolean nudges(ElectionState page, long nowNanos) {
         var taken = page.seat();
         if (taken != null) {
             nudgedToken = taken.token();

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The machine step by step, on a clock in milliseconds that is wound by hand. */
-class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
+class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThread {
     private static final String ELECTION = "billing";
     private static final CandidacyConfig CONFIG = CandidacyConfig.builder()
             .lease(Duration.ofMillis(1_000))
@@ -35,7 +35,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
             .standDownBudget(Duration.ofMillis(200))
             .build();
 
-    private final Ledger ledger = new Ledger(ELECTION, 0);
+    private final JournalRules rules = new JournalRules(ELECTION, 0);
     private final Deque<Entry> written = new ArrayDeque<>();
     private final List<String> told = new ArrayList<>();
     private long millis = 10_000;
@@ -45,13 +45,13 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     private long commitTakesMillis;
     private int commits;
     private boolean sameLog = true;
-    private final Incumbency incumbency =
-            new Incumbency(new Standing(ELECTION, "me", "me-1", CONFIG), this, this, this, this, this);
+    private final SeatMachine machine =
+            new SeatMachine(new Standing(ELECTION, "me", "me-1", CONFIG), this, this, this, this, this);
 
     @BeforeEach
     void wanted() {
-        incumbency.caughtUp(ledger.page());
-        incumbency.wanted();
+        machine.caughtUp(rules.known());
+        machine.wanted();
     }
 
     /** The journal has come to the record that we wrote first, of those not yet read. */
@@ -62,8 +62,8 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     }
 
     private void read(Entry entry) {
-        ledger.read(entry, offset++, Instant.EPOCH, nanos());
-        incumbency.noticed(entry, ledger.page());
+        rules.read(entry, offset++, Instant.EPOCH, nanos());
+        machine.noticed(entry, rules.known());
     }
 
     private Entry foreign(What what, long token) {
@@ -80,7 +80,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     }
 
     private void lead() {
-        incumbency.act();
+        machine.act();
         readNext();
         assertThat(told).last().asString().startsWith("granted");
         told.clear();
@@ -89,7 +89,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     @Test
     void aMandateCountsFromBeforeTheCommitWasSent() {
         commitTakesMillis = 70;
-        incumbency.act();
+        machine.act();
         millis += 20;
         assertThat(readNext().what()).isEqualTo(What.CLAIM);
         assertThat(told).containsExactly("granted 1 since 10000");
@@ -100,7 +100,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         lead();
         millis = 11_000;
         commitTakesMillis = 70;
-        incumbency.act();
+        machine.act();
         millis += 20;
         assertThat(readNext().what()).isEqualTo(What.BEAT);
         assertThat(told).containsExactly("proven 1 since 11000");
@@ -110,7 +110,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     void aCommitAloneExtendsNothing() {
         lead();
         millis += 300;
-        incumbency.act();
+        machine.act();
         assertThat(commits).isEqualTo(2);
         assertThat(told).isEmpty();
     }
@@ -121,7 +121,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         for (var refused : List.of(Commit.REFUSED, Commit.UNANSWERED)) {
             answer = refused;
             millis += 300;
-            incumbency.act();
+            machine.act();
             assertThat(written).as(refused.toString()).isEmpty();
         }
         assertThat(told).isEmpty();
@@ -132,7 +132,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         lead();
         answer = Commit.REBALANCING;
         millis += 300;
-        incumbency.act();
+        machine.act();
         readNext();
         assertThat(told).containsExactly("proven 1 since " + millis);
     }
@@ -141,15 +141,15 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     void aBeatThatIsNotReadBackIsFollowedByAnotherBeforeTheNextRenewalIsDue() {
         lead();
         millis += 300;
-        incumbency.act();
+        machine.act();
         millis += 149;
-        incumbency.act();
+        machine.act();
         assertThat(written).hasSize(1);
         millis += 1;
-        incumbency.act();
+        machine.act();
         assertThat(written).hasSize(2);
         millis += 50;
-        incumbency.act();
+        machine.act();
         assertThat(written).hasSize(3);
     }
 
@@ -157,7 +157,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     void aBeatBehindAForeignClaimProvesNothingAndTheMandateIsLost() {
         lead();
         millis += 300;
-        incumbency.act();
+        machine.act();
         read(foreign(What.CLAIM, 0));
         assertThat(told).containsExactly("lost 1 REPLACED");
         readNext();
@@ -168,7 +168,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     void aForeignBeatOrOneOfAnEarlierClaimProvesNothing() {
         lead();
         millis += 300;
-        incumbency.act();
+        machine.act();
         read(foreign(What.BEAT, 1));
         assertThat(told).isEmpty();
         var own = written.removeFirst();
@@ -181,14 +181,14 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     void aLateBeatOfAnEarlierClaimOfOursIsNoProofThoughItsNumberIsTheSame() {
         lead();
         millis += 300;
-        incumbency.act();
+        machine.act();
         var late = written.removeFirst(); // the producer that was to write it has been replaced
-        incumbency.released();
-        incumbency.wanted();
+        machine.released();
+        machine.wanted();
         readNext();
         lead();
         millis += 300;
-        incumbency.act();
+        machine.act();
         assertThat(written.getFirst().fields().text("beat"))
                 .isEqualTo(late.fields().text("beat"));
         read(late);
@@ -206,25 +206,25 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     @Test
     void nothingIsClaimedInALogOfWhichItIsNotSureThatItIsTheOneThatWasRead() {
         sameLog = false;
-        incumbency.act();
+        machine.act();
         assertThat(written).isEmpty();
         sameLog = true;
         millis += 50;
-        incumbency.act();
+        machine.act();
         assertThat(written).hasSize(1);
     }
 
     @Test
     void whoeverClaimsAfterAnotherWaitsUntilThatOnesLeaseIsOver() {
         read(foreign(What.CLAIM, 0));
-        incumbency.act();
+        machine.act();
         readNext();
         assertThat(told).noneMatch(line -> line.startsWith("granted"));
         millis += 999;
-        incumbency.act();
+        machine.act();
         assertThat(written).isEmpty();
         millis += 1;
-        incumbency.act();
+        machine.act();
         readNext();
         assertThat(told).contains("granted 2 since " + millis);
     }
@@ -236,10 +236,10 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     @Test
     void aClaimWithALowerTokenThatCameBeforeTheBeatBarsUsForItsLease() {
         read(foreign(What.CLAIM, 0));
-        incumbency.act();
+        machine.act();
         readNext();
         millis += 1_000;
-        incumbency.act();
+        machine.act();
         var blind = new Fields.Builder();
         foreign(What.CLAIM, 0).fields().values().forEach(blind::and);
         read(new Entry(
@@ -249,7 +249,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         assertThat(readNext().what()).isEqualTo(What.BEAT);
         assertThat(told).as("while that one may lead").isEmpty();
         millis += 1_000;
-        incumbency.act();
+        machine.act();
         readNext();
         assertThat(told).containsExactly("granted 2 since " + millis);
     }
@@ -258,7 +258,7 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     void aPartitionThatIsLostIsAMandateThatIsLostAndNotAskedBack() {
         lead();
         owns = false;
-        incumbency.lost();
+        machine.lost();
         assertThat(told).containsExactly("lost 1 EXPIRED");
     }
 
@@ -267,9 +267,9 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
         lead();
         mail.add(() -> {
             millis += 150;
-            incumbency.released();
+            machine.released();
         });
-        incumbency.revoked();
+        machine.revoked();
         assertThat(told).containsExactly("asked 1 REPLACED");
         assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
         assertThat(millis).isEqualTo(10_000 + 150);
@@ -278,16 +278,16 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     @Test
     void butNoLongerThanTheBudget() {
         lead();
-        incumbency.revoked();
+        machine.revoked();
         assertThat(millis).isEqualTo(10_000 + 200);
         assertThat(written).isEmpty();
     }
 
     @Test
     void aClaimThatCameThroughAfterItWasGivenUpIsGivenBack() {
-        incumbency.act();
+        machine.act();
         millis += 501;
-        incumbency.act(); // no longer waits for it
+        machine.act(); // no longer waits for it
         assertThat(told).noneMatch(line -> line.startsWith("granted"));
         readNext();
         assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
@@ -380,8 +380,8 @@ class IncumbencyTest implements Claimant, Clock, Book, Group, Turns {
     }
 
     @Override
-    public Page page(String election) {
-        return ledger.page();
+    public ElectionState known(String election) {
+        return rules.known();
     }
 
     @Override

@@ -7,10 +7,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The journal as a candidate has it: to read in and to write to. Thread-safe. */
-interface Book {
+interface JournalClient {
 
     /** Returns what it says of an election, as far as it has been read. */
-    Page page(String election);
+    ElectionState known(String election);
 
     /** Returns the offset up to which it has been read. */
     long nextOffset();
@@ -22,7 +22,7 @@ interface Book {
      */
     boolean isSameLog(Duration patience);
 
-    /** Writes a record, come what may: whoever must know whether it was written reads the book. */
+    /** Writes a record, come what may: whoever must know whether it was written reads the journal. */
     default void write(Entry entry) {
         write(entry, error -> {});
     }

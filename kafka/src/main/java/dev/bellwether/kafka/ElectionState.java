@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param standDownToken the mandate that was last ordered to stand down
  * @param readNanos when the last record was read
  */
-record Page(
+record ElectionState(
         String election,
         JournalSeat.State state,
         @Nullable Author author,
@@ -36,8 +36,8 @@ record Page(
     /** Who made a claim. */
     record Author(String nonce, String candidate, Instant since, Duration lease, Map<String, String> metadata) {}
 
-    static Page blank(String election, long nanos) {
-        return new Page(election, JournalSeat.State.BLANK, null, 0, 0, false, false, 0, List.of(), nanos);
+    static ElectionState blank(String election, long nanos) {
+        return new ElectionState(election, JournalSeat.State.BLANK, null, 0, 0, false, false, 0, List.of(), nanos);
     }
 
     /** Returns the highest token that was ever granted; 0 if none was. */

@@ -11,12 +11,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe.
  */
-final class SharedQuestion<T> {
+final class CoalescedRequest<T> {
     private final Supplier<CompletionStage<T>> question;
     private boolean underWay;
     private @Nullable CompletableFuture<T> next;
 
-    SharedQuestion(Supplier<CompletionStage<T>> question) {
+    CoalescedRequest(Supplier<CompletionStage<T>> question) {
         this.question = question;
     }
 

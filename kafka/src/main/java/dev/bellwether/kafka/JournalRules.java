@@ -1,7 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.Candidate;
-import dev.bellwether.kafka.Page.Author;
+import dev.bellwether.kafka.ElectionState.Author;
 import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.journal.JournalSeat;
 import dev.bellwether.spi.journal.SeatClaim;
@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * are its orders, and what the records say of its claimants. The topic is compacted: each record of a claim says by
  * itself whose it is.
  *
- * <p>Confined to the thread of the journal, but for {@link #page}.
+ * <p>Confined to the thread of the journal, but for {@link #known}.
  */
-final class Ledger {
+final class JournalRules {
     private static final long LONGEST_LEASE_NANOS = TimeUnit.DAYS.toNanos(366);
 
     private final String election;
@@ -34,15 +34,15 @@ final class Ledger {
     private boolean stood;
 
     /** For any thread. */
-    private volatile Page page;
+    private volatile ElectionState known;
 
-    Ledger(String election, long nanos) {
+    JournalRules(String election, long nanos) {
         this.election = election;
-        page = Page.blank(election, nanos);
+        known = ElectionState.blank(election, nanos);
     }
 
-    Page page() {
-        return page;
+    ElectionState known() {
+        return known;
     }
 
     void read(Entry entry, long offset, Instant at, long nowNanos) {
@@ -53,7 +53,7 @@ final class Ledger {
                     readClaim(entry, offset, at, nowNanos);
                 }
             }
-            case CANDIDATES -> candidates = Roll.parse(fields);
+            case CANDIDATES -> candidates = PresenceTracker.parse(fields);
             case STAND_DOWN -> standDownToken = fields.number("token");
             case END -> {
                 if (fields.number("era") >= era) { // else it was of the election that has been deleted since
@@ -105,7 +105,7 @@ final class Ledger {
 
     /** Returns whether the lease of the last claimant has run out, but once only for each time that it does. */
     boolean expiredSinceAsked(long nowNanos) {
-        var expired = stood && page.state().holderAt(nowNanos).isEmpty();
+        var expired = stood && known.state().holderAt(nowNanos).isEmpty();
         stood = stood && !expired;
         return expired;
     }
@@ -120,6 +120,7 @@ final class Ledger {
     }
 
     private void publish(long nowNanos) {
-        page = new Page(election, seat.state(), author, base, standDownToken, ended, listed, era, candidates, nowNanos);
+        known = new ElectionState(
+                election, seat.state(), author, base, standDownToken, ended, listed, era, candidates, nowNanos);
     }
 }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Confined to the thread of its {@link GroupSeat}.
  */
-final class Incumbency implements Group.Owner, SeatHold.Effects {
+final class SeatMachine implements Group.Owner, SeatHold.Effects {
     /*
      * The machine of the seat is SeatHold's. A claim is written by the owner of the partition, when the coordinator has
      * accepted a commit.
@@ -37,10 +37,10 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
     private final Standing standing;
     private final Claimant claimant;
     private final Clock clock;
-    private final Book book;
-    private final Turns turns;
+    private final JournalClient journal;
+    private final SeatThread thread;
     private final Group group;
-    private final Lookout lookout;
+    private final StandbyTracker standbys;
     private final Duration lease;
     private final AccessPatience writing;
 
@@ -49,7 +49,7 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
     private boolean ready;
     private boolean endedTold;
     private long era;
-    private Page page;
+    private ElectionState known;
     private long asideUntilNanos;
 
     private int claims;
@@ -57,17 +57,18 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
     private CompletableFuture<Boolean> lastRelease = CompletableFuture.completedFuture(true);
     private long proveAtNanos;
 
-    Incumbency(Standing standing, Claimant claimant, Clock clock, Book book, Group group, Turns turns) {
+    SeatMachine(
+            Standing standing, Claimant claimant, Clock clock, JournalClient journal, Group group, SeatThread thread) {
         this.standing = standing;
         this.claimant = claimant;
         this.clock = clock;
-        this.book = book;
-        this.turns = turns;
+        this.journal = journal;
+        this.thread = thread;
         this.group = group;
-        lookout = new Lookout(standing, claimant);
+        standbys = new StandbyTracker(standing, claimant);
         lease = standing.config().lease();
         writing = new AccessPatience(standing.config().accessPatience());
-        page = book.page(standing.election());
+        known = journal.known(standing.election());
         claim = new OwnClaim(standing, claims, 0); // nobody's: it is never written
         hold = new SeatHold(standing.config(), clock.now(), this);
         asideUntilNanos = now();
@@ -93,10 +94,10 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
     }
 
     /** The journal has been read up to what it held when we began to stand. */
-    void caughtUp(Page now) {
+    void caughtUp(ElectionState now) {
         if (!ready) {
             ready = true;
-            page = now;
+            known = now;
             era = now.era();
             heedState();
             follow();
@@ -172,18 +173,18 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
             hold.waitUntil(now() + (commit == Commit.REBALANCING ? Math.min(5_000_000, retry) : retry));
             return;
         }
-        if (!book.isSameLog(standing.config().renewInterval().dividedBy(2))) {
+        if (!journal.isSameLog(standing.config().renewInterval().dividedBy(2))) {
             hold.waitUntil(now() + standing.config().retryInterval().toNanos());
             return;
         }
-        var needed = Math.max(group.highestToken(), page.highest());
-        var rises = page.base() + book.nextOffset() + 1 > needed;
-        var written = new OwnClaim(standing, ++claims, rises ? page.base() : needed);
+        var needed = Math.max(group.highestToken(), known.highest());
+        var rises = known.base() + journal.nextOffset() + 1 > needed;
+        var written = new OwnClaim(standing, ++claims, rises ? known.base() : needed);
         claim = written;
         hold.claiming(sent);
-        book.write(written.claim(), error -> {
+        journal.write(written.claim(), error -> {
             if (error != null) {
-                turns.post(() -> {
+                thread.post(() -> {
                     if (hold.phase() == Phase.CLAIMING && claim == written) {
                         unwritten(error);
                     }
@@ -193,7 +194,7 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
     }
 
     private void unwritten(Exception error) {
-        var fatal = book.refusal(error);
+        var fatal = journal.refusal(error);
         if (fatal.isPresent() && writing.ends(fatal.get(), now())) {
             resigned(Cause.FAILED);
             claimant.failed(fatal.get());
@@ -218,10 +219,10 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
                 ? standing.config().retryInterval()
                 : standing.config().renewInterval().dividedBy(2);
         proveAtNanos = sent.nanos() + patience.toNanos(); // unless the beat is read before that
-        book.write(claim.beat(sent));
+        journal.write(claim.beat(sent));
     }
 
-    private void claimRead(Page now) {
+    private void claimRead(ElectionState now) {
         var seat = now.seat();
         var author = now.author();
         if (seat == null || author == null || !isTakenByUs(now)) {
@@ -236,13 +237,13 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
 
     @Override
     public long barredNanosAt(long nanos) {
-        return page.state().barredNanosAt(nanos, standing.instance());
+        return known.state().barredNanosAt(nanos, standing.instance());
     }
 
     @Override
     public void granted(long token, Proof proof) {
         proveAtNanos = proof.since().nanos() + standing.config().renewInterval().toNanos();
-        lookout.lead();
+        standbys.lead();
         claimant.attempted(Attempt.WON, since(proof.since()));
         claimant.granted(token, proof);
     }
@@ -265,14 +266,14 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
 
     @Override
     public void concede(long token, Duration within) {
-        book.write(claim.concession(within));
+        journal.write(claim.concession(within));
     }
 
     @Override
     public void release(long token, boolean led) {
         var confirmed = new CompletableFuture<Boolean>();
         lastRelease = confirmed;
-        book.write(claim.release(), error -> confirmed.complete(error == null));
+        journal.write(claim.release(), error -> confirmed.complete(error == null));
     }
 
     @Override
@@ -307,8 +308,8 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
 
     // ---------------------------------------------------------------- what the journal says
 
-    void noticed(@Nullable Entry entry, Page now) {
-        page = now;
+    void noticed(@Nullable Entry entry, ElectionState now) {
+        known = now;
         if (!ready) {
             return;
         }
@@ -326,7 +327,7 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
         follow();
     }
 
-    private void ownRead(Entry entry, Page now) {
+    private void ownRead(Entry entry, ElectionState now) {
         var nonce = entry.fields().text("nonce");
         writing.answered();
         if (entry.what() == Entry.What.CLAIM && nonce.equals(claim.nonce())) {
@@ -335,18 +336,18 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
                 && now.seat() != null
                 && now.state().isTakenUnder(nonce)) {
             // we had given up on it, and it came through all the same
-            book.write(OwnClaim.release(standing, nonce, now.seat().token()));
+            journal.write(OwnClaim.release(standing, nonce, now.seat().token()));
         } else if (entry.what() == Entry.What.BEAT && nonce.equals(claim.nonce()) && isTakenByUs(now)) {
             claim.read(entry.fields().number("beat")).ifPresent(sent -> hold.beatRead(sent, now()));
         }
     }
 
-    private boolean isTakenByUs(Page now) {
+    private boolean isTakenByUs(ElectionState now) {
         return now.state().isTakenUnder(claim.nonce());
     }
 
     private void heedState() {
-        if (endedTold || !(page.ended() || page.era() > era)) {
+        if (endedTold || !(known.ended() || known.era() > era)) {
             return;
         }
         endedTold = true;
@@ -363,17 +364,17 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
 
     private void follow() {
         if (!hold.hasLed()) {
-            lookout.follow(page, now());
+            standbys.follow(known, now());
         }
     }
 
     /** Returns when to ask for a rebalance, since the seat may have become free, and the group need not know yet. */
     private long nudgeAtNanos() {
-        return group.joined() ? lookout.nudgeAtNanos(page, now()) : now() + lease.toNanos();
+        return group.joined() ? standbys.nudgeAtNanos(known, now()) : now() + lease.toNanos();
     }
 
     private void nudge() {
-        if (lookout.nudges(page, now())) {
+        if (standbys.nudges(known, now())) {
             group.askToRebalance();
         }
     }
@@ -386,8 +387,8 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
             claimant.asked(hold.token(), Cause.REPLACED, standing.config().standDownBudget());
         }
         var until = now() + standing.config().standDownBudget().toNanos();
-        while (hold.hasLed() && now() - until < 0 && !turns.abandoned()) {
-            turns.await(Duration.ofNanos(until - now())); // the successor waits for us
+        while (hold.hasLed() && now() - until < 0 && !thread.abandoned()) {
+            thread.await(Duration.ofNanos(until - now())); // the successor waits for us
         }
         if (hold.hasLed()) {
             hold.abandon();
@@ -399,18 +400,18 @@ final class Incumbency implements Group.Owner, SeatHold.Effects {
 
     @Override
     public void lost() {
-        var replaced = page.seat() != null && !isTakenByUs(page);
+        var replaced = known.seat() != null && !isTakenByUs(known);
         lose(replaced ? Cause.REPLACED : Cause.EXPIRED);
     }
 
     @Override
     public void learnt(List<Candidate> candidates) {
-        book.write(new Entry(Entry.What.CANDIDATES, standing.election(), Roll.of(candidates)));
+        journal.write(new Entry(Entry.What.CANDIDATES, standing.election(), PresenceTracker.of(candidates)));
     }
 
     @Override
     public long highestToken() {
-        return page.highest();
+        return known.highest();
     }
 
     // ---------------------------------------------------------------- small things

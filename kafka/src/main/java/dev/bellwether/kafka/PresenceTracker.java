@@ -12,8 +12,8 @@ import java.util.Map;
  * The list of candidates on the wire: the group's assignor sends it to the owner, and the owner writes it into the
  * journal.
  */
-final class Roll {
-    private Roll() {}
+final class PresenceTracker {
+    private PresenceTracker() {}
 
     /**
      * A record and a group's state have their limits, 1 MB by default; there the metadata is left out, and not the

@@ -10,14 +10,14 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The rules of the journal, record by record, on a clock in milliseconds that is wound by hand. */
-class LedgerTest {
+class JournalRulesTest {
     private static final Duration LEASE = Duration.ofSeconds(1);
-    private final Ledger ledger = new Ledger("billing", 0);
+    private final JournalRules rules = new JournalRules("billing", 0);
     private long offset;
     private long millis;
 
-    private Page page() {
-        return ledger.page();
+    private ElectionState known() {
+        return rules.known();
     }
 
     private long at(long now) {
@@ -34,12 +34,12 @@ class LedgerTest {
 
     /** The record is read at the present time, whatever its time-stamp says. */
     private void read(What what, Fields fields) {
-        ledger.read(new Entry(what, "billing", fields), offset++, Instant.EPOCH, at(millis));
+        rules.read(new Entry(what, "billing", fields), offset++, Instant.EPOCH, at(millis));
     }
 
     private long claim(String who) {
         read(What.CLAIM, by(who).build());
-        return page().highest();
+        return known().highest();
     }
 
     private void beat(String who, long token) {
@@ -47,7 +47,7 @@ class LedgerTest {
     }
 
     private long barredNanos(String who) {
-        return page().state().barredNanosAt(at(millis), who);
+        return known().state().barredNanosAt(at(millis), who);
     }
 
     @Test
@@ -55,7 +55,7 @@ class LedgerTest {
         assertThat(claim("a")).isEqualTo(1);
         beat("a", 1);
         assertThat(claim("b")).isEqualTo(3);
-        assertThat(page().state().isTakenUnder("b-1")).isTrue();
+        assertThat(known().state().isTakenUnder("b-1")).isTrue();
     }
 
     @Test
@@ -77,7 +77,7 @@ class LedgerTest {
         claim("b");
         millis = 500;
         beat("a", token);
-        assertThat(page().state().isTakenUnder("b-1")).isTrue();
+        assertThat(known().state().isTakenUnder("b-1")).isTrue();
         assertThat(barredNanos("b"))
                 .as("the lease of the claim, not of the late beat")
                 .isEqualTo(at(500));
@@ -90,18 +90,18 @@ class LedgerTest {
         beat("b", token); // the right token under a wrong nonce
         read(What.CANDIDATES, by("b").build());
         read(What.STAND_DOWN, by("b").and("token", 99).build());
-        assertThat(page().holderAt(at(1_001))).isEmpty();
+        assertThat(known().holderAt(at(1_001))).isEmpty();
     }
 
     @Test
     void aTimeStampDecidesNothing() {
-        ledger.read(
+        rules.read(
                 new Entry(What.CLAIM, "billing", by("a").build()),
                 0,
                 Instant.now().minusSeconds(3_600),
                 at(0));
-        assertThat(page().holderAt(at(999))).isPresent();
-        assertThat(page().holderAt(at(1_000))).isEmpty();
+        assertThat(known().holderAt(at(999))).isPresent();
+        assertThat(known().holderAt(at(1_000))).isEmpty();
     }
 
     @Test
@@ -111,7 +111,7 @@ class LedgerTest {
         assertThat(barredNanos("b")).isPositive();
         read(What.RELEASE, by("a").and("token", token).build());
         assertThat(barredNanos("b")).isZero();
-        assertThat(page().state().isTakenUnder("b-1")).isTrue();
+        assertThat(known().state().isTakenUnder("b-1")).isTrue();
     }
 
     @Test
@@ -130,7 +130,7 @@ class LedgerTest {
         beat("a", token);
         claim("b");
         millis = 950;
-        read(What.RELEASE, by("b").and("token", page().highest()).build());
+        read(What.RELEASE, by("b").and("token", known().highest()).build());
         claim("c");
         assertThat(barredNanos("c")).as("a led, and may lead still").isEqualTo(at(950));
     }
@@ -149,47 +149,51 @@ class LedgerTest {
         offset = 40;
         var token = claim("a");
         offset = 0;
-        ledger.beginAnew(at(millis));
+        rules.beginAnew(at(millis));
         claim("b");
-        assertThat(page().state().isTakenUnder("b-1"))
+        assertThat(known().state().isTakenUnder("b-1"))
                 .as("its token would not rise")
                 .isFalse();
         read(What.CLAIM, by("b").and("base", token).build());
-        assertThat(page().state().isTakenUnder("b-1")).isTrue();
-        assertThat(page().highest()).isGreaterThan(token);
+        assertThat(known().state().isTakenUnder("b-1")).isTrue();
+        assertThat(known().highest()).isGreaterThan(token);
         assertThat(barredNanos("b")).isEqualTo(at(1_000));
     }
 
     @Test
     void whoComesLateLearnsTheHolderFromABeatWhoseClaimIsNoLongerThere() {
         beat("a", 7);
-        assertThat(page().highest()).isEqualTo(7);
-        assertThat(page().holderAt(at(999))).map(Page.Author::candidate).contains("a");
+        assertThat(known().highest()).isEqualTo(7);
+        assertThat(known().holderAt(at(999)))
+                .map(ElectionState.Author::candidate)
+                .contains("a");
         beat("b", 5);
-        assertThat(page().highest()).as("an older one changes nothing").isEqualTo(7);
+        assertThat(known().highest()).as("an older one changes nothing").isEqualTo(7);
     }
 
     @Test
     void anEndLastsUntilTheElectionIsDeleted() {
         claim("a");
         read(What.END, Fields.with("era", 0).build());
-        assertThat(page().ended()).isTrue();
+        assertThat(known().ended()).isTrue();
         read(What.DELETE, Fields.with("era", 1).build());
-        assertThat(page().ended()).isFalse();
-        assertThat(page().listed()).isFalse();
-        assertThat(page().era()).isEqualTo(1);
+        assertThat(known().ended()).isFalse();
+        assertThat(known().listed()).isFalse();
+        assertThat(known().era()).isEqualTo(1);
         claim("b");
-        assertThat(page().listed()).isTrue();
+        assertThat(known().listed()).isTrue();
     }
 
     @Test
     void aHolderFromBeforeAGapIsKnownAgainByItsNextBeat() {
         var token = claim("a");
         millis = 5_000;
-        ledger.beginAnew(at(millis)); // retention went past us
-        assertThat(page().holderAt(at(millis))).isEmpty();
+        rules.beginAnew(at(millis)); // retention went past us
+        assertThat(known().holderAt(at(millis))).isEmpty();
         beat("a", token);
-        assertThat(page().holderAt(at(millis))).map(Page.Author::candidate).contains("a");
+        assertThat(known().holderAt(at(millis)))
+                .map(ElectionState.Author::candidate)
+                .contains("a");
         claim("b");
         assertThat(barredNanos("b")).isEqualTo(at(1_000));
     }
@@ -198,7 +202,7 @@ class LedgerTest {
     void aStaleBeatOfAReleasedClaimBarsNobodyBehindAGap() {
         var token = claim("a");
         read(What.RELEASE, by("a").and("token", token).build());
-        ledger.beginAnew(at(millis));
+        rules.beginAnew(at(millis));
         millis = 1_000; // one of whom nothing was read leads no more
         beat("a", token);
         claim("b");
@@ -210,7 +214,7 @@ class LedgerTest {
     void aClaimThatALaterOneEndedBeforeAGapMayBeLedByBehindIt() {
         var token = claim("a");
         claim("b");
-        ledger.beginAnew(at(millis));
+        rules.beginAnew(at(millis));
         millis = 5_000;
         beat("a", token);
         claim("c");
@@ -221,7 +225,7 @@ class LedgerTest {
     void behindAGapSomebodyOfWhomNothingWasReadMayLeadForALease() {
         claim("a");
         millis = 5_000;
-        ledger.beginAnew(at(millis));
+        rules.beginAnew(at(millis));
         millis = 5_400;
         claim("b");
         assertThat(barredNanos("b")).isEqualTo(at(600));
@@ -235,12 +239,12 @@ class LedgerTest {
         claim("a");
         millis = 5_000;
         offset = 0; // another topic of the same name
-        ledger.beginAnew(at(millis));
+        rules.beginAnew(at(millis));
         read(What.CLAIM, by("new").build()); // valid for all who never saw the old topic
         millis = 5_900;
         beat("new", 1);
         read(What.CLAIM, by("b").and("base", 1_001).build());
-        assertThat(page().state().isTakenUnder("b-1")).isTrue();
+        assertThat(known().state().isTakenUnder("b-1")).isTrue();
         assertThat(barredNanos("b")).isEqualTo(at(1_000));
         millis = 6_000;
         beat("new", 1);
@@ -254,8 +258,8 @@ class LedgerTest {
         read(
                 What.CONCEDE,
                 by("a").and("token", 70).and("base", 60).and("lease", at(200)).build());
-        assertThat(page().highest()).isEqualTo(70);
-        assertThat(page().base()).isEqualTo(60);
+        assertThat(known().highest()).isEqualTo(70);
+        assertThat(known().base()).isEqualTo(60);
         claim("b"); // void: it knew no better
         read(What.CLAIM, by("c").and("base", 70).build());
         assertThat(barredNanos("c")).isPositive();
@@ -265,10 +269,10 @@ class LedgerTest {
     void theSameClaimOnceMoreIsNotAnotherOne() {
         var token = claim("a");
         read(What.CLAIM, by("a").build());
-        assertThat(page().highest()).isEqualTo(token);
+        assertThat(known().highest()).isEqualTo(token);
         millis = 900;
         beat("a", token);
-        assertThat(page().holderAt(at(1_800))).isPresent();
+        assertThat(known().holderAt(at(1_800))).isPresent();
     }
 
     @Test
@@ -286,7 +290,7 @@ class LedgerTest {
                             .build());
         }
         read(What.CLAIM, by("b").and("nonce", "").build());
-        assertThat(page().state().isTakenUnder("a-1")).isTrue();
+        assertThat(known().state().isTakenUnder("a-1")).isTrue();
         assertThat(barredNanos("c")).isZero();
     }
 
@@ -294,13 +298,13 @@ class LedgerTest {
     void anOrderIsForTheEraThatItNames() {
         read(What.DELETE, Fields.with("era", 1).build());
         read(What.END, Fields.with("era", 0).build());
-        assertThat(page().ended())
+        assertThat(known().ended())
                 .as("it was the election before the deletion that ended")
                 .isFalse();
         claim("a");
         read(What.DELETE, Fields.with("era", 1).build());
-        assertThat(page().era()).as("the same order once more").isEqualTo(1);
-        assertThat(page().listed()).isTrue();
+        assertThat(known().era()).as("the same order once more").isEqualTo(1);
+        assertThat(known().listed()).isTrue();
     }
 
     @Test
