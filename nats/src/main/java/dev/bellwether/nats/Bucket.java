@@ -69,30 +69,30 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     }
 
     /** Finds or makes the bucket, and refuses one that cannot hold elections. */
-    static Bucket open(Wire wire, NatsConfig config) {
+    static Bucket open(BucketClient client, NatsConfig config) {
         var end = System.nanoTime() + PATIENCE_NANOS;
         while (true) {
             try {
-                var management = wire.connection().jetStreamManagement(wire.options());
-                var info = findOrMake(management, wire, config);
-                var wrong = wrong(info, wire, config);
+                var management = client.connection().jetStreamManagement(client.options());
+                var info = findOrMake(management, client, config);
+                var wrong = wrong(info, client, config);
                 if (!wrong.isEmpty()) {
-                    throw new ElectionException(wire + " cannot hold elections: " + String.join("; ", wrong));
+                    throw new ElectionException(client + " cannot hold elections: " + String.join("; ", wrong));
                 }
-                kept(info, wire).stream()
+                kept(info, client).stream()
                         .filter(finding -> finding.level() != Finding.Level.OK)
-                        .forEach(finding -> log.warn("{}: {}; {}", wire, finding.says(), finding.remedy()));
+                        .forEach(finding -> log.warn("{}: {}; {}", client, finding.says(), finding.remedy()));
                 var found = info.getConfiguration();
                 return new Bucket(found.getMaxAge(), found.getReplicas(), found.getAllowMessageTtl(), created(info));
             } catch (JetStreamApiException e) {
                 if (System.nanoTime() - end > 0 || e.getErrorCode() < 500) {
-                    throw refused(wire, e);
+                    throw refused(client, e);
                 }
             } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
-                requireRights(wire, e);
+                requireRights(client, e);
                 if (System.nanoTime() - end > 0) {
                     throw new UnavailableException(
-                            wire
+                            client
                                     + ": JetStream does not answer; is it switched on, and has the cluster a leader? (it said: "
                                     + e.getMessage() + ")",
                             e);
@@ -100,19 +100,19 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             }
             LockSupport.parkNanos(PAUSE_NANOS); // a cluster that has just been started has no leader yet
             if (Thread.currentThread().isInterrupted()) {
-                throw new UnavailableException("interrupted while looking for " + wire);
+                throw new UnavailableException("interrupted while looking for " + client);
             }
         }
     }
 
     /** Returns what an operator should know of the bucket as it is now. */
-    static List<Finding> findings(Wire wire, NatsConfig config, CandidacyConfig candidacy) {
+    static List<Finding> findings(BucketClient client, NatsConfig config, CandidacyConfig candidacy) {
         try {
-            var info = wire.connection().jetStreamManagement(wire.options()).getStreamInfo(wire.stream());
+            var info = client.connection().jetStreamManagement(client.options()).getStreamInfo(client.stream());
             var all = new ArrayList<Finding>();
-            wrong(info, wire, config).forEach(wrong -> all.add(Finding.error("bucket", wrong, REMAKE)));
+            wrong(info, client, config).forEach(wrong -> all.add(Finding.error("bucket", wrong, REMAKE)));
             all.add(Finding.ok("storage", describe(info)));
-            all.addAll(kept(info, wire));
+            all.addAll(kept(info, client));
             var replicas = info.getConfiguration().getReplicas();
             if (replicas > 1 && candidacy.lease().compareTo(FAIL_OVER) <= 0) {
                 all.add(tooShort("", candidacy.lease()));
@@ -130,43 +130,43 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             if (e.getErrorCode() == NO_QUORUM) {
                 return List.of(LEADERLESS);
             }
-            throw refused(wire, e);
+            throw refused(client, e);
         } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
-            requireRights(wire, e);
+            requireRights(client, e);
             throw new UnavailableException(
-                    wire + " does not tell of its bucket; has that a leader? (it said: " + e.getMessage() + ")", e);
+                    client + " does not tell of its bucket; has that a leader? (it said: " + e.getMessage() + ")", e);
         }
     }
 
     /** Nothing is answered that we may not ask. */
-    private static void requireRights(Wire wire, Exception e) {
-        wire.missingRight("STREAM.").ifPresent(missing -> {
-            throw new ElectionException(wire + " " + missing, e);
+    private static void requireRights(BucketClient client, Exception e) {
+        client.missingRight("STREAM.").ifPresent(missing -> {
+            throw new ElectionException(client + " " + missing, e);
         });
     }
 
-    private static StreamInfo findOrMake(JetStreamManagement management, Wire wire, NatsConfig config)
+    private static StreamInfo findOrMake(JetStreamManagement management, BucketClient client, NatsConfig config)
             throws IOException, JetStreamApiException {
         try {
-            return management.getStreamInfo(wire.stream());
+            return management.getStreamInfo(client.stream());
         } catch (JetStreamApiException e) {
             if (e.getApiErrorCode() != STREAM_NOT_FOUND) {
                 throw e;
             }
             if (!config.create()) {
                 throw new ElectionException(
-                        wire + " has no bucket " + config.bucket() + ": make it (nats kv add " + config.bucket()
+                        client + " has no bucket " + config.bucket() + ": make it (nats kv add " + config.bucket()
                                 + " --history 1 --storage file --replicas 3), or allow it to be made (create)",
                         e);
             }
         }
-        var wanted = config.replicas().orElseGet(() -> likelyReplicas(wire));
+        var wanted = config.replicas().orElseGet(() -> likelyReplicas(client));
         while (true) {
             try {
-                return management.addStream(configuration(wire, config, wanted));
+                return management.addStream(configuration(client, config, wanted));
             } catch (JetStreamApiException e) {
                 if (e.getApiErrorCode() == NAME_IN_USE) {
-                    return management.getStreamInfo(wire.stream()); // somebody was quicker
+                    return management.getStreamInfo(client.stream()); // somebody was quicker
                 }
                 var cannot = e.getErrorCode() < 500 || e.getApiErrorCode() == NOT_CLUSTERED;
                 if (wanted == 1 || config.replicas().isPresent() || !cannot) {
@@ -177,11 +177,11 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         }
     }
 
-    private static int likelyReplicas(Wire wire) {
-        if (!wire.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
+    private static int likelyReplicas(BucketClient client) {
+        if (!client.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
             return 1;
         }
-        var info = wire.connection().getServerInfo();
+        var info = client.connection().getServerInfo();
         if (info.getCluster() == null) {
             return 1;
         }
@@ -190,11 +190,11 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         return info.getConnectURLs().size() >= 5 ? 5 : 3;
     }
 
-    private static StreamConfiguration configuration(Wire wire, NatsConfig config, int replicas) {
+    private static StreamConfiguration configuration(BucketClient client, NatsConfig config, int replicas) {
         var builder = StreamConfiguration.builder()
-                .name(wire.stream())
+                .name(client.stream())
                 .description(config.choria() ? "Choria Leader Election Bucket" : "Bellwether elections")
-                .subjects(wire.storedSubject(">"))
+                .subjects(client.storedSubject(">"))
                 .maxMessagesPerSubject(1)
                 .storageType(StorageType.File)
                 .replicas(replicas)
@@ -208,21 +208,21 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                     .build();
         }
         config.ttl().ifPresent(builder::maxAge);
-        if (wire.serverIsAtLeast("2.10.0")) {
+        if (client.serverIsAtLeast("2.10.0")) {
             // so that revisions rise from one bucket of this name to the next
             builder.firstSequence(System.currentTimeMillis());
         }
-        if (wire.serverIsAtLeast("2.11.0")) {
+        if (client.serverIsAtLeast("2.11.0")) {
             builder.allowMessageTtl();
         }
         return builder.build();
     }
 
     /** What we cannot work with. */
-    static List<String> wrong(StreamInfo info, Wire wire, NatsConfig config) {
+    static List<String> wrong(StreamInfo info, BucketClient client, NatsConfig config) {
         var found = info.getConfiguration();
         var wrong = new ArrayList<String>();
-        if (found.getReplicas() > 1 && !wire.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
+        if (found.getReplicas() > 1 && !client.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
             wrong.add("it has " + found.getReplicas() + " replicas on a server older than " + REPLICAS_SAFE_FROM
                     + ", which may accept two writes where only one can be right (2.9.10 and 2.10.27 do), so that two would lead: use a"
                     + " newer server, or a bucket with one replica");
@@ -249,7 +249,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     }
 
     /** How it is kept: what is a danger to elections, or to their being held at all. */
-    static List<Finding> kept(StreamInfo info, Wire wire) {
+    static List<Finding> kept(StreamInfo info, BucketClient client) {
         var found = info.getConfiguration();
         var all = new ArrayList<Finding>();
         if (found.getStorageType() == StorageType.Memory) {
@@ -260,7 +260,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         } else {
             all.add(Finding.ok("durability", "it is kept in files"));
         }
-        if (found.getReplicas() == 1 && wire.connection().getServerInfo().getCluster() != null) {
+        if (found.getReplicas() == 1 && client.connection().getServerInfo().getCluster() != null) {
             all.add(Finding.warning(
                     REPLICATION,
                     "it is kept on one server of a cluster: while that is down nobody can lead",
@@ -342,10 +342,10 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         return info.getCreateTime().toInstant().toString();
     }
 
-    private static RuntimeException refused(Wire wire, JetStreamApiException e) {
+    private static RuntimeException refused(BucketClient client, JetStreamApiException e) {
         var said = " (it said: " + e.getMessage() + ")";
         return e.getErrorCode() >= 500
-                ? new UnavailableException(wire + ": JetStream cannot just now; has the cluster a leader?" + said, e)
-                : new ElectionException(wire + " refused" + said, e);
+                ? new UnavailableException(client + ": JetStream cannot just now; has the cluster a leader?" + said, e)
+                : new ElectionException(client + " refused" + said, e);
     }
 }

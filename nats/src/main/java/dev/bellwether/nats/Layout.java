@@ -80,6 +80,7 @@ class Layout {
         // the server drops the keys of standbys, too
         return RecordTraits.PLAIN
                 .vanishing(!ttl.isZero())
+                .sharing(config.sharing())
                 .listing(ttl.isZero() || ttl.compareTo(wanted) > 0 ? wanted : ttl);
     }
 

@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -23,6 +24,7 @@ public final class NatsConfig {
             "ttl",
             "presence",
             "backoff",
+            "sharing",
             "choria",
             "domain",
             "prefix",
@@ -44,6 +46,7 @@ public final class NatsConfig {
     private final Optional<Duration> ttl;
     private final Duration presence;
     private final Optional<Duration> backoff;
+    private final int sharing;
     private final boolean choria;
     private final Optional<String> domain;
     private final Optional<String> prefix;
@@ -55,6 +58,7 @@ public final class NatsConfig {
         ttl = builder.ttl;
         presence = builder.presence;
         backoff = builder.backoff;
+        sharing = builder.sharing;
         choria = builder.choria;
         domain = builder.domain;
         prefix = builder.prefix;
@@ -108,6 +112,11 @@ public final class NatsConfig {
         return backoff;
     }
 
+    /** Returns from how many leases of one length on, which a process holds, one key keeps them all; 0 for never. */
+    public int sharing() {
+        return sharing;
+    }
+
     /** Returns whether Choria's format and timing rules are kept. */
     public boolean choria() {
         return choria;
@@ -131,6 +140,7 @@ public final class NatsConfig {
         private Optional<Duration> ttl = Optional.empty();
         private Duration presence = Duration.ofMinutes(10);
         private Optional<Duration> backoff = Optional.empty();
+        private int sharing = RecordTraits.MANY;
         private boolean choria;
         private Optional<String> domain = Optional.empty();
         private Optional<String> prefix = Optional.empty();
@@ -196,6 +206,18 @@ public final class NatsConfig {
                 throw new ElectionException("backoff is " + Durations.show(longest) + ": it must be longer than zero");
             }
             backoff = Optional.of(longest);
+            return this;
+        }
+
+        /**
+         * Keeps leases of one length, once a process holds this many, by one key instead of one each; 0 for never.
+         * Default: 16.
+         */
+        public Builder sharing(int leases) {
+            if (leases < 0) {
+                throw new ElectionException("sharing is " + leases + ": it must be a number of leases, or 0 for never");
+            }
+            sharing = leases;
             return this;
         }
 

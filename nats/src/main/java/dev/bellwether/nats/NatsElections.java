@@ -28,7 +28,7 @@ public final class NatsElections {
     public static Elections using(Connection connection, NatsConfig config, ElectionsConfig electionsConfig) {
         return Elections.over(
                 "bucket " + config.bucket() + " of the given connection to NATS",
-                () -> LeaseStore.over(NatsRecordStore.open(Wire.of(connection, config), config)),
+                () -> LeaseStore.over(NatsRecordStore.open(BucketClient.of(connection, config), config)),
                 electionsConfig);
     }
 }

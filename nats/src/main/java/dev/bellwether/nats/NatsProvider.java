@@ -8,6 +8,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.ElectionsProvider;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.RecordTraits;
 import io.nats.client.AuthenticationException;
 import io.nats.client.Connection;
 import io.nats.client.ConnectionListener;
@@ -53,12 +54,12 @@ public final class NatsProvider implements ElectionsProvider {
     public Backend connect(ConnectUri uri) {
         check(uri);
         var config = config(uri);
-        var rights = new Rights();
-        var wire = Wire.owning(open(uri, rights), uri.toString(), config, rights);
+        var rights = new PermissionErrors();
+        var client = BucketClient.owning(open(uri, rights), uri.toString(), config, rights);
         try {
-            return LeaseStore.over(NatsRecordStore.open(wire, config));
+            return LeaseStore.over(NatsRecordStore.open(client, config));
         } catch (RuntimeException e) {
-            wire.close();
+            client.close();
             throw e;
         }
     }
@@ -71,6 +72,7 @@ public final class NatsProvider implements ElectionsProvider {
         uri.duration("ttl").ifPresent(builder::ttl);
         uri.duration("presence").ifPresent(builder::presence);
         uri.duration("backoff").ifPresent(builder::backoff);
+        uri.number("sharing", 0, RecordTraits.MOST).ifPresent(builder::sharing);
         uri.flag("choria").ifPresent(builder::choria);
         uri.parameter("domain").ifPresent(builder::domain);
         uri.parameter("prefix").ifPresent(builder::prefix);
@@ -85,7 +87,7 @@ public final class NatsProvider implements ElectionsProvider {
         }
     }
 
-    private static Connection open(ConnectUri uri, Rights rights) {
+    private static Connection open(ConnectUri uri, PermissionErrors rights) {
         var listener = new Listener(uri, rights);
         try {
             requireReadable(uri, "credentials");
@@ -147,7 +149,7 @@ public final class NatsProvider implements ElectionsProvider {
         var servers = Arrays.stream(uri.authority().split(",", -1))
                 .map(host -> (secure ? "tls://" : "nats://") + host.strip())
                 .toArray(String[]::new);
-        var builder = Wire.ourOptions()
+        var builder = BucketClient.ourOptions()
                 .servers(servers)
                 .connectionName("bellwether")
                 .connectionListener(listener)
@@ -183,10 +185,10 @@ public final class NatsProvider implements ElectionsProvider {
     /** Logs what the connection tells of itself. Thread-safe. */
     private static final class Listener implements ConnectionListener, ErrorListener {
         private final ConnectUri uri;
-        private final Rights rights;
+        private final PermissionErrors rights;
         private volatile @Nullable Exception lastFailure;
 
-        private Listener(ConnectUri uri, Rights rights) {
+        private Listener(ConnectUri uri, PermissionErrors rights) {
             this.uri = uri;
             this.rights = rights;
         }

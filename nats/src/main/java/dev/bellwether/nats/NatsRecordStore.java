@@ -40,7 +40,7 @@ final class NatsRecordStore implements RecordStore {
     /** A server tells no more keys at once. */
     private static final int LARGEST_PAGE = 100_000;
 
-    private final Wire wire;
+    private final BucketClient client;
     private final NatsConfig config;
     private final Bucket bucket;
     private final Layout layout;
@@ -52,13 +52,13 @@ final class NatsRecordStore implements RecordStore {
     private final Map<String, List<Consumer<Found>>> watchers = new ConcurrentHashMap<>(); // by key
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private NatsRecordStore(Wire wire, NatsConfig config, Bucket bucket, Layout layout) {
-        this.wire = wire;
+    private NatsRecordStore(BucketClient client, NatsConfig config, Bucket bucket, Layout layout) {
+        this.client = client;
         this.config = config;
         this.bucket = bucket;
         this.layout = layout;
-        traits = layout.traits(bucket, layout.mustRead() || mayRead(wire) ? "" : cannotRead(wire));
-        dropsMessages = bucket.messageTtl() && wire.serverIsAtLeast("2.11.0");
+        traits = layout.traits(bucket, layout.mustRead() || mayRead(client) ? "" : cannotRead(client));
+        dropsMessages = bucket.messageTtl() && client.serverIsAtLeast("2.11.0");
         var name = "bellwether-nats-" + SERIAL.incrementAndGet();
         thread = new ScheduledThreadPoolExecutor(1, task -> {
             var made = new Thread(task, name);
@@ -66,9 +66,9 @@ final class NatsRecordStore implements RecordStore {
             return made;
         });
         thread.setRemoveOnCancelPolicy(true);
-        seats = new Watches(wire, layout.allSeats(), thread, this::heard);
-        sessions = new Watches(wire, layout.allSessions(), thread, this::heard);
-        wire.signs().onSilence(this::whenSilent);
+        seats = new Watches(client, layout.allSeats(), thread, this::heard);
+        sessions = new Watches(client, layout.allSessions(), thread, this::heard);
+        client.signs().onSilence(this::whenSilent);
     }
 
     /**
@@ -77,37 +77,37 @@ final class NatsRecordStore implements RecordStore {
      * @throws ElectionException if something is wrong that a person must mend
      * @throws UnavailableException if JetStream does not answer
      */
-    static NatsRecordStore open(Wire wire, NatsConfig config) {
-        return new NatsRecordStore(wire, config, Bucket.open(wire, config), Layout.of(config));
+    static NatsRecordStore open(BucketClient client, NatsConfig config) {
+        return new NatsRecordStore(client, config, Bucket.open(client, config), Layout.of(config));
     }
 
     /** Choria's brokers may not let us. On a connection of the user's we are not told that, and take silence for it. */
-    private static boolean mayRead(Wire wire) {
+    private static boolean mayRead(BucketClient client) {
         try {
-            var unused = wire.read("bellwether", PROBE).join();
+            var unused = client.read("bellwether", PROBE).join();
             return true;
         } catch (CompletionException e) {
             var denied = e.getCause() instanceof AccessRefusedException;
-            if (denied || !wire.isOwned()) {
+            if (denied || !client.isOwned()) {
                 log.info(
                         "{} may not publish to {}, or is not answered there: standing without reading, as Choria's candidates do",
-                        wire,
-                        wire.rightToRead());
+                        client,
+                        client.rightToRead());
                 return false;
             }
             return true;
         }
     }
 
-    private static String cannotRead(Wire wire) {
-        return wire + " may not read who leads: grant the right to publish to " + wire.rightToRead();
+    private static String cannotRead(BucketClient client) {
+        return client + " may not read who leads: grant the right to publish to " + client.rightToRead();
     }
 
     // ---------------------------------------------------------------- what it is like
 
     @Override
     public String describe() {
-        return wire.toString();
+        return client.toString();
     }
 
     @Override
@@ -117,12 +117,12 @@ final class NatsRecordStore implements RecordStore {
 
     @Override
     public String session() {
-        return wire.session();
+        return client.session();
     }
 
     @Override
     public boolean isCrowded() {
-        return wire.isCrowded();
+        return client.isCrowded();
     }
 
     @Override
@@ -134,14 +134,14 @@ final class NatsRecordStore implements RecordStore {
 
     @Override
     public void check(String election, CandidacyConfig candidacy) {
-        layout.check(wire.toString(), bucket, election, candidacy);
+        layout.check(client.toString(), bucket, election, candidacy);
         var ttl = bucket.ttl();
         if (ttl.isZero()) {
             return;
         }
         if (candidacy.lease().compareTo(ttl) >= 0) {
             throw new ElectionException("lease " + Durations.show(candidacy.lease()) + " is not shorter than the TTL "
-                    + Durations.show(ttl) + " of " + wire
+                    + Durations.show(ttl) + " of " + client
                     + ": the server would drop the key under a leader; shorten the lease, or use a bucket with a longer TTL,"
                     + " or with none");
         }
@@ -153,7 +153,7 @@ final class NatsRecordStore implements RecordStore {
                 .filter(backoff -> backoff.compareTo(longest) > 0)
                 .ifPresent(backoff -> {
                     throw new ElectionException("standbyBackoff " + Durations.show(backoff)
-                            + " is longer than three fifths of the TTL " + Durations.show(ttl) + " of " + wire
+                            + " is longer than three fifths of the TTL " + Durations.show(ttl) + " of " + client
                             + ": with its jitter, a standby would come back after the server has dropped the key; make it "
                             + Durations.show(longest) + " or shorter");
                 });
@@ -168,26 +168,26 @@ final class NatsRecordStore implements RecordStore {
 
     @Override
     public List<Finding> findings(CandidacyConfig candidacy) {
-        return Bucket.findings(wire, config, candidacy);
+        return Bucket.findings(client, config, candidacy);
     }
 
     // ---------------------------------------------------------------- records
 
     @Override
     public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-        return wire.read(layout.key(key), timeout)
+        return client.read(layout.key(key), timeout)
                 .thenApply(message -> message.map(layout::found).orElse(Found.NOTHING));
     }
 
     @Override
     public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
-        return wire.write(layout.key(key), layout.headers(draft), layout.body(draft), expected, timeout)
+        return client.write(layout.key(key), layout.headers(draft), layout.body(draft), expected, timeout)
                 .handle((revision, error) -> {
                     if (error == null) {
                         return Written.at(revision);
                     }
                     var cause = error instanceof CompletionException wrapped ? wrapped.getCause() : error;
-                    if (cause instanceof Wire.Outdated outdated) {
+                    if (cause instanceof BucketClient.Outdated outdated) {
                         return Written.outdated(outdated.revision());
                     }
                     throw error instanceof CompletionException wrapped ? wrapped : new CompletionException(error);
@@ -200,12 +200,12 @@ final class NatsRecordStore implements RecordStore {
         if (dropsMessages) {
             headers.put("Nats-TTL", Long.toString(Math.max(1, kept.toSeconds())));
         }
-        return wire.put(layout.key(key), headers, text.getBytes(StandardCharsets.UTF_8), timeout);
+        return client.put(layout.key(key), headers, text.getBytes(StandardCharsets.UTF_8), timeout);
     }
 
     @Override
     public CompletionStage<?> remove(RecordKey key, Duration timeout) {
-        return wire.purge(layout.key(key), timeout);
+        return client.purge(layout.key(key), timeout);
     }
 
     @Override
@@ -215,7 +215,7 @@ final class NatsRecordStore implements RecordStore {
                 : Stream.concat(beginning.stream().map(part -> Keys.of(List.of(part))), Stream.generate(() -> "*"))
                         .limit(parts)
                         .collect(Collectors.joining("."));
-        return wire.overview(wanted, timeout)
+        return client.overview(wanted, timeout)
                 .thenApply(overview -> new Listing(
                         overview.keys().keySet().stream()
                                 .map(layout::recordKey)
@@ -228,9 +228,9 @@ final class NatsRecordStore implements RecordStore {
 
     @Override
     public CompletionStage<Long> reached(RecordKey key, Duration timeout) {
-        return wire.overview(layout.key(key), timeout).thenApply(overview -> {
+        return client.overview(layout.key(key), timeout).thenApply(overview -> {
             if (!overview.created().equals(bucket.created())) {
-                throw new ElectionException(wire
+                throw new ElectionException(client
                         + " is not the bucket that it was: it was deleted and made again, and"
                         + " \"" + key.election() + "\" is at an older revision there than was seen before."
                         + " Tokens would fall. Close all candidacies, and use a bucket of another name");
@@ -263,15 +263,15 @@ final class NatsRecordStore implements RecordStore {
     }
 
     private void whenSilent() {
-        if (wire.signs().seemsDead() && !closed.get()) {
+        if (client.signs().seemsDead() && !closed.get()) {
             try {
                 thread.execute(() -> {
-                    if (wire.signs().seemsDead() && !closed.get()) {
-                        wire.signs().reconnectIfDead();
+                    if (client.signs().seemsDead() && !closed.get()) {
+                        client.signs().reconnectIfDead();
                     }
                 });
             } catch (RejectedExecutionException e) {
-                log.debug("{} is being closed", wire);
+                log.debug("{} is being closed", client);
             }
         }
     }
@@ -293,7 +293,7 @@ final class NatsRecordStore implements RecordStore {
             interrupted = true;
             thread.shutdownNow();
         } finally {
-            wire.close();
+            client.close();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }

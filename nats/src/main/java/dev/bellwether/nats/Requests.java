@@ -34,11 +34,12 @@ final class Requests {
     private final Connection connection;
     private final boolean owned;
     private final String description;
-    private final Rights rights;
-    private final LifeSigns signs;
+    private final PermissionErrors rights;
+    private final ConnectionHealth signs;
     private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
 
-    Requests(Connection connection, boolean owned, String description, Rights rights, LifeSigns signs) {
+    Requests(
+            Connection connection, boolean owned, String description, PermissionErrors rights, ConnectionHealth signs) {
         this.connection = connection;
         this.owned = owned;
         this.description = description;
@@ -135,7 +136,7 @@ final class Requests {
         var said = description + " could not " + what + ": " + Replies.text(map.get("description")) + " (" + code + ")";
         if (code == WRONG_LAST_SEQUENCE || code == WRONG_LAST_SEQUENCE_CONSTANT) {
             var revision = REVISION.matcher(said);
-            return new Wire.Outdated(said, revision.find() ? Long.parseLong(revision.group(1)) : -1);
+            return new BucketClient.Outdated(said, revision.find() ? Long.parseLong(revision.group(1)) : -1);
         }
         log.warn("{}; whether it was done is unknown", said);
         return new UnavailableException(said);

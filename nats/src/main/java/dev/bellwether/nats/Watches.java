@@ -46,7 +46,7 @@ final class Watches implements AutoCloseable {
     /** With no more than so many, each has a watch of its own again. */
     private static final int FEW = 16;
 
-    private final Wire wire;
+    private final BucketClient client;
     private final ScheduledExecutorService thread;
     private final Consumer<StoredMessage> heard;
     private final ConnectionListener listener = this::connectionEvent;
@@ -59,12 +59,12 @@ final class Watches implements AutoCloseable {
     private volatile boolean closed;
 
     /** Watches keys, those of all elections by this pattern. */
-    Watches(Wire wire, String pattern, ScheduledExecutorService thread, Consumer<StoredMessage> heard) {
-        this.wire = wire;
+    Watches(BucketClient client, String pattern, ScheduledExecutorService thread, Consumer<StoredMessage> heard) {
+        this.client = client;
         all = new Watch(pattern);
         this.thread = thread;
         this.heard = heard;
-        wire.connection().addConnectionListener(listener);
+        client.connection().addConnectionListener(listener);
     }
 
     void add(String key) {
@@ -115,7 +115,7 @@ final class Watches implements AutoCloseable {
                 try {
                     what.run();
                 } catch (Throwable e) {
-                    log.warn("{}: a watch failed; what it would have told is noticed later, by asking", wire, e);
+                    log.warn("{}: a watch failed; what it would have told is noticed later, by asking", client, e);
                 }
             });
         }
@@ -125,12 +125,12 @@ final class Watches implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        wire.connection().removeConnectionListener(listener);
+        client.connection().removeConnectionListener(listener);
         watches.values().forEach(Watch::end);
         watches.clear();
         all.end();
         if (dispatcher != null) {
-            wire.connection().closeDispatcher(dispatcher);
+            client.connection().closeDispatcher(dispatcher);
             dispatcher = null;
         }
     }
@@ -151,30 +151,30 @@ final class Watches implements AutoCloseable {
             }
             try {
                 if (dispatcher == null) {
-                    dispatcher = wire.connection().createDispatcher();
+                    dispatcher = client.connection().createDispatcher();
                 }
-                var options = PushSubscribeOptions.builder().stream(wire.stream())
+                var options = PushSubscribeOptions.builder().stream(client.stream())
                         .ordered(true)
                         .configuration(ConsumerConfiguration.builder()
                                 .deliverPolicy(DeliverPolicy.LastPerSubject)
                                 .build())
                         .build();
-                subscription = wire.connection()
-                        .jetStream(wire.options())
-                        .subscribe(wire.storedSubject(key), dispatcher, this::received, false, options);
+                subscription = client.connection()
+                        .jetStream(client.options())
+                        .subscribe(client.storedSubject(key), dispatcher, this::received, false, options);
                 if (many) {
                     watches.values().forEach(Watch::end); // this one, which is for all, tells what they would have
                 }
             } catch (IOException | JetStreamApiException | RuntimeException e) {
-                var missing = wire.missingRight("CONSUMER.");
+                var missing = client.missingRight("CONSUMER.");
                 if (missing.isPresent()) {
                     log.warn(
                             "{} {}; without it a standby moves only when the lease that it saw has run out",
-                            wire,
+                            client,
                             missing.get());
                     return;
                 }
-                log.debug("cannot watch {} on {} just now: {}", key, wire, e.getMessage());
+                log.debug("cannot watch {} on {} just now: {}", key, client, e.getMessage());
                 var unused = thread.schedule(this::begin, RETRY_MILLIS, TimeUnit.MILLISECONDS);
             }
         }
@@ -186,7 +186,7 @@ final class Watches implements AutoCloseable {
         private void received(Message message) {
             var meta = message.metaData();
             heard.accept(new StoredMessage(
-                    equals(all) ? wire.key(message.getSubject()) : key,
+                    equals(all) ? client.key(message.getSubject()) : key,
                     meta.streamSequence(),
                     meta.timestamp().toInstant(),
                     message.getHeaders(),
@@ -200,7 +200,7 @@ final class Watches implements AutoCloseable {
                 try {
                     dispatcher.unsubscribe(ended);
                 } catch (RuntimeException e) {
-                    log.debug("{}: {}", wire, e.getMessage()); // the connection is closed, and the watch with it
+                    log.debug("{}: {}", client, e.getMessage()); // the connection is closed, and the watch with it
                 }
             }
         }

@@ -18,7 +18,7 @@ final class Admin implements AutoCloseable {
 
     /** Connects to this server and no other. */
     static Admin of(int port) {
-        return of(Wire.ourOptions()
+        return of(BucketClient.ourOptions()
                 .server("nats://127.0.0.1:" + port)
                 .ignoreDiscoveredServers()
                 .build());

@@ -136,7 +136,8 @@ class ChoriasTestsTest {
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
                         LeaseStore.over(NatsRecordStore.open(
-                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
+                                BucketClient.owning(
+                                        Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
                                 config("seeds"))),
                         dev.bellwether.ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri(BUCKET))) {
@@ -160,7 +161,8 @@ class ChoriasTestsTest {
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
                         LeaseStore.over(NatsRecordStore.open(
-                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("purged")),
+                                BucketClient.owning(
+                                        Admin.of(proxy.port()).connection(), "nats://proxied", config("purged")),
                                 config("purged"))),
                         dev.bellwether.ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri("bucket=purged"))) {
@@ -183,7 +185,8 @@ class ChoriasTestsTest {
         try (var proxy = dev.bellwether.testkit.FaultProxy.to("127.0.0.1", server.port());
                 var elections = Elections.over(
                         LeaseStore.over(NatsRecordStore.open(
-                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
+                                BucketClient.owning(
+                                        Admin.of(proxy.port()).connection(), "nats://proxied", config("seeds")),
                                 config("seeds"))),
                         dev.bellwether.ElectionsConfig.defaults())) {
             var log = new EventLog();

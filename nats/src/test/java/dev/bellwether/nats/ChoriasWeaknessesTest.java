@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 /**
  * That ours lacks the known weaknesses of Choria's elections. Those that no backend of ours may have are in the
  * contract; that a lost answer costs nothing, and that a close releases the key, in {@link ChoriasTestsTest}; of
- * missing rights, in {@link RightsTest}.
+ * missing rights, in {@link PermissionErrorsTest}.
  */
 class ChoriasWeaknessesTest {
     private static final Duration LEASE = Duration.ofSeconds(4);
@@ -281,8 +281,8 @@ class ChoriasWeaknessesTest {
     }
 
     private static Elections proxied(FaultProxy proxy, ElectionsConfig config) {
-        var wire = Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", CONFIG);
-        return Elections.over(LeaseStore.over(NatsRecordStore.open(wire, CONFIG)), config);
+        var client = BucketClient.owning(Admin.of(proxy.port()).connection(), "nats://proxied", CONFIG);
+        return Elections.over(LeaseStore.over(NatsRecordStore.open(client, CONFIG)), config);
     }
 
     /** Returns how often something was written to the bucket. */

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
-import dev.bellwether.testkit.faults.Ground;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -33,7 +33,7 @@ class FaultBenchTest {
         }
     }
 
-    private static final class Cluster implements Ground {
+    private static final class Cluster implements BenchEnvironment {
         private final NatsCluster all;
         private final List<List<FaultProxy>> links;
 

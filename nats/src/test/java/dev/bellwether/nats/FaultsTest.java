@@ -91,8 +91,8 @@ class FaultsTest {
     @Test
     void aConnectionThatIsDeadWithoutAWordIsMadeAnewBeforeTheLeaseIsOver() throws Exception {
         try (var proxy = FaultProxy.to("127.0.0.1", server.port());
-                var wire = Wire.owning(
-                        Nats.connect(Wire.ourOptions()
+                var client = BucketClient.owning(
+                        Nats.connect(BucketClient.ourOptions()
                                 .servers(new String[] {
                                     "nats://127.0.0.1:" + proxy.port(), "nats://127.0.0.1:" + server.port()
                                 })
@@ -104,7 +104,7 @@ class FaultsTest {
                 var auditor = new LeadershipAuditor();
                 var elections = Elections.over(
                         LeaseStore.over(NatsRecordStore.open(
-                                wire, NatsConfig.builder().bucket("faults").build())),
+                                client, NatsConfig.builder().bucket("faults").build())),
                         ElectionsConfig.defaults());
                 var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(30)))) {
             auditor.audit(leader);
@@ -131,7 +131,7 @@ class FaultsTest {
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
                         LeaseStore.over(NatsRecordStore.open(
-                                Wire.owning(
+                                BucketClient.owning(
                                         Admin.of(proxy.port()).connection(),
                                         "nats://proxied",
                                         NatsConfig.builder().bucket("faults").build()),

@@ -34,8 +34,8 @@ final class KeyDropper implements AutoCloseable {
 
     private void run() {
         while (!closed) {
-            try (var admin =
-                    Admin.of(Wire.ourOptions().servers(servers.split(",", -1)).build())) {
+            try (var admin = Admin.of(
+                    BucketClient.ourOptions().servers(servers.split(",", -1)).build())) {
                 while (!closed) {
                     var pause = Duration.ofMillis(2_000 + random.nextInt(6_000));
                     var until = System.nanoTime() + pause.toNanos();

@@ -108,8 +108,8 @@ class ManyElectionsTest {
                 .bucket(BUCKET)
                 .presence(Duration.ofSeconds(8))
                 .build();
-        return LeaseStore.over(
-                NatsRecordStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
+        return LeaseStore.over(NatsRecordStore.open(
+                BucketClient.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
     }
 
     private static Claim claim(String election, String candidate, int priority) {

@@ -45,8 +45,8 @@ class NatsInfrastructure implements Infrastructure {
     public Linked connectLinked(ElectionsConfig config) {
         var proxy = FaultProxy.to("127.0.0.1", proxied.port());
         proxies.add(proxy);
-        var wire = Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config());
-        return new Linked(Elections.over(LeaseStore.over(NatsRecordStore.open(wire, config())), config), proxy);
+        var client = BucketClient.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config());
+        return new Linked(Elections.over(LeaseStore.over(NatsRecordStore.open(client, config())), config), proxy);
     }
 
     private static NatsConfig config() {

@@ -183,8 +183,8 @@ class NatsLeasesTest {
     }
 
     private static LeaseStore store(NatsConfig config) {
-        return LeaseStore.over(
-                NatsRecordStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
+        return LeaseStore.over(NatsRecordStore.open(
+                BucketClient.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
     }
 
     private static Claim claim(String election, String nonce, Duration lease) {

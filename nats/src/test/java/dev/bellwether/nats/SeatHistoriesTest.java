@@ -78,7 +78,8 @@ class SeatHistoriesTest {
                 var auditor = new LeadershipAuditor();
                 var cutOff = Elections.over(
                         LeaseStore.over(NatsRecordStore.open(
-                                Wire.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config), config)),
+                                BucketClient.owning(Admin.of(proxy.port()).connection(), "nats://proxied", config),
+                                config)),
                         ElectionsConfig.defaults());
                 var others = Elections.connect(server.uri("bucket=dropping"))) {
             var victim = cutOff.stand(election, CandidacyConfig.ofLease(LEASE));
@@ -198,7 +199,7 @@ class SeatHistoriesTest {
 
     private static LeaseStore store(NatsServer server) {
         var config = NatsConfig.builder().bucket("histories").build();
-        return LeaseStore.over(
-                NatsRecordStore.open(Wire.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
+        return LeaseStore.over(NatsRecordStore.open(
+                BucketClient.owning(Admin.of(server.port()).connection(), "nats://test", config), config));
     }
 }

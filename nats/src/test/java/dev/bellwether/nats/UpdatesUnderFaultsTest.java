@@ -92,7 +92,7 @@ class UpdatesUnderFaultsTest {
         var servers = IntStream.range(0, 3)
                 .mapToObj(i -> "nats://127.0.0.1:" + cluster.server(i).port())
                 .toArray(String[]::new);
-        try (var client = Admin.of(Wire.ourOptions().servers(servers).build())) {
+        try (var client = Admin.of(BucketClient.ourOptions().servers(servers).build())) {
             while (!over) {
                 updateOnce(client.connection());
                 TimeUnit.MILLISECONDS.sleep(5);

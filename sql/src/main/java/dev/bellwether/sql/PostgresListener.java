@@ -121,9 +121,9 @@ final class PostgresListener {
             return;
         }
         LockSupport.unpark(running);
-        if (!Desk.joined(running, WAKE_MILLIS)) {
+        if (!RequestQueue.joined(running, WAKE_MILLIS)) {
             abort();
-            Desk.joined(running, CLOSE_MILLIS);
+            RequestQueue.joined(running, CLOSE_MILLIS);
         }
     }
 

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Who of this process is listed as a candidate, and when to give the next sign of them. Confined to the desk's thread.
+ * Who of this process is listed as a candidate, and when to give the next sign of them. Confined to the queue's thread.
  */
 final class PresenceSchedule {
     private final Map<Entry, Sign> signs = new LinkedHashMap<>();

@@ -68,7 +68,7 @@ record SeatRow(
      * meanwhile, but for the little that a standby is made to wait for the others.
      */
     long waitMicros() {
-        return isHeld() ? Math.min(remaining, term + Outlook.LATEST_MICROS) : 0;
+        return isHeld() ? Math.min(remaining, term + WatchRegistry.LATEST_MICROS) : 0;
     }
 
     SeatRow withRemaining(long micros) {

@@ -21,7 +21,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Seats in a table. Thread-safe: everything is handed to the {@link Desk}, whose thread talks to the database. */
+/**
+ * Seats in a table. Thread-safe: everything is handed to the {@link RequestQueue}, whose thread talks to the database.
+ */
 final class SqlLeaseStore implements LeaseStore {
     private final Source source;
     private final SqlConfig config;
@@ -30,9 +32,9 @@ final class SqlLeaseStore implements LeaseStore {
     /** Whether a candidate may stand here: asked when the first does, since whoever only looks need not. */
     private volatile boolean writable;
 
-    private final Outlook outlook = new Outlook();
-    private final Clerk clerk;
-    private final Desk desk;
+    private final WatchRegistry watches = new WatchRegistry();
+    private final BatchExecutor executor;
+    private final RequestQueue requests;
     private final @Nullable PostgresListener listener;
     /** Seats that somebody is to look at, and whether once more after that. */
     private final Map<String, Boolean> looking = new ConcurrentHashMap<>();
@@ -47,14 +49,14 @@ final class SqlLeaseStore implements LeaseStore {
         faults = new SqlErrors(source, config, found.grant);
         var postgres = found.dialect == Dialect.POSTGRESQL;
         var channel = PostgresSeats.channel(found.table);
-        clerk = new Clerk(
+        executor = new BatchExecutor(
                 source,
                 postgres ? new PostgresSeats(config, channel, announcer) : new SeatTable(found.dialect, config),
-                outlook,
+                watches,
                 faults,
                 config.poll().orElse(found.dialect.poll()),
                 this::deaf);
-        desk = new Desk(source, clerk, found.dialect);
+        requests = new RequestQueue(source, executor, found.dialect);
         listener = postgres && config.listen() ? new PostgresListener(source, channel, announcer, new Hearing()) : null;
     }
 
@@ -89,7 +91,7 @@ final class SqlLeaseStore implements LeaseStore {
                         Tables.isWritable(connection, dialect, config));
             });
             var store = new SqlLeaseStore(source, config, found);
-            store.desk.start();
+            store.requests.start();
             return store;
         } catch (SQLException e) {
             throw faults[0].atStart(e);
@@ -146,45 +148,46 @@ final class SqlLeaseStore implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
-        return desk.submit(new Request.Acquire(claim, new CompletableFuture<>()));
+        return requests.submit(new Request.Acquire(claim, new CompletableFuture<>()));
     }
 
     @Override
     public List<CompletionStage<Answer>> renew(List<Lease> leases) {
         return leases.stream()
-                .<CompletionStage<Answer>>map(lease -> desk.submit(new Request.Renew(lease, new CompletableFuture<>())))
+                .<CompletionStage<Answer>>map(
+                        lease -> requests.submit(new Request.Renew(lease, new CompletableFuture<>())))
                 .toList();
     }
 
     @Override
     public CompletionStage<Answer> release(Claim claim) {
-        clerk.leaves(claim); // even if the database is never told
-        return desk.submit(new Request.Release(claim, new CompletableFuture<>()));
+        executor.leaves(claim); // even if the database is never told
+        return requests.submit(new Request.Release(claim, new CompletableFuture<>()));
     }
 
     @Override
     public CompletionStage<View> read(String election) {
-        return desk.submit(new Request.Read(election, new CompletableFuture<>()));
+        return requests.submit(new Request.Read(election, new CompletableFuture<>()));
     }
 
     @Override
     public Watch watch(String election, Consumer<View> watcher) {
-        var watch = outlook.add(election, watcher);
+        var watch = watches.add(election, watcher);
         if (listener != null) {
             listener.start(); // who only asks needs no second connection
         }
-        desk.wake();
+        requests.wake();
         return watch;
     }
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        return desk.submit(new Request.Command(election, order, System.nanoTime(), new CompletableFuture<>()));
+        return requests.submit(new Request.Command(election, order, System.nanoTime(), new CompletableFuture<>()));
     }
 
     @Override
     public CompletionStage<List<String>> list() {
-        return desk.submit(new Request.Names(new CompletableFuture<>()));
+        return requests.submit(new Request.Names(new CompletableFuture<>()));
     }
 
     @Override
@@ -192,7 +195,7 @@ final class SqlLeaseStore implements LeaseStore {
         if (listener != null) {
             listener.close();
         }
-        desk.close();
+        requests.close();
     }
 
     private void deaf() {
@@ -209,9 +212,9 @@ final class SqlLeaseStore implements LeaseStore {
     }
 
     private void submitLook(String election) {
-        desk.submit(new Request.Look(election, new CompletableFuture<>())).whenComplete((looked, error) -> {
+        requests.submit(new Request.Look(election, new CompletableFuture<>())).whenComplete((looked, error) -> {
             if (error != null) {
-                clerk.missed();
+                executor.missed();
             }
             if (looking.computeIfPresent(election, (name, again) -> again ? Boolean.FALSE : null) != null) {
                 submitLook(election);
@@ -223,35 +226,35 @@ final class SqlLeaseStore implements LeaseStore {
     private final class Hearing implements PostgresListener.Ears {
         @Override
         public void probe() {
-            desk.submit(new Request.Probe(new CompletableFuture<>()));
+            requests.submit(new Request.Probe(new CompletableFuture<>()));
         }
 
         @Override
         public void listening() {
-            clerk.listening(true);
-            desk.wake();
+            executor.listening(true);
+            requests.wake();
         }
 
         @Override
         public void deaf() {
-            clerk.listening(false);
-            desk.wake();
+            executor.listening(false);
+            requests.wake();
         }
 
         @Override
         public void echo() {
-            clerk.echo();
+            executor.echo();
         }
 
         @Override
         public boolean starves() {
-            return clerk.starves();
+            return executor.starves();
         }
 
         @Override
         public void heard(PostgresSeats.Announcement announcement) {
             var own = announcement.announcer().equals(announcer);
-            if (outlook.heard(announcement.row(), own)) {
+            if (watches.heard(announcement.row(), own)) {
                 look(announcement.row().election());
             }
         }

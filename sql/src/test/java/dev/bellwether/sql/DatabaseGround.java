@@ -5,7 +5,7 @@ import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.faults.SteppedClock;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /** A database of its own, with a link for each candidate. */
-final class DatabaseGround implements Ground, Ground.Server {
+final class DatabaseGround implements BenchEnvironment, BenchEnvironment.Server {
     private final String what;
     private final DatabaseServer server;
     private final Runnable kill;

@@ -3,7 +3,7 @@ package dev.bellwether.sql;
 import dev.bellwether.fixtures.DatabaseServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.servers.Ports;
-import dev.bellwether.testkit.servers.Undertaker;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -21,7 +21,7 @@ final class H2Server implements DatabaseServer {
     H2Server(Path folder) {
         this.folder = folder;
         server = launch();
-        undertaker = Undertaker.watch(server.pid());
+        undertaker = ProcessReaper.watch(server.pid());
         awaitAnswer();
     }
 
@@ -42,12 +42,12 @@ final class H2Server implements DatabaseServer {
 
     @Override
     public void pause() {
-        Undertaker.signal("STOP", server.pid());
+        ProcessReaper.signal("STOP", server.pid());
     }
 
     @Override
     public void resume() {
-        Undertaker.signal("CONT", server.pid());
+        ProcessReaper.signal("CONT", server.pid());
     }
 
     @Override
@@ -62,14 +62,14 @@ final class H2Server implements DatabaseServer {
 
     private void end(String signal) {
         undertaker.destroy();
-        Undertaker.signal(signal, server.pid());
+        ProcessReaper.signal(signal, server.pid());
         server.onExit().join();
     }
 
     @Override
     public void startAgain() {
         server = launch();
-        undertaker = Undertaker.watch(server.pid());
+        undertaker = ProcessReaper.watch(server.pid());
         awaitAnswer();
     }
 

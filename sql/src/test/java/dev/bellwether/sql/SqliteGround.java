@@ -1,6 +1,6 @@
 package dev.bellwether.sql;
 
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteErrorCode;
 
 /** A file, which somebody else may keep locked for a while: that is all that can become of this server. */
-final class SqliteGround implements Ground, Ground.Server {
+final class SqliteGround implements BenchEnvironment, BenchEnvironment.Server {
     private final Path file;
     private @Nullable Connection locking;
 

@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the store answers on each database, without a campaign over it.
+ * What the store answers on each database, without a lease seat over it.
  *
  * <p>A request is sent for as long as its asker waits, a third of the lease. So leases here are long, and one that is
  * to run out is cut short by a renewal: nothing depends on how fast this machine is.

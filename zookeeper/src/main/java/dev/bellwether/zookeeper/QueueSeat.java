@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePosition.Owner {
     /*
-     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded--> ENDING
+     *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded-->
+     *   ENDING
      *    ^                            |                              |                          |                     |
      *    +----------------------------+-- release, end, time up -----+--------------------------+---------------------+
      *
@@ -94,7 +95,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         patience = new AccessPatience(config.accessPatience());
     }
 
-    // ---------------------------------------------------------------- asked by the tenure
+    // ---------------------------------------------------------------- asked by the candidacy
 
     @Override
     public void claim() {

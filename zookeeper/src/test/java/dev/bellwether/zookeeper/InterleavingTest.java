@@ -381,7 +381,7 @@ class InterleavingTest {
         }
     }
 
-    /** Hears what a tenure would. */
+    /** Hears what a candidacy would. */
     private static final class Said implements Claimant {
         private final List<String> turns = new ArrayList<>();
         private final List<Long> tokens = new ArrayList<>();

@@ -251,7 +251,7 @@ class QueueModelTest {
             }
         }
 
-        /** Does with a seat what the tenure of a candidacy does, and tells what it hears. */
+        /** Does with a seat what a candidacy does, and tells what it hears. */
         private final class Tenant implements Claimant {
             private final String name;
             private final String id;

@@ -10,24 +10,24 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** What the desk hands over at once. */
-class DeskTest {
+/** What the queue hands over at once. */
+class RequestQueueTest {
     private static final Duration LEASE = Duration.ofSeconds(30);
 
     @Test
     void renewalsDoNotWaitForAllWhoClaim() {
-        var queue = new ArrayDeque<Desk.Queued>();
-        for (var i = 0; i < 3 * Desk.LARGEST_BATCH; i++) {
-            queue.add(new Desk.Queued(new Request.Acquire(claim(i), new CompletableFuture<>()), i));
+        var queue = new ArrayDeque<RequestQueue.Queued>();
+        for (var i = 0; i < 3 * RequestQueue.LARGEST_BATCH; i++) {
+            queue.add(new RequestQueue.Queued(new Request.Acquire(claim(i), new CompletableFuture<>()), i));
         }
         var renewal = new Request.Renew(new Lease(claim(-1), 1, LEASE), new CompletableFuture<>());
-        queue.add(new Desk.Queued(renewal, 0));
-        var first = Desk.takeBatch(queue);
-        assertThat(first).hasSize(Desk.LARGEST_BATCH + 1);
-        assertThat(first).extracting(Desk.Queued::request).contains(renewal);
+        queue.add(new RequestQueue.Queued(renewal, 0));
+        var first = RequestQueue.takeBatch(queue);
+        assertThat(first).hasSize(RequestQueue.LARGEST_BATCH + 1);
+        assertThat(first).extracting(RequestQueue.Queued::request).contains(renewal);
         assertThat(first.get(0).bornNanos()).isZero();
-        assertThat(Desk.takeBatch(queue).get(0).bornNanos()).isEqualTo(Desk.LARGEST_BATCH);
-        assertThat(Desk.takeBatch(queue)).hasSize(Desk.LARGEST_BATCH);
+        assertThat(RequestQueue.takeBatch(queue).get(0).bornNanos()).isEqualTo(RequestQueue.LARGEST_BATCH);
+        assertThat(RequestQueue.takeBatch(queue)).hasSize(RequestQueue.LARGEST_BATCH);
         assertThat(queue).isEmpty();
     }
 

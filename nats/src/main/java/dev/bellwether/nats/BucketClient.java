@@ -21,7 +21,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>Reads go to the leader of the stream and not, as {@code get} of a bucket may, to any replica. What comes of a
  * request is a value, {@link Outdated}, or unknown, which is an {@link UnavailableException}.
  */
-final class Wire implements AutoCloseable {
+final class BucketClient implements AutoCloseable {
     private static final String EXPECTED = "Nats-Expected-Last-Subject-Sequence";
     private static final int NO_MESSAGE = 10037;
 
@@ -33,8 +33,8 @@ final class Wire implements AutoCloseable {
     private final String subjectPrefix;
     private final String stream;
     private final JetStreamOptions options;
-    private final Rights rights;
-    private final LifeSigns signs;
+    private final PermissionErrors rights;
+    private final ConnectionHealth signs;
     private final Requests requests;
 
     /** The record is no longer at the revision that the request named; or so the server says. */
@@ -65,12 +65,13 @@ final class Wire implements AutoCloseable {
     record Overview(
             Map<String, Long> keys, Optional<Instant> now, Instant lastWritten, long lastSequence, String created) {}
 
-    private Wire(Connection connection, boolean owned, String description, NatsConfig config, Rights rights) {
+    private BucketClient(
+            Connection connection, boolean owned, String description, NatsConfig config, PermissionErrors rights) {
         this.connection = connection;
         this.owned = owned;
         this.description = description;
         this.rights = rights;
-        signs = new LifeSigns(connection, owned, description);
+        signs = new ConnectionHealth(connection, owned, description);
         requests = new Requests(connection, owned, description, rights, signs);
         var builder = JetStreamOptions.builder().requestTimeout(Duration.ofSeconds(2));
         config.domain().ifPresent(builder::domain);
@@ -86,20 +87,21 @@ final class Wire implements AutoCloseable {
     }
 
     /** Uses a connection of the user's. */
-    static Wire of(Connection connection, NatsConfig config) {
+    static BucketClient of(Connection connection, NatsConfig config) {
         var url = Optional.ofNullable(connection.getConnectedUrl()).orElse("nats:");
         var shown = url.replaceFirst("//[^/]*@", "//***@");
-        return new Wire(connection, false, shown + "?bucket=" + config.bucket(), config, new Rights());
+        return new BucketClient(
+                connection, false, shown + "?bucket=" + config.bucket(), config, new PermissionErrors());
     }
 
     /** Uses a connection that is closed with this. */
-    static Wire owning(Connection connection, String description, NatsConfig config) {
-        return owning(connection, description, config, new Rights());
+    static BucketClient owning(Connection connection, String description, NatsConfig config) {
+        return owning(connection, description, config, new PermissionErrors());
     }
 
     /** Uses a connection that is closed with this, and whose listener tells of missing rights. */
-    static Wire owning(Connection connection, String description, NatsConfig config, Rights rights) {
-        return new Wire(connection, true, description, config, rights);
+    static BucketClient owning(Connection connection, String description, NatsConfig config, PermissionErrors rights) {
+        return new BucketClient(connection, true, description, config, rights);
     }
 
     Connection connection() {
@@ -114,7 +116,7 @@ final class Wire implements AutoCloseable {
         return stream;
     }
 
-    LifeSigns signs() {
+    ConnectionHealth signs() {
         return signs;
     }
 

@@ -24,18 +24,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves requests over one connection, those of a kind together, and does by himself what comes round: polls, and gives
+ * Serves requests over one connection, those of a kind together, and does by itself what comes round: polls, and gives
  * signs of the candidates.
  *
- * <p>Confined to the desk's thread, except what stands under "any thread".
+ * <p>Confined to the queue's thread, except what stands under "any thread".
  */
-final class Clerk {
+final class BatchExecutor {
     /*
      * Renewals go first, since leases run out; the others keep their order, since a release that overtook its claim
      * would leave the seat taken. What nobody waits for any more is not sent. After one request found the database out
      * of reach, the rest of the batch is not tried: their askers have their own ideas of when to try again.
      */
-    private static final Logger log = LoggerFactory.getLogger(Clerk.class);
+    private static final Logger log = LoggerFactory.getLogger(BatchExecutor.class);
     private static final int LARGEST_GROUP = 500;
     private static final Duration PATIENCE = Request.OPERATOR_PATIENCE;
     private static final long STARVED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -44,10 +44,10 @@ final class Clerk {
 
     private final Source source;
     private final SeatTable seats;
-    private final Outlook outlook;
+    private final WatchRegistry watches;
     private final SqlErrors faults;
     private final SqlConnection session;
-    private final PresenceSchedule roll = new PresenceSchedule();
+    private final PresenceSchedule presences = new PresenceSchedule();
     private final long pollNanos;
     private final Echo echo = new Echo();
     private final Runnable onDeaf;
@@ -62,10 +62,11 @@ final class Clerk {
     private long nextPollNanos = System.nanoTime();
 
     /** Tells {@code onDeaf} when what it announced has not been heard here. */
-    Clerk(Source source, SeatTable seats, Outlook outlook, SqlErrors faults, Duration poll, Runnable onDeaf) {
+    BatchExecutor(
+            Source source, SeatTable seats, WatchRegistry watches, SqlErrors faults, Duration poll, Runnable onDeaf) {
         this.source = source;
         this.seats = seats;
-        this.outlook = outlook;
+        this.watches = watches;
         this.faults = faults;
         session = new SqlConnection(source);
         pollNanos = poll.toNanos();
@@ -106,7 +107,7 @@ final class Clerk {
         leaving.add(claim);
     }
 
-    void tooLate(Desk.Queued queued) {
+    void tooLate(RequestQueue.Queued queued) {
         queued.request()
                 .answer()
                 .completeExceptionally(new UnavailableException(source + " kept us waiting: not sent within "
@@ -117,13 +118,13 @@ final class Clerk {
 
     long nextLookNanos() {
         var next = System.nanoTime() + LONGEST_WAIT_NANOS;
-        if (missed || (!listening && !outlook.isEmpty() && nextPollNanos - next < 0)) {
+        if (missed || (!listening && !watches.isEmpty() && nextPollNanos - next < 0)) {
             next = nextPollNanos;
         }
         if (!postponed.isEmpty() && nextOrderNanos - next < 0) {
             next = nextOrderNanos;
         }
-        return roll.earliest(echo.earliest(next));
+        return presences.earliest(echo.earliest(next));
     }
 
     void lookAround() {
@@ -142,20 +143,20 @@ final class Clerk {
             poll();
             nextPollNanos = System.nanoTime() + pollNanos;
         }
-        var due = roll.due(now);
+        var due = presences.due(now);
         if (!due.isEmpty()) {
             giveSigns(due, now);
         }
     }
 
     private void poll() {
-        var elections = outlook.elections();
+        var elections = watches.elections();
         if (elections.isEmpty()) {
             return;
         }
         try {
             var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
-            rows.values().forEach(row -> outlook.tellIfNews(row, pollNanos));
+            rows.values().forEach(row -> watches.tellIfNews(row, pollNanos));
         } catch (SQLException e) {
             log.debug("could not look for changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
             missed = true;
@@ -171,7 +172,7 @@ final class Clerk {
             });
         } catch (SQLException e) {
             log.debug("could not give signs on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
-            due.forEach(claim -> roll.next(claim, nowNanos + PATIENCE.toNanos()));
+            due.forEach(claim -> presences.next(claim, nowNanos + PATIENCE.toNanos()));
         }
     }
 
@@ -180,13 +181,13 @@ final class Clerk {
             seats.enrol(connection, claims);
             return true;
         });
-        claims.forEach(claim ->
-                roll.next(claim, nowNanos + seats.presence(claim).dividedBy(2).toNanos()));
+        claims.forEach(claim -> presences.next(
+                claim, nowNanos + seats.presence(claim).dividedBy(2).toNanos()));
     }
 
     // ---------------------------------------------------------------- requests
 
-    void serve(List<Desk.Queued> batch) {
+    void serve(List<RequestQueue.Queued> batch) {
         strike();
         UnavailableException outOfReach = null;
         for (var group : groups(batch)) {
@@ -196,7 +197,7 @@ final class Clerk {
 
     private void strike() {
         for (var claim = leaving.poll(); claim != null; claim = leaving.poll()) {
-            roll.strike(claim);
+            presences.strike(claim);
         }
     }
 
@@ -244,7 +245,7 @@ final class Clerk {
         return outOfReach;
     }
 
-    private List<List<Request<?>>> groups(List<Desk.Queued> batch) {
+    private List<List<Request<?>>> groups(List<RequestQueue.Queued> batch) {
         var now = System.nanoTime();
         var renewals = new ArrayList<Request<?>>();
         var groups = new ArrayList<List<Request<?>>>();
@@ -312,7 +313,7 @@ final class Clerk {
     private void order(Request.Command command) throws SQLException {
         try {
             var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
-            row.ifPresent(outlook::tell);
+            row.ifPresent(watches::tell);
             command.answer().complete(row.isPresent());
         } catch (SQLException e) {
             var now = System.nanoTime();
@@ -328,7 +329,7 @@ final class Clerk {
     private void look(List<Request.Look> looks) throws SQLException {
         var elections = looks.stream().map(Request.Look::election).distinct().toList();
         var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
-        rows.values().forEach(row -> outlook.tell(Outlook.afterOthers(row)));
+        rows.values().forEach(row -> watches.tell(WatchRegistry.afterOthers(row)));
         looks.forEach(look -> look.answer().complete(true));
     }
 
@@ -350,7 +351,7 @@ final class Clerk {
             round.forEach(release -> {
                 var judged = outcome.of(release.claim().election());
                 if (judged.verdict() == SeatTable.Verdict.GRANTED) {
-                    outlook.note(judged.row());
+                    watches.note(judged.row());
                 }
                 complete(release.answer(), judged);
             });
@@ -360,7 +361,7 @@ final class Clerk {
     /** Of those who claim the same seat at the same time, one is sent: the answer to it answers them all. */
     private void acquire(List<Request.Acquire> requests) throws SQLException {
         var now = System.nanoTime();
-        var fresh = roll.due(requests.stream().map(Request.Acquire::claim).toList(), now);
+        var fresh = presences.due(requests.stream().map(Request.Acquire::claim).toList(), now);
         if (!fresh.isEmpty()) {
             enrol(shortest(requests), fresh, now); // before the answer, since whoever was answered is listed
         }
@@ -370,7 +371,7 @@ final class Clerk {
                 .forEach(request -> sent.putIfAbsent(request.claim().election(), request));
         var claims = sent.values().stream().map(Request.Acquire::claim).toList();
         var looks = sent.keySet().stream()
-                .filter(election -> listening && outlook.isToBeLookedAt(election))
+                .filter(election -> listening && watches.isToBeLookedAt(election))
                 .collect(Collectors.toUnmodifiableSet());
         var outcome = session.use(shortest(requests), connection -> seats.acquire(connection, claims, looks));
         tell(outcome);
@@ -378,11 +379,11 @@ final class Clerk {
             var election = request.claim().election();
             var judged = outcome.of(election);
             if (judged.verdict() == SeatTable.Verdict.GRANTED && request.equals(sent.get(election))) {
-                outlook.note(judged.row());
+                watches.note(judged.row());
                 complete(request.answer(), judged);
             } else {
-                var row = listening && !looks.contains(election) ? Outlook.staggered(judged.row()) : judged.row();
-                outlook.note(row);
+                var row = listening && !looks.contains(election) ? WatchRegistry.staggered(judged.row()) : judged.row();
+                watches.note(row);
                 complete(request.answer(), new SeatTable.Judged(SeatTable.Verdict.REFUSED, row));
             }
         }
@@ -397,7 +398,7 @@ final class Clerk {
         if (outcome.announced() && listening) {
             echo.announced(System.nanoTime());
         }
-        outcome.news().forEach(outlook::tell);
+        outcome.news().forEach(watches::tell);
     }
 
     // ---------------------------------------------------------------- small things

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 /**
  * What is known here about seats that somebody watches or stands by for, and who is to be told. Thread-safe.
  */
-final class Outlook {
+final class WatchRegistry {
     /*
      * Somebody has to look at a lease when it should have run out: a crash tells nobody, and a renewal is told to
      * nobody. It need not be everybody. Whoever looks and finds the lease extended announces it, so that all the others
@@ -34,7 +34,7 @@ final class Outlook {
     /** So many leases long, notices alone keep a standby waiting: then it looks for itself. */
     private static final long BELIEVED_TERMS = 10;
 
-    private static final Logger log = LoggerFactory.getLogger(Outlook.class);
+    private static final Logger log = LoggerFactory.getLogger(WatchRegistry.class);
     private static final long SHORTER_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Map<String, List<Consumer<View>>> watchers = new ConcurrentHashMap<>();

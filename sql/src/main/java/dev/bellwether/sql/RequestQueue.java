@@ -16,12 +16,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands requests to the {@link Clerk}, on a thread of its own: what has come in while it was busy, many at once.
+ * Passes requests to the {@link BatchExecutor}, on a thread of its own: what has come in while it was busy, many at
+ * once.
  *
  * <p>{@link #submit}, {@link #wake} and {@link #close} are for any thread.
  */
-final class Desk {
-    private static final Logger log = LoggerFactory.getLogger(Desk.class);
+final class RequestQueue {
+    private static final Logger log = LoggerFactory.getLogger(RequestQueue.class);
     private static final AtomicLong SERIAL = new AtomicLong();
     private static final long CLOSE_MILLIS = 2_000;
     private static final long RESTART_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -29,7 +30,7 @@ final class Desk {
     static final int LARGEST_BATCH = 1_000;
 
     private final Source source;
-    private final Clerk clerk;
+    private final BatchExecutor executor;
     private final long breatherNanos;
     private final String name = "bellwether-sql-" + SERIAL.incrementAndGet();
     private volatile Thread thread;
@@ -49,9 +50,9 @@ final class Desk {
         }
     }
 
-    Desk(Source source, Clerk clerk, Dialect dialect) {
+    RequestQueue(Source source, BatchExecutor executor, Dialect dialect) {
         this.source = source;
-        this.clerk = clerk;
+        this.executor = executor;
         breatherNanos = dialect.breather().toNanos();
         thread = newThread();
     }
@@ -84,18 +85,18 @@ final class Desk {
             }
             var now = System.nanoTime();
             for (var oldest = queue.peek(); oldest != null && oldest.isStale(now); oldest = queue.peek()) {
-                stale.add(queue.remove()); // so that what piles up while the clerk is held up is bounded by patience
+                stale.add(queue.remove()); // so that what piles up while the executor is held up is bounded by patience
             }
             queue.add(new Queued(request, now));
             news.signal();
         } finally {
             lock.unlock();
         }
-        stale.forEach(clerk::tooLate);
+        stale.forEach(executor::tooLate);
         return request.answer();
     }
 
-    /** Lets the clerk look at what it does by itself. */
+    /** Lets the executor look at what it does by itself. */
     void wake() {
         lock.lock();
         try {
@@ -116,7 +117,7 @@ final class Desk {
             lock.unlock();
         }
         if (!joined(thread, CLOSE_MILLIS)) {
-            clerk.abort();
+            executor.abort();
             joined(thread, CLOSE_MILLIS);
         }
     }
@@ -146,8 +147,8 @@ final class Desk {
         for (var batch = take(); batch != null; batch = take()) {
             underWay = batch;
             try {
-                clerk.serve(batch);
-                clerk.lookAround();
+                executor.serve(batch);
+                executor.lookAround();
             } catch (RuntimeException | Error e) {
                 log.error("a fault in the elections on {}", source, e);
                 batch.forEach(queued -> queued.request().answer().completeExceptionally(e));
@@ -156,7 +157,7 @@ final class Desk {
                 LockSupport.parkNanos(breatherNanos);
             }
         }
-        clerk.close();
+        executor.close();
     }
 
     /** Takes all renewals, and of the others so many in their order. */
@@ -179,12 +180,12 @@ final class Desk {
         return batch;
     }
 
-    /** Waits for requests, or for the time at which the clerk wants to look around. Returns null if closed. */
+    /** Waits for requests, or for the time at which the executor wants to look around. Returns null if closed. */
     private @Nullable List<Queued> take() {
         lock.lock();
         try {
             while (queue.isEmpty() && !closed) {
-                var wait = clerk.nextLookNanos() - System.nanoTime();
+                var wait = executor.nextLookNanos() - System.nanoTime();
                 if (wait <= 0 || woken) {
                     woken = false;
                     return List.of();

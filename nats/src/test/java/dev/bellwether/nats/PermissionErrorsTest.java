@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
  * With the rights that Choria's brokers grant to those who only stand in elections: to ask after the bucket and to
  * write keys, and to hear answers in an inbox of their own. They may not read keys, nor watch them.
  */
-class RightsTest {
+class PermissionErrorsTest {
     private static final Duration TTL = Duration.ofSeconds(4);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(2));
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -259,7 +259,7 @@ class RightsTest {
     }
 
     private static Admin broker() {
-        return Admin.of(Wire.ourOptions()
+        return Admin.of(BucketClient.ourOptions()
                 .server("nats://127.0.0.1:" + server.port())
                 .userInfo("broker", "broker")
                 .build());

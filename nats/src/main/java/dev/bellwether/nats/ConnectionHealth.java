@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Notices that a connection of ours is dead without a word, and makes it anew. Thread-safe. */
-final class LifeSigns {
-    private static final Logger log = LoggerFactory.getLogger(LifeSigns.class);
+final class ConnectionHealth {
+    private static final Logger log = LoggerFactory.getLogger(ConnectionHealth.class);
     private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(1);
     private static final long RECONNECT_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
@@ -25,7 +25,7 @@ final class LifeSigns {
     private volatile boolean deaf;
     private volatile Runnable onSilence = () -> {};
 
-    LifeSigns(Connection connection, boolean owned, String description) {
+    ConnectionHealth(Connection connection, boolean owned, String description) {
         this.connection = connection;
         this.owned = owned;
         this.description = description;

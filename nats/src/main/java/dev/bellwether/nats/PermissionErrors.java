@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  *
  * <p>Of a connection of the user's we do not hear this, and find out by waiting.
  */
-final class Rights {
+final class PermissionErrors {
     private static final Pattern VIOLATION = Pattern.compile(
             "permissions violation for (publish|subscription) to \"([^\"]*)\"", Pattern.CASE_INSENSITIVE);
 
@@ -81,7 +81,7 @@ final class Rights {
         return deaf.or(() -> denied.keySet().stream()
                 .filter(subject -> subject.startsWith(beginning))
                 .findAny()
-                .map(Rights::toPublish));
+                .map(PermissionErrors::toPublish));
     }
 
     /** Returns whether we may not hear answers, as far as we know. */
