@@ -23,7 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Asks the brokers about topics. */
-final class KafkaTopics implements Judge.Topics {
+final class KafkaTopics implements PoisonDetector.Topics {
     private static final int PATIENCE_SECONDS = 5;
 
     private static final Logger LOG = LoggerFactory.getLogger(KafkaTopics.class);

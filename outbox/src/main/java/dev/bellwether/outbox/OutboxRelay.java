@@ -63,7 +63,8 @@ public final class OutboxRelay implements AutoCloseable {
         this.ours = ours;
         name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
         for (var number = 0; number < config.shards(); number++) {
-            var judge = new Judge(new KafkaTopics(config), config.haltRetry().toNanos(), System::nanoTime);
+            var judge = new PoisonDetector(
+                    new KafkaTopics(config), config.haltRetry().toNanos(), System::nanoTime);
             shards.add(new Shard(number, config, database, producers, judge, name));
         }
         standby = new Standby(config.name(), shards, config.lease());

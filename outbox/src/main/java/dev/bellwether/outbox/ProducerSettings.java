@@ -19,7 +19,7 @@ final class ProducerSettings {
 
     static final String COMPRESSION = "lz4";
     private static final int TRANSACTION_TIMEOUT = 30_000;
-    private static final int REQUEST_TIMEOUT = 30_000; // Kafka's default
+    private static final int REQUEST_TIMEOUT = 10_000;
     private static final int LINGER = 5;
 
     private ProducerSettings() {}
@@ -51,6 +51,10 @@ final class ProducerSettings {
         all.putIfAbsent("compression.type", COMPRESSION);
         // read_committed consumers wait so long for a leader that died and has no successor
         all.putIfAbsent("transaction.timeout.ms", TRANSACTION_TIMEOUT);
+        // so long a new producer waits for a broker that is frozen before it asks another; Kafka's default is 30 s,
+        // against
+        // duplicates, of which an idempotent producer makes none
+        all.putIfAbsent("request.timeout.ms", REQUEST_TIMEOUT);
         // so long a partition without a leader holds up the others; by then its transaction is aborted anyway
         all.putIfAbsent(
                 "delivery.timeout.ms",

@@ -34,7 +34,7 @@ final class Shard {
     private final DataSource database;
     private final Function<Map<String, Object>, Producer<byte[], byte[]>> producers;
     private final Meter meter = new Meter();
-    private final Judge judge;
+    private final PoisonDetector judge;
     private final String relay;
     private volatile @Nullable Election seat;
     private final AtomicReference<@Nullable ShardRun> session = new AtomicReference<>();
@@ -56,7 +56,7 @@ final class Shard {
             RelayConfig config,
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers,
-            Judge judge,
+            PoisonDetector judge,
             String relay) {
         this.number = number;
         this.config = config;
@@ -87,7 +87,7 @@ final class Shard {
         return config;
     }
 
-    Judge judge() {
+    PoisonDetector judge() {
         return judge;
     }
 
@@ -383,19 +383,20 @@ final class Shard {
         }
     }
 
-    private Tandem lines() {
+    private AlternatingSenders lines() {
         var ids = config.transactionalIds(number);
         var one = line(ids.get(0));
         try {
-            return new Tandem(config.seat(number), one, line(ids.get(1)));
+            return new AlternatingSenders(config.seat(number), one, line(ids.get(1)));
         } catch (RuntimeException e) {
             one.close(false);
             throw e;
         }
     }
 
-    private Line line(String transactionalId) {
-        return new Line(producers.apply(ProducerSettings.of(config, transactionalId)), config.eventIdHeader());
+    private TransactionalSender line(String transactionalId) {
+        return new TransactionalSender(
+                producers.apply(ProducerSettings.of(config, transactionalId)), config.eventIdHeader());
     }
 
     private Connection connect(boolean deletes) throws SQLException {

@@ -27,12 +27,12 @@ final class ShardRun {
     private static final long NO_ROOM_NANOS = 300_000;
 
     private final Shard shard;
-    private final Tandem lines;
+    private final AlternatingSenders lines;
     private final Connection reading;
     private final Connection deleting;
     private final Store.Tenancy tenancy;
-    private final Intake intake;
-    private final Disposal disposal;
+    private final RowReader intake;
+    private final RowDeleter disposal;
     private final BlockingQueue<List<Row>> batches = new LinkedBlockingQueue<>();
     /** Rows in the batches. */
     private final AtomicInteger ahead = new AtomicInteger();
@@ -55,7 +55,7 @@ final class ShardRun {
     /** Takes over what is open; the fence in Kafka stands already. */
     ShardRun(
             Shard shard,
-            Tandem lines,
+            AlternatingSenders lines,
             Connection reading,
             Connection deleting,
             OpenWriters writers,
@@ -67,7 +67,7 @@ final class ShardRun {
         this.tenancy = tenancy;
         var config = shard.config();
         inFlight = new InFlight(config.maxInFlightRecords(), config.maxInFlightBytes());
-        intake = new Intake(
+        intake = new RowReader(
                 shard.store(),
                 config,
                 shard.number(),
@@ -77,7 +77,7 @@ final class ShardRun {
                 shard.judge()::holds,
                 shard.meter(),
                 System::nanoTime);
-        disposal = new Disposal(this, deleting);
+        disposal = new RowDeleter(this, deleting);
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }

@@ -8,8 +8,8 @@
  * its epoch in the database, behind which no earlier leader deletes a row.
  *
  * <p>A {@code ShardRun} is one leader's run from those fences to its first failure. It is a line of three threads:
- * {@code Intake} reads rows in order, {@code Line} sends them in transactions and stops at the first error,
- * {@code Disposal} deletes what was committed. Whatever goes wrong ends the session, and the next one begins with the
+ * {@code RowReader} reads rows in order, {@code TransactionalSender} sends them in transactions and stops at the first error,
+ * {@code RowDeleter} deletes what was committed. Whatever goes wrong ends the session, and the next one begins with the
  * first row that is left. So consumers see rewinds, never a record before its predecessor, nor an old one last.
  */
 @NullMarked

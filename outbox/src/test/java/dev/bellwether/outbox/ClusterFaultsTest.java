@@ -104,7 +104,7 @@ class ClusterFaultsTest {
     }
 
     @Test
-    @Tag("cluster") // each round takes a minute, until another coordinator is found
+    @Tag("cluster") // each round takes half a minute, until another coordinator is found
     void coordinatorThatIsFrozenWhileItCommitsLosesAndReordersNothing() throws Exception {
         try (var stage = new RelayStage();
                 var traffic = new Traffic(stage, 33)) {

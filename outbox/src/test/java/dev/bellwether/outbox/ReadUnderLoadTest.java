@@ -116,7 +116,7 @@ class ReadUnderLoadTest {
         private final Connection connection;
         private final Connection deleting;
         private final Store.Tenancy tenancy;
-        private final Intake intake;
+        private final RowReader intake;
         private long highest;
         private final Deque<Long> read = new ArrayDeque<>();
 
@@ -131,7 +131,7 @@ class ReadUnderLoadTest {
             tenancy = store.acquire(deleting, new Store.Claim("x", 0, 1, "reading"));
             var config = RelayConfig.named("x").maxTransactionRecords(500).build();
             var writers = planted.isPresent() ? planted.get() : store.openWriters(connection, deleting);
-            intake = new Intake(
+            intake = new RowReader(
                     store, config, 0, connection, writers, tenancy.low(), row -> false, meter, System::nanoTime);
         }
 

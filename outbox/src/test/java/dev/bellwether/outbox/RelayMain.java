@@ -2,7 +2,7 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.Elections;
 import dev.bellwether.kafka.KafkaElections;
-import dev.bellwether.testkit.servers.Undertaker;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -53,7 +53,7 @@ final class RelayMain {
                 if (called.equals(method) && left.decrementAndGet() == 0) {
                     System.out.println(signal);
                     System.out.flush();
-                    Undertaker.signal(signal, ProcessHandle.current().pid());
+                    ProcessReaper.signal(signal, ProcessHandle.current().pid());
                 }
             }
         };

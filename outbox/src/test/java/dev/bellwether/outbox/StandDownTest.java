@@ -105,7 +105,7 @@ class StandDownTest {
                 config,
                 Servers.dataSource("jdbc:none"),
                 KafkaProducer::new,
-                new Judge((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
                 "relay");
         shard.heard(new LeadershipEvent.Failed("x", cause));
         assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));

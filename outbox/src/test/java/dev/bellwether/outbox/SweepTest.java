@@ -35,7 +35,7 @@ class SweepTest {
                     RelayConfig.named("x").sweepInterval(Duration.ofNanos(1)).build();
             var time = new long[1];
             // the turn is over before a second step: what one step costs is what is looked at
-            var intake = new Intake(
+            var intake = new RowReader(
                     store,
                     config,
                     0,

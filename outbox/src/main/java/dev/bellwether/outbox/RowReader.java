@@ -13,7 +13,7 @@ import java.util.function.Predicate;
  * Reads the rows of a shard, each once, so that of two rows of one key the earlier comes first. Confined to the
  * reader's thread; told by others what was deleted.
  */
-final class Intake {
+final class RowReader {
     /*
      * Writers of one key are serialized before they draw an id: so, in any snapshot that has a row, all earlier rows of
      * its key were committed. Those behind the cursor are in gaps; therefore gaps and what lies beyond the cursor are
@@ -55,7 +55,7 @@ final class Intake {
      *
      * @param held whether a row is of a blocked key, and stays
      */
-    Intake(
+    RowReader(
             Store store,
             RelayConfig config,
             int shard,

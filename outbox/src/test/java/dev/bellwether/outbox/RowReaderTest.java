@@ -15,7 +15,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** What is read, in thousands of worlds in which transactions draw ids in one order and commit in another. */
-class IntakeTest {
+class RowReaderTest {
     private static final int WORLDS = 400 * Integer.getInteger("bellwether.rounds", 1);
     private static final int STEPS = 400;
 
@@ -78,7 +78,7 @@ class IntakeTest {
         private final RelayConfig config;
         private final Deque<Row> sent = new ArrayDeque<>();
         private long low = Long.MIN_VALUE + 1;
-        private Intake intake;
+        private RowReader intake;
         private long highest = Long.MIN_VALUE;
         String blocked = "";
 
@@ -95,8 +95,8 @@ class IntakeTest {
             intake = intake();
         }
 
-        private Intake intake() {
-            return new Intake(
+        private RowReader intake() {
+            return new RowReader(
                     world, config, 0, noConnection(), writers(), low, this::isBlocked, meter, world::nanoTime);
         }
 
@@ -160,7 +160,7 @@ class IntakeTest {
 
     private static Connection noConnection() {
         return (Connection) Proxy.newProxyInstance(
-                IntakeTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                RowReaderTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
                     throw new UnsupportedOperationException(method.getName());
                 });
     }

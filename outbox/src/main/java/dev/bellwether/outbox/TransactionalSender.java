@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Used by one
  * thread at a time, but for what Kafka calls back.
  */
-final class Line {
+final class TransactionalSender {
     /*
      * Idempotence alone does not keep the order when a record fails: the client bumps its epoch, numbers the successors
      * anew, and they are written. Therefore the producer is closed, without waiting, in the very callback that tells of
@@ -32,7 +32,7 @@ final class Line {
 
     private record Failure(int index, Exception cause) {}
 
-    Line(Producer<byte[], byte[]> producer, String eventIdHeader) {
+    TransactionalSender(Producer<byte[], byte[]> producer, String eventIdHeader) {
         this.producer = producer;
         this.eventIdHeader = eventIdHeader;
     }

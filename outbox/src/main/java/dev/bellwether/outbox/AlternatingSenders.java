@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Two lines that take turns: while the transaction of one is committed, the other appends the next. Confined to the
  * thread of its session.
  */
-final class Tandem {
+final class AlternatingSenders {
     /*
      * Why two: a broker lets a producer's next transaction wait until its last is marked in all partitions.
      *
@@ -21,13 +21,13 @@ final class Tandem {
      * committed a prefix of that. After a commit that failed, or of which nobody knows, nothing is committed any more:
      * the session ends, and the next sends all that is left.
      */
-    private final Line[] lines;
+    private final TransactionalSender[] lines;
     private final ExecutorService committer;
     private int turn;
     private @Nullable Future<?> commit;
 
-    Tandem(String name, Line one, Line other) {
-        lines = new Line[] {one, other};
+    AlternatingSenders(String name, TransactionalSender one, TransactionalSender other) {
+        lines = new TransactionalSender[] {one, other};
         committer = Executors.newSingleThreadExecutor(run -> {
             var thread = new Thread(run, name + "-commit");
             thread.setDaemon(true);

@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
  * Deletes rows that Kafka has confirmed, and moves away those that it never will, in the order in which it is told. A
  * thread of its own, and the only one: what is left in the table must always be the end of what was sent.
  */
-final class Disposal implements Runnable {
-    private static final Logger LOG = LoggerFactory.getLogger(Disposal.class);
+final class RowDeleter implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(RowDeleter.class);
     private static final int MOST = 10_000;
 
     private final ShardRun session;
@@ -27,7 +27,7 @@ final class Disposal implements Runnable {
     /** Rows to delete, or one to park for a reason. */
     private record Work(List<Row> rows, @Nullable String reason) {}
 
-    Disposal(ShardRun session, Connection connection) {
+    RowDeleter(ShardRun session, Connection connection) {
         this.session = session;
         this.connection = connection;
     }

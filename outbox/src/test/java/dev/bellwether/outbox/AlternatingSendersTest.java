@@ -14,14 +14,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Two producers in turn keep the order of one. */
-class TandemTest {
+class AlternatingSendersTest {
     private final MockProducer<byte[], byte[]> one = producer();
     private final MockProducer<byte[], byte[]> other = producer();
     private final CountDownLatch committing = new CountDownLatch(1);
     private final CountDownLatch goOn = new CountDownLatch(1);
-    private final Tandem tandem = new Tandem(
+    private final AlternatingSenders tandem = new AlternatingSenders(
             "tandem",
-            new Line(
+            new TransactionalSender(
                     FaultyProducer.of(one, new FaultyProducer.Fault() {
                         @Override
                         public void before(String method) {
@@ -32,7 +32,7 @@ class TandemTest {
                         }
                     }),
                     "event-id"),
-            new Line(other, "event-id"));
+            new TransactionalSender(other, "event-id"));
 
     private static MockProducer<byte[], byte[]> producer() {
         return new MockProducer<>(true, null, new ByteArraySerializer(), new ByteArraySerializer());

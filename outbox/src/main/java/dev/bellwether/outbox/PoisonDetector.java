@@ -17,7 +17,7 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
  * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate.
  * {@link #holds} may be asked by any thread, all else belongs to that of the shard.
  */
-final class Judge {
+final class PoisonDetector {
     /*
      * The first record that is told to have failed may be an innocent one, of the same request as the culprit. So the
      * suspect is sent alone. If it fails again, it is condemned. If it passes, the culprit is among those behind it in
@@ -109,7 +109,7 @@ final class Judge {
      *
      * @param retryNanos how long a verdict on a whole topic holds
      */
-    Judge(Topics topics, long retryNanos, LongSupplier nanoTime) {
+    PoisonDetector(Topics topics, long retryNanos, LongSupplier nanoTime) {
         this.topics = topics;
         this.retryNanos = retryNanos;
         this.nanoTime = nanoTime;

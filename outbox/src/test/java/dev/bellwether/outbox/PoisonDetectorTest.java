@@ -15,14 +15,14 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.junit.jupiter.api.Test;
 
-class JudgeTest {
+class PoisonDetectorTest {
     private static final long RETRY = 30;
     private static final long UNBOUNDED = Long.MAX_VALUE;
 
     private final Set<String> missing = new HashSet<>();
     private int asked;
     private long now;
-    private final Judge judge = new Judge(
+    private final PoisonDetector judge = new PoisonDetector(
             (topic, partition) -> {
                 asked++;
                 return missing.contains(topic) ? Optional.of("topic " + topic + " does not exist") : Optional.empty();
@@ -118,8 +118,8 @@ class JudgeTest {
     @Test
     void newTopicsAreAskedAboutOnceAndWhatIsMissingIsNotSent() {
         var questions = new ArrayList<Set<String>>();
-        var asking = new Judge(
-                new Judge.Topics() {
+        var asking = new PoisonDetector(
+                new PoisonDetector.Topics() {
                     @Override
                     public Optional<String> fault(String topic, int partition) {
                         return Optional.empty();
@@ -144,8 +144,8 @@ class JudgeTest {
     @Test
     void whatGoesToAPartitionWithoutALeaderWaitsAndNothingElse() {
         var without = new HashSet<>(Set.of(1));
-        var stranding = new Judge(
-                new Judge.Topics() {
+        var stranding = new PoisonDetector(
+                new PoisonDetector.Topics() {
                     @Override
                     public Optional<String> fault(String topic, int partition) {
                         return Optional.empty();
@@ -195,7 +195,7 @@ class JudgeTest {
     @Test
     void rulesThatWereMendedBeforeARowWasReadDoNotCondemnIt() {
         var largest = new AtomicLong(10);
-        var rules = new Judge.Topics() {
+        var rules = new PoisonDetector.Topics() {
             @Override
             public Optional<String> fault(String topic, int partition) {
                 return Optional.empty();
@@ -207,7 +207,7 @@ class JudgeTest {
                 return Optional.of(new TopicRules(1, false, largest.get()));
             }
         };
-        var strict = new Judge(rules, RETRY, () -> now);
+        var strict = new PoisonDetector(rules, RETRY, () -> now);
         var waiting = new ArrayDeque<>(List.of(large(1), large(2), large(3)));
         strict.slice(waiting, 1, UNBOUNDED);
         strict.failed(failed(large(1), new RecordTooLargeException()));
