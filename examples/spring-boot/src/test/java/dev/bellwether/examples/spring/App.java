@@ -1,7 +1,7 @@
 package dev.bellwether.examples.spring;
 
 import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.servers.Undertaker;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -34,7 +34,7 @@ final class App implements AutoCloseable {
 
     private App(Process process) {
         this.process = process;
-        undertaker = Undertaker.watch(process.pid());
+        undertaker = ProcessReaper.watch(process.pid());
         var reader = new Thread(this::read, "app-" + process.pid());
         reader.setDaemon(true);
         reader.start();
@@ -131,7 +131,7 @@ final class App implements AutoCloseable {
 
     /** Stops it as Kubernetes and systemd do, and waits for its end. */
     void stop() throws InterruptedException {
-        Undertaker.signal("TERM", process.pid()); // Process.destroy would close our end of what it says
+        ProcessReaper.signal("TERM", process.pid()); // Process.destroy would close our end of what it says
         if (!process.waitFor(60, TimeUnit.SECONDS)) {
             throw new AssertionError("it did not stop: " + said);
         }

@@ -1,7 +1,7 @@
 package dev.bellwether.examples.spring;
 
 import dev.bellwether.testkit.servers.Ports;
-import dev.bellwether.testkit.servers.Undertaker;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,7 +19,7 @@ final class Database implements AutoCloseable {
     private Database(Path data) throws IOException {
         this.data = data;
         server = server();
-        undertaker = Undertaker.watch(postmaster());
+        undertaker = ProcessReaper.watch(postmaster());
     }
 
     static Database start() throws IOException {
@@ -40,14 +40,14 @@ final class Database implements AutoCloseable {
     void kill() throws IOException {
         var postmaster = postmaster();
         undertaker.destroy();
-        Undertaker.signal("KILL", postmaster);
+        ProcessReaper.signal("KILL", postmaster);
         server.close(); // finds nothing to stop, and gives up the folder
     }
 
     /** Starts it with what it had on disk when it was killed; returns when it answers. */
     void startAgain() throws IOException {
         server = server();
-        undertaker = Undertaker.watch(postmaster());
+        undertaker = ProcessReaper.watch(postmaster());
     }
 
     private long postmaster() throws IOException {

@@ -1,0 +1,81 @@
+package dev.bellwether.shedlock;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.HeldLock;
+import dev.bellwether.LockConfig;
+import dev.bellwether.Mandate;
+import java.time.Duration;
+import java.util.Optional;
+import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import net.javacrumbs.shedlock.support.LockException;
+
+/**
+ * Gives ShedLock its locks from the elections of any backend: each is the {@link dev.bellwether.RunLock} of its name.
+ *
+ * <ul>
+ *   <li>The lease is renewed while the task runs, and frees the lock of a process that died: a crash costs the lease,
+ *       by default ten seconds, however long {@code lockAtMostFor} is. So that need not be guessed: let it be long.
+ *   <li>{@code lockAtMostFor} is a limit for the run of a process that lives. After it the lock is given back although
+ *       the task runs on, as ShedLock promises, with a warning; the mandate is over, and a guard refuses its token.
+ *   <li>{@code lockAtLeastFor} is {@link LockConfig.Builder#atLeast}, with the limits that stand there.
+ *   <li>The task gets its mandate, and so its token, from {@link #mandate}.
+ * </ul>
+ *
+ * <p>Whether the lock is free is answered by the infrastructure. If it gives no answer, {@link #lock} throws
+ * {@link dev.bellwether.UnavailableException}, and the task does not run.
+ *
+ * <p>Thread-safe. The elections are yours to close, after the schedulers.
+ */
+public final class BellwetherLockProvider implements ExtensibleLockProvider {
+    private final Elections elections;
+    private final LockConfig config;
+
+    /** Locks with the default lease of ten seconds. */
+    public BellwetherLockProvider(Elections elections) {
+        this(elections, CandidacyConfig.defaults());
+    }
+
+    /** Locks with settings of your own: the lease, the candidate id, metadata, and so on. */
+    public BellwetherLockProvider(Elections elections, CandidacyConfig candidacy) {
+        this.elections = elections;
+        config = LockConfig.builder().candidacy(candidacy).build();
+    }
+
+    @Override
+    public Optional<SimpleLock> lock(LockConfiguration configuration) {
+        Optional<HeldLock> held;
+        try {
+            held = elections.lock(configuration.getName(), config).tryLock().lock();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LockException(
+                    "interrupted while waiting for the answer whether lock \"" + configuration.getName() + "\" is free",
+                    e);
+        }
+        if (held.isPresent() && LimitedLock.isTooLate(configuration)) { // the answer took longer than the lock may
+            held.get().release(Duration.ZERO);
+            return Optional.empty();
+        }
+        return held.map(lock -> {
+            var run = new LockedRun(lock);
+            MandatesHere.add(run);
+            return new LimitedLock(configuration, run);
+        });
+    }
+
+    /**
+     * Returns the mandate of the lock that this thread has taken, the last one if they are nested; empty outside of a
+     * locked task. It may be over: then {@link Mandate#ensure} throws.
+     */
+    public static Optional<Mandate> mandate() {
+        return MandatesHere.last();
+    }
+
+    @Override
+    public String toString() {
+        return "locks by " + elections;
+    }
+}

@@ -1,0 +1,83 @@
+package dev.bellwether.shedlock;
+
+import dev.bellwether.spi.Durations;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import net.javacrumbs.shedlock.core.AbstractSimpleLock;
+import net.javacrumbs.shedlock.core.ClockProvider;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What ShedLock sees of a lock: it ends at a time, unless it is extended. Thread-safe. */
+final class LimitedLock extends AbstractSimpleLock {
+    private static final Logger log = LoggerFactory.getLogger(BellwetherLockProvider.class);
+
+    private final LockedRun run;
+    /** Completed with true when the time is over, with false when this lock is valid no more before that. */
+    private final CompletableFuture<Boolean> limit = new CompletableFuture<>();
+
+    LimitedLock(LockConfiguration configuration, LockedRun run) {
+        super(configuration);
+        this.run = run;
+        var left = until(configuration.getLockAtMostUntil());
+        var unused = limit.thenAccept(this::endLater);
+        limit.completeOnTimeout(true, Math.max(0, TimeUnit.NANOSECONDS.convert(left)), TimeUnit.NANOSECONDS);
+    }
+
+    private void endLater(boolean timeIsOver) {
+        if (timeIsOver) { // else somebody unlocks or extends, on a thread of theirs
+            // it may wait, and this is the thread of all timers; the common pool may be full of just such tasks
+            var ending = new Thread(this::end, "bellwether-shedlock-" + lockConfiguration.getName());
+            ending.setDaemon(true);
+            ending.start();
+        }
+    }
+
+    private void end() {
+        if (run.lock().isHeld()) {
+            log.warn(
+                    "lock \"{}\" has reached its lockAtMostFor of {} and is given back; its task may run on, beside the"
+                            + " next one. A crash costs no more than the lease: let lockAtMostFor be longer",
+                    lockConfiguration.getName(),
+                    Durations.show(lockConfiguration.getLockAtMostFor()));
+            try {
+                run.lock().release(Duration.ZERO);
+            } catch (RuntimeException e) {
+                log.error("lock \"{}\" could not be given back", lockConfiguration.getName(), e);
+            }
+        }
+    }
+
+    @Override
+    protected void doUnlock() {
+        limit.complete(false);
+        run.unlock(until(lockConfiguration.getLockAtLeastUntil()));
+    }
+
+    @Override
+    protected Optional<SimpleLock> doExtend(LockConfiguration extended) {
+        if (isOver() || !limit.complete(false)) { // the time may be over just now, and the end under way
+            run.unlock(Duration.ZERO); // ShedLock will not: this lock is valid no more
+            return Optional.empty();
+        }
+        return Optional.of(new LimitedLock(extended, run));
+    }
+
+    private boolean isOver() {
+        return isTooLate(lockConfiguration) || !run.lock().isHeld();
+    }
+
+    /** Returns whether the longest time of a lock is over. */
+    static boolean isTooLate(LockConfiguration configuration) {
+        return until(configuration.getLockAtMostUntil()).compareTo(Duration.ZERO) <= 0;
+    }
+
+    private static Duration until(Instant time) {
+        return Duration.between(ClockProvider.now(), time);
+    }
+}
