@@ -1,8 +1,8 @@
 package dev.bellwether.benchmarks;
 
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.FaultBench;
-import dev.bellwether.testkit.faults.Ground;
 import dev.bellwether.testkit.faults.Nemesis;
 import java.time.Duration;
 
@@ -23,7 +23,7 @@ public record FaultRun(Duration time, Duration lease, long seed) {
     }
 
     /** Runs these contestants on this ground. */
-    public void run(String name, Class<? extends Contestant.Maker> maker, Ground ground) {
+    public void run(String name, Class<? extends Contestant.Maker> maker, BenchEnvironment ground) {
         System.out.printf("%n%s, lease %s, %d s, seed %d%n", name, lease, time.toSeconds(), seed);
         var setting = FaultBench.Setting.of(name.replace(' ', '-') + "-" + seed, lease)
                 .with(maker);

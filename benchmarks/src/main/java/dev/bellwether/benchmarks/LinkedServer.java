@@ -1,13 +1,13 @@
 package dev.bellwether.benchmarks;
 
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.Ground;
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
 
 /** One server as a ground: it lives, the ways to it need not. */
-public final class LinkedServer implements Ground {
+public final class LinkedServer implements BenchEnvironment {
     private final String name;
     private final int port;
     private final IntFunction<String> uri;

@@ -1,10 +1,10 @@
 package dev.bellwether.benchmarks;
 
+import dev.bellwether.testkit.faults.BenchEnvironment;
 import dev.bellwether.testkit.faults.BenchFault;
 import dev.bellwether.testkit.faults.Contestant;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.Findings;
-import dev.bellwether.testkit.faults.Ground;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -27,7 +27,7 @@ public record Vacancies(int rounds, Duration lease) {
     }
 
     /** Measures these contestants on this ground; says so if they do not get through, and returns. */
-    public void measure(String who, Class<? extends Contestant.Maker> maker, Ground ground) {
+    public void measure(String who, Class<? extends Contestant.Maker> maker, BenchEnvironment ground) {
         System.err.println("# " + who + " on " + ground.describe() + ", " + rounds + " rounds");
         var name = "vacancies-" + (who + '-' + ground.describe()).replaceAll("[^A-Za-z0-9]+", "-");
         var begun = System.nanoTime();
@@ -79,7 +79,7 @@ public record Vacancies(int rounds, Duration lease) {
         NOBODY_LED
     }
 
-    private void tell(String who, Ground ground, Findings findings, List<After> after) {
+    private void tell(String who, BenchEnvironment ground, Findings findings, List<After> after) {
         System.out.println(who + ": " + findings);
         for (var fault : FAULTS) {
             var nanos = findings.vacancies(fault);

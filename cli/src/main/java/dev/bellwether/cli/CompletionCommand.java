@@ -1,7 +1,7 @@
 package dev.bellwether.cli;
 
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Surroundings;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
             "  source <(bellwether completion zsh)                        in ~/.zshrc, after compinit"
         })
 final class CompletionCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -46,7 +46,7 @@ final class CompletionCommand implements Callable<Integer> {
         }
     }
 
-    CompletionCommand(Surroundings around) {
+    CompletionCommand(CommandEnvironment around) {
         this.around = around;
     }
 

@@ -3,9 +3,9 @@ package dev.bellwether.cli;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.command.CommandDurations;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.console.ConsoleCommand;
 import dev.bellwether.cli.demo.DemoCandidate;
@@ -66,7 +66,7 @@ public final class Main {
     }
 
     /** Runs the command in the given surroundings, and returns its exit code. */
-    static int run(Surroundings around, String... args) {
+    static int run(CommandEnvironment around, String... args) {
         var secrets = new Secrets(List.of(args), around.environment());
         var line = commandLine(around);
         line.setParameterExceptionHandler((e, arguments) -> misused(e, around, secrets));
@@ -88,12 +88,12 @@ public final class Main {
         return args.length == 1 ? new String[] {"--help"} : new String[] {args[1], "--help"};
     }
 
-    private static CommandLine outbox(Surroundings around) {
+    private static CommandLine outbox(CommandEnvironment around) {
         return new CommandLine(new OutboxCommand(around)).addSubcommand(new PumpCommand(around));
     }
 
     /** Puts the verbs together. */
-    static CommandLine commandLine(Surroundings around) {
+    static CommandLine commandLine(CommandEnvironment around) {
         var line = new CommandLine(new RootCommand())
                 .addSubcommand(new RunCommand(around))
                 .addSubcommand(new FileCommand(around))
@@ -122,7 +122,7 @@ public final class Main {
         return line;
     }
 
-    private static int misused(ParameterException e, Surroundings around, Secrets secrets) {
+    private static int misused(ParameterException e, CommandEnvironment around, Secrets secrets) {
         var at = e.getCommandLine();
         var name = at.getCommandSpec().qualifiedName();
         if (e instanceof MissingParameterException && at.getParent() == null) {
@@ -196,7 +196,7 @@ public final class Main {
     }
 
     private static int failed(
-            Exception e, Surroundings around, Secrets secrets, CommandLine.ParseResult parsed, CommandLine at) {
+            Exception e, CommandEnvironment around, Secrets secrets, CommandLine.ParseResult parsed, CommandLine at) {
         around.out().flush();
         var message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
         tell(around, secrets.hide(oneLine(message)));
@@ -235,14 +235,14 @@ public final class Main {
         return text.toString().stripTrailing();
     }
 
-    private static void tell(Surroundings around, String message) {
+    private static void tell(CommandEnvironment around, String message) {
         around.err().println(new Paint(around.errColours()).bad("bellwether:") + " " + message);
     }
 
     /** The launcher says which streams are terminals, since Java 17 cannot; without it, none are. */
-    private static Surroundings surroundings() {
+    private static CommandEnvironment surroundings() {
         var terminals = System.getProperty("bellwether.terminals", "");
-        return new Surroundings(
+        return new CommandEnvironment(
                 System.getenv(),
                 new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset())),
                 writer(FileDescriptor.out),

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
-import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.fixtures.NatsServers;
 import java.io.BufferedReader;
 import java.io.PrintWriter;
@@ -263,7 +263,7 @@ class ConsolePageTest {
         var line = new ArrayList<>(List.of("console", "--on", on));
         line.addAll(List.of(more));
         var out = new PrintWriter(told, true);
-        var around = new Surroundings(
+        var around = new CommandEnvironment(
                 Map.of(), new BufferedReader(Reader.nullReader()), out, out, false, false, false, true);
         var console = new Thread(() -> Main.run(around, line.toArray(String[]::new)));
         console.start();

@@ -6,8 +6,11 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.ConsulServers;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.fixtures.ValkeyServers;
+import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import dev.bellwether.zookeeper.ZooKeeperConfig;
@@ -92,6 +95,64 @@ class OnlookersTest {
                         "etcd://looker:looker@" + servers.hosts() + "/e",
                         leader.candidate(),
                         "etcdctl role grant-permission ROLE readwrite /e/ --prefix");
+            }
+        }
+    }
+
+    @Test
+    void consul() throws Exception {
+        var master = "11111111-1111-1111-1111-111111111111";
+        var looker = "22222222-2222-2222-2222-222222222222";
+        try (var servers = ConsulServers.start(
+                1, "-hcl=acl { enabled = true default_policy = \"deny\" tokens { master = \"" + master + "\" } }")) {
+            var rule = "key_prefix \\\"e/\\\" { policy = \\\"read\\\" }";
+            Eventually.eventually(
+                    "there is a policy",
+                    PATIENCE,
+                    () -> servers.member(0)
+                            .put("/v1/acl/policy", "{\"Name\":\"look\",\"Rules\":\"" + rule + "\"}", master)
+                            .contains("\"Name\""));
+            assertThat(servers.member(0)
+                            .put(
+                                    "/v1/acl/token",
+                                    "{\"SecretID\":\"" + looker + "\",\"Policies\":[{\"Name\":\"look\"}]}",
+                                    master))
+                    .contains("SecretID");
+            try (var elections = Elections.connect(servers.uri("/e?token=" + master));
+                    var leader = elections.stand("billing")) {
+                assertThat(leader.await(PATIENCE)).isPresent();
+                looks(
+                        servers.uri("/e?token=" + looker),
+                        leader.candidate(),
+                        "key_prefix \"e/\" { policy = \"write\" }");
+            }
+        }
+    }
+
+    @Test
+    void redis() throws Exception {
+        try (var server = ValkeyServers.start()) {
+            assertThat(server.ask(
+                            "ACL",
+                            "SETUSER",
+                            "looker",
+                            "on",
+                            ">hush-hush",
+                            "~e:*",
+                            "&e:*",
+                            "+@read",
+                            "+@scripting",
+                            "+@pubsub",
+                            "+@connection",
+                            "+time"))
+                    .isEqualTo("OK");
+            try (var elections = Elections.connect(server.uri("?prefix=e"));
+                    var leader = elections.stand("billing")) {
+                assertThat(leader.await(PATIENCE)).isPresent();
+                looks(
+                        "redis://looker:hush-hush@127.0.0.1:" + server.port() + "?prefix=e",
+                        leader.candidate(),
+                        "ACL SETUSER looker ~e:* &e:* +@read +@write");
             }
         }
     }

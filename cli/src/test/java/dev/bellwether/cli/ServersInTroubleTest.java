@@ -56,7 +56,9 @@ class ServersInTroubleTest {
             "Kafka", "kafka://%s",
             "ZooKeeper", "zk://%s/elections",
             "NATS", "nats://ops:hush-hush@%s",
-            "etcd", "etcd://ops:hush-hush@%s/elections");
+            "etcd", "etcd://ops:hush-hush@%s/elections",
+            "Consul", "consul://%s/elections?token=hush-hush",
+            "Redis", "redis://ops:hush-hush@%s");
 
     @TempDir
     Path folder;

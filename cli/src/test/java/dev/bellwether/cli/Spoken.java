@@ -3,7 +3,7 @@ package dev.bellwether.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.CommandEnvironment;
 import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.io.Reader;
@@ -27,7 +27,7 @@ public record Spoken(int code, String out, String err) {
     private static Spoken on(boolean terminal, String typed, Map<String, String> environment, String... args) {
         var out = new StringWriter();
         var err = new StringWriter();
-        var around = new Surroundings(
+        var around = new CommandEnvironment(
                 environment,
                 new BufferedReader(new StringReader(typed)),
                 new PrintWriter(out, true),
@@ -41,8 +41,8 @@ public record Spoken(int code, String out, String err) {
     }
 
     /** Returns surroundings for a command that is not run. */
-    static Surroundings around() {
-        return new Surroundings(
+    static CommandEnvironment around() {
+        return new CommandEnvironment(
                 Map.of(),
                 new BufferedReader(Reader.nullReader()),
                 new PrintWriter(Writer.nullWriter()),

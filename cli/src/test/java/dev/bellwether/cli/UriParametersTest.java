@@ -17,7 +17,8 @@ class UriParametersTest {
         "zk://one:2181, createElections",
         "nats://host:4222, create",
         "nats://host:4222, choria",
-        "etcd://host:2379/elections, tls"
+        "etcd://host:2379/elections, tls",
+        "consul://host:8500/elections, tls"
     })
     void whatMustBeTrueOrFalseIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "yes", "true or false");
@@ -28,7 +29,9 @@ class UriParametersTest {
         "jdbc:postgresql://db/app, bellwether.poll",
         "jdbc:postgresql://db/app, bellwether.presence",
         "zk://one:2181, tickTime",
-        "etcd://host:2379/elections, presence"
+        "etcd://host:2379/elections, presence",
+        "redis://host:6379, presence",
+        "consul://host:8500/elections, presence"
     })
     void whatMustBeADurationIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "soon", "a duration such as 500ms or 10s");

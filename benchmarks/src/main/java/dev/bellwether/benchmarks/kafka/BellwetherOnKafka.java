@@ -6,16 +6,20 @@ import dev.bellwether.LeadershipEvent;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Ours. */
-final class BellwetherOnKafka implements KafkaContestant.Make {
-    @Override
-    public String name() {
-        return "bellwether";
+/**
+ * Ours.
+ *
+ * @param query what is put behind the addresses of the brokers
+ */
+record BellwetherOnKafka(String name, String query) implements KafkaContestant.Make {
+    /** By groups, as it comes. */
+    BellwetherOnKafka() {
+        this("bellwether", "");
     }
 
     @Override
     public KafkaContestant stand(String bootstrap, String election, Duration session) {
-        var elections = Elections.connect("kafka://" + bootstrap);
+        var elections = Elections.connect("kafka://" + bootstrap + query);
         var lost = new AtomicInteger();
         var config = CandidacyConfig.builder()
                 .lease(session)

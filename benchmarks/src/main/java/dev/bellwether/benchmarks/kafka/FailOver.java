@@ -39,13 +39,19 @@ public final class FailOver {
             admin.createTopics(List.of(new NewTopic(NeliLike.TOPIC, 1, (short) 1)))
                     .all()
                     .get();
-            System.out.printf("%d rounds, milliseconds: p50 / p99 / max%n", rounds);
-            for (var session : sessions) {
-                for (var make : MAKES) {
-                    measure("warm-up", make, brokers, session, 3, false);
-                    report("crash", make, session, measure("crash", make, brokers, session, rounds, true));
-                    report("hand-over", make, session, measure("hand-over", make, brokers, session, rounds, false));
-                }
+            measure(MAKES, brokers, sessions, rounds);
+        }
+    }
+
+    /** Measures on brokers of which each has one link. */
+    static void measure(List<KafkaContestant.Make> makes, KafkaBrokers brokers, List<Duration> sessions, int rounds)
+            throws InterruptedException {
+        System.out.printf("%d rounds, milliseconds: p50 / p99 / max%n", rounds);
+        for (var session : sessions) {
+            for (var make : makes) {
+                measure("warm-up", make, brokers, session, 3, false);
+                report("crash", make, session, measure("crash", make, brokers, session, rounds, true));
+                report("hand-over", make, session, measure("hand-over", make, brokers, session, rounds, false));
             }
         }
     }

@@ -13,8 +13,8 @@ public final class Backlog {
     public static void main(String[] args) throws Exception {
         var rows = args.length > 0 ? Integer.parseInt(args[0]) : 10_000_000;
         var bytes = args.length > 1 ? Integer.parseInt(args[1]) : 256;
-        var ours = new Ours(1);
-        try (var stand = Stand.start()) {
+        var ours = new BellwetherContestant(1);
+        try (var stand = OutboxServers.start()) {
             ours.reset(stand);
             for (var tenth = 0; tenth < TENTHS; tenth++) {
                 ours.fill(stand, rows / TENTHS, bytes, false);

@@ -10,8 +10,9 @@ import java.util.stream.Stream;
 final class Contestants {
     private static final int RUNS = 5;
     private static final List<OutboxContestant> ALL =
-            List.of(new Ours(1), new MarkPurge(), new OrderedTopics(), new DebeziumRouter());
-    private static final List<OutboxContestant> BY_NAME_ONLY = List.of(new Ours(2), new Ours(4));
+            List.of(new BellwetherContestant(1), new MarkPurge(), new OrderedTopics(), new DebeziumRouter());
+    private static final List<OutboxContestant> BY_NAME_ONLY =
+            List.of(new BellwetherContestant(2), new BellwetherContestant(4));
 
     private Contestants() {}
 

@@ -47,7 +47,7 @@ final class DebeziumRouter implements OutboxContestant {
     }
 
     @Override
-    public void reset(Stand stand) throws SQLException {
+    public void reset(OutboxServers stand) throws SQLException {
         stand.execute(
                 "CREATE TABLE IF NOT EXISTS routed (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), aggregatetype varchar(255) NOT NULL,"
                         + " aggregateid varchar(255) NOT NULL, type varchar(255) NOT NULL, traceparent text, payload bytea)");
@@ -62,9 +62,9 @@ final class DebeziumRouter implements OutboxContestant {
     }
 
     @Override
-    public void fill(Stand stand, int rows, int bytes, boolean headers) throws SQLException {
+    public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
         stand.execute("INSERT INTO routed (aggregatetype, aggregateid, type, traceparent, payload) SELECT '"
-                + Stand.TOPIC
+                + OutboxServers.TOPIC
                 + "', 'key-' || i % 10000, 'OrderCreated', "
                 + (headers ? "'00-' || md5(i::text) || '-00f067aa0ba902b7-01'" : "NULL") + ", substr(value, 1, " + bytes
                 + ") FROM generate_series(1, " + rows + ") i JOIN payloads ON n = i % 1000");
@@ -72,7 +72,7 @@ final class DebeziumRouter implements OutboxContestant {
     }
 
     @Override
-    public AutoCloseable start(Stand stand) {
+    public AutoCloseable start(OutboxServers stand) {
         var producer = new KafkaProducer<>(
                 Map.<String, Object>of(
                         "bootstrap.servers",
@@ -143,7 +143,7 @@ final class DebeziumRouter implements OutboxContestant {
         confirmed.addAndGet(events.size());
     }
 
-    private static Properties properties(Stand stand) {
+    private static Properties properties(OutboxServers stand) {
         var properties = new Properties();
         properties.putAll(Map.ofEntries(
                 Map.entry("name", "bench"),
@@ -180,7 +180,7 @@ final class DebeziumRouter implements OutboxContestant {
     }
 
     @Override
-    public long left(Stand stand) {
+    public long left(OutboxServers stand) {
         var failed = failure.get();
         if (failed != null) {
             throw failed;
@@ -189,10 +189,10 @@ final class DebeziumRouter implements OutboxContestant {
     }
 
     @Override
-    public Pen pen(Stand stand) throws SQLException {
+    public Pen pen(OutboxServers stand) throws SQLException {
         return new InsertPen(
                 stand,
-                "INSERT INTO routed (aggregatetype, aggregateid, type, payload) VALUES ('" + Stand.TOPIC
+                "INSERT INTO routed (aggregatetype, aggregateid, type, payload) VALUES ('" + OutboxServers.TOPIC
                         + "', ?, 'OrderCreated', convert_to(?, 'UTF8'))");
     }
 }

@@ -27,13 +27,13 @@ public final class Drain {
         var bytes = args.length > 1 ? Integer.parseInt(args[1]) : 256;
         var mode = args.length > 2 ? args[2] : "plain";
         var headers = mode.equals("headers");
-        try (var stand = Stand.start()) {
+        try (var stand = OutboxServers.start()) {
             System.out.printf(
                     "%,d rows of %d bytes, %s headers, 10,000 keys, %d partitions%s%n",
                     rows,
                     bytes,
                     headers ? "two" : "no",
-                    Stand.PARTITIONS,
+                    OutboxServers.PARTITIONS,
                     mode.equals("held") ? ", a transaction stays open" : "");
             var runs = new LinkedHashMap<String, List<Run>>();
             for (var contestant : Contestants.named(args, 3)) {
@@ -55,12 +55,12 @@ public final class Drain {
     }
 
     /** Draws an id and keeps a snapshot, so that there is a gap and no dead row can be removed. */
-    static Connection hold(Stand stand) throws java.sql.SQLException {
+    static Connection hold(OutboxServers stand) throws java.sql.SQLException {
         var connection = stand.connect();
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
         connection.setAutoCommit(false);
         try (var statement = connection.createStatement()) {
-            statement.execute("INSERT INTO outbox (topic, record_key) VALUES ('" + Stand.TOPIC + "', 'late')");
+            statement.execute("INSERT INTO outbox (topic, record_key) VALUES ('" + OutboxServers.TOPIC + "', 'late')");
         }
         return connection;
     }
@@ -79,7 +79,7 @@ public final class Drain {
         }
     }
 
-    private static Run measure(Stand stand, OutboxContestant contestant, int rows, int bytes, boolean headers)
+    private static Run measure(OutboxServers stand, OutboxContestant contestant, int rows, int bytes, boolean headers)
             throws Exception {
         contestant.fill(stand, rows, bytes, headers);
         stand.execute("VACUUM ANALYZE");

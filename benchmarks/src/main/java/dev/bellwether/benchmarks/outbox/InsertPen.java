@@ -9,7 +9,7 @@ final class InsertPen implements OutboxContestant.Pen {
     private final Connection connection;
     private final PreparedStatement insert;
 
-    InsertPen(Stand stand, String sql) throws SQLException {
+    InsertPen(OutboxServers stand, String sql) throws SQLException {
         connection = stand.connect();
         insert = connection.prepareStatement(sql);
     }

@@ -33,7 +33,7 @@ public final class Latency {
         var seconds = args.length > 1 ? Integer.parseInt(args[1]) : 30;
         var mode = args.length > 2 ? args[2] : "read_committed";
         var isolation = mode.equals("held") ? "read_committed" : mode;
-        try (var stand = Stand.start()) {
+        try (var stand = OutboxServers.start()) {
             for (var contestant : Contestants.named(args, 3)) {
                 contestant.reset(stand);
                 try (var held = mode.equals("held") ? Drain.hold(stand) : null;
@@ -66,7 +66,8 @@ public final class Latency {
         return sorted[(int) Math.min(sorted.length - 1, sorted.length * share)] / 1e6;
     }
 
-    private static long[] measure(Stand stand, OutboxContestant contestant, int rate, int seconds, String isolation)
+    private static long[] measure(
+            OutboxServers stand, OutboxContestant contestant, int rate, int seconds, String isolation)
             throws InterruptedException {
         var total = rate * seconds;
         var nanos = new long[total];
@@ -95,7 +96,13 @@ public final class Latency {
     }
 
     private static void write(
-            Stand stand, OutboxContestant contestant, String run, int first, int total, long began, long interval) {
+            OutboxServers stand,
+            OutboxContestant contestant,
+            String run,
+            int first,
+            int total,
+            long began,
+            long interval) {
         try (var pen = contestant.pen(stand)) {
             for (var i = first; i < total; i += WRITERS) {
                 var due = began + i * interval;
@@ -111,12 +118,12 @@ public final class Latency {
     }
 
     private static void read(
-            Stand stand, String run, long[] nanos, AtomicBoolean ready, AtomicBoolean over, String isolation) {
+            OutboxServers stand, String run, long[] nanos, AtomicBoolean ready, AtomicBoolean over, String isolation) {
         try (var consumer = new KafkaConsumer<>(
                 Map.<String, Object>of("bootstrap.servers", stand.bootstrap(), "isolation.level", isolation),
                 new StringDeserializer(),
                 new StringDeserializer())) {
-            var partitions = consumer.partitionsFor(Stand.TOPIC).stream()
+            var partitions = consumer.partitionsFor(OutboxServers.TOPIC).stream()
                     .map(info -> new TopicPartition(info.topic(), info.partition()))
                     .toList();
             consumer.assign(partitions);

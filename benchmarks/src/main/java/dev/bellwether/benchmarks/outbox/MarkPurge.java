@@ -39,15 +39,15 @@ final class MarkPurge implements OutboxContestant {
     }
 
     @Override
-    public Pen pen(Stand stand) throws SQLException {
+    public Pen pen(OutboxServers stand) throws SQLException {
         return new InsertPen(
                 stand,
                 "INSERT INTO harvest (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
-                        + " kafka_header_values) VALUES (now(), '" + Stand.TOPIC + "', ?, ?, '{}', '{}')");
+                        + " kafka_header_values) VALUES (now(), '" + OutboxServers.TOPIC + "', ?, ?, '{}', '{}')");
     }
 
     @Override
-    public void reset(Stand stand) throws SQLException {
+    public void reset(OutboxServers stand) throws SQLException {
         stand.execute("CREATE TABLE IF NOT EXISTS harvest (id bigserial PRIMARY KEY, create_time timestamptz NOT NULL,"
                 + " kafka_topic varchar(249) NOT NULL, kafka_key varchar(100) NOT NULL, kafka_value varchar(10000),"
                 + " kafka_header_keys text[] NOT NULL, kafka_header_values text[] NOT NULL, leader_id uuid)");
@@ -55,9 +55,9 @@ final class MarkPurge implements OutboxContestant {
     }
 
     @Override
-    public void fill(Stand stand, int rows, int bytes, boolean headers) throws SQLException {
+    public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
         stand.execute("INSERT INTO harvest (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
-                + " kafka_header_values) SELECT now(), '" + Stand.TOPIC
+                + " kafka_header_values) SELECT now(), '" + OutboxServers.TOPIC
                 + "', 'key-' || i % 10000, substr(encode(value, 'hex'), 1, "
                 + bytes + "), "
                 + (headers
@@ -67,12 +67,12 @@ final class MarkPurge implements OutboxContestant {
     }
 
     @Override
-    public AutoCloseable start(Stand stand) throws SQLException {
+    public AutoCloseable start(OutboxServers stand) throws SQLException {
         return new Harvester(stand);
     }
 
     @Override
-    public long left(Stand stand) throws SQLException {
+    public long left(OutboxServers stand) throws SQLException {
         return stand.number("SELECT 1 FROM harvest LIMIT 1");
     }
 
@@ -89,7 +89,7 @@ final class MarkPurge implements OutboxContestant {
         private int inFlight;
         private volatile boolean ending;
 
-        Harvester(Stand stand) throws SQLException {
+        Harvester(OutboxServers stand) throws SQLException {
             for (var i = 0; i < SENDERS; i++) {
                 var cell = new SynchronousQueue<Marked>();
                 cells.add(cell);

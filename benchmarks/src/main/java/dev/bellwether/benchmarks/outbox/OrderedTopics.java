@@ -45,7 +45,7 @@ final class OrderedTopics implements OutboxContestant {
     }
 
     @Override
-    public void reset(Stand stand) throws SQLException {
+    public void reset(OutboxServers stand) throws SQLException {
         stand.execute("CREATE SEQUENCE IF NOT EXISTS topics_seq");
         stand.execute(
                 "CREATE TABLE IF NOT EXISTS topics_outbox (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), topic varchar(250) NOT NULL,"
@@ -56,7 +56,7 @@ final class OrderedTopics implements OutboxContestant {
     }
 
     @Override
-    public void fill(Stand stand, int rows, int bytes, boolean headers) throws SQLException {
+    public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
         stand.execute("INSERT INTO topics_outbox (topic, seq, value, trace, next_attempt) SELECT 'key-' || i % 10000,"
                 + " nextval('topics_seq'), substr(encode(value, 'hex'), 1, " + bytes + "), "
                 + (headers ? "'00-' || md5(i::text) || '-00f067aa0ba902b7-01'" : "NULL")
@@ -65,7 +65,7 @@ final class OrderedTopics implements OutboxContestant {
     }
 
     @Override
-    public AutoCloseable start(Stand stand) {
+    public AutoCloseable start(OutboxServers stand) {
         var pool = new HikariDataSource();
         pool.setJdbcUrl(stand.uri());
         pool.setMaximumPoolSize(THREADS + 1);
@@ -164,7 +164,7 @@ final class OrderedTopics implements OutboxContestant {
                 if (!result.next()) {
                     return false;
                 }
-                var record = new ProducerRecord<>(Stand.TOPIC, result.getString(1), result.getString(2));
+                var record = new ProducerRecord<>(OutboxServers.TOPIC, result.getString(1), result.getString(2));
                 var trace = result.getString(3);
                 if (trace != null) {
                     record.headers().add("type", "OrderCreated".getBytes(java.nio.charset.StandardCharsets.UTF_8));
@@ -177,12 +177,12 @@ final class OrderedTopics implements OutboxContestant {
     }
 
     @Override
-    public long left(Stand stand) throws SQLException {
+    public long left(OutboxServers stand) throws SQLException {
         return stand.number("SELECT 1 FROM topics_outbox WHERE NOT processed LIMIT 1");
     }
 
     @Override
-    public Pen pen(Stand stand) throws SQLException {
+    public Pen pen(OutboxServers stand) throws SQLException {
         return new InsertPen(stand, INSERT);
     }
 }

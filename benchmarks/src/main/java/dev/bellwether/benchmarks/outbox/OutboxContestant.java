@@ -11,19 +11,19 @@ interface OutboxContestant {
     boolean isQuick();
 
     /** Makes an empty table, or empties the one that is there. */
-    void reset(Stand stand) throws Exception;
+    void reset(OutboxServers stand) throws Exception;
 
     /** Fills the table with rows of so many bytes, whose keys are spread over 10,000. */
-    void fill(Stand stand, int rows, int bytes, boolean headers) throws Exception;
+    void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws Exception;
 
     /** Begins to relay; to close is to end. */
-    AutoCloseable start(Stand stand) throws Exception;
+    AutoCloseable start(OutboxServers stand) throws Exception;
 
     /** Returns how many rows are still to be relayed; zero as soon as there is none. */
-    long left(Stand stand) throws Exception;
+    long left(OutboxServers stand) throws Exception;
 
     /** Returns a way to write one row in a transaction of its own; each thread has one. */
-    Pen pen(Stand stand) throws SQLException;
+    Pen pen(OutboxServers stand) throws SQLException;
 
     /** Writes rows. */
     interface Pen extends AutoCloseable {

@@ -1,9 +1,9 @@
 package dev.bellwether.cli.console;
 
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
 import dev.bellwether.cli.page.PageServer;
@@ -36,10 +36,10 @@ import picocli.CommandLine.Option;
             "  bellwether console --on-file /run/secrets/elections --read-only --listen 0.0.0.0 --port 8080 --host ops.example"
         })
 public final class ConsoleCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Option(
             names = "--listen",
@@ -75,9 +75,9 @@ public final class ConsoleCommand implements Callable<Integer> {
     @Option(names = "--for", paramLabel = "TIME", description = "Stop after this time. Default: at Ctrl-C.")
     private Optional<Duration> time = Optional.empty();
 
-    public ConsoleCommand(Surroundings around) {
+    public ConsoleCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override

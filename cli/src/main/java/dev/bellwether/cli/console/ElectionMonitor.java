@@ -5,8 +5,8 @@ import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Json;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
 import dev.bellwether.cli.page.PageServer;
@@ -221,7 +221,7 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
 
     private static void requireName(String name) {
         try {
-            Target.checked(name);
+            BackendOptions.checked(name);
         } catch (UsageException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }

@@ -3,10 +3,10 @@ package dev.bellwether.cli.demo;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
-import dev.bellwether.testkit.faults.Looker;
+import dev.bellwether.testkit.faults.LeadershipSampler;
 import dev.bellwether.testkit.faults.TermFile;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -26,10 +26,10 @@ import picocli.CommandLine.Option;
 public final class DemoCandidate implements Callable<Integer> {
     private static final Duration BETWEEN_LOOKS = Duration.ofNanos(250_000);
 
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Option(names = "--id", required = true)
     private String id = "";
@@ -45,9 +45,9 @@ public final class DemoCandidate implements Callable<Integer> {
 
     private volatile boolean over;
 
-    public DemoCandidate(Surroundings around) {
+    public DemoCandidate(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override
@@ -79,7 +79,7 @@ public final class DemoCandidate implements Callable<Integer> {
     private void stand(Elections elections, TermFile file) throws InterruptedException, IOException {
         var settings = CandidacyConfig.builder().candidate(id).lease(lease).build();
         try (var candidacy = elections.stand(election, settings)) {
-            var looker = new Looker(Looker.Subject.of(candidacy), file, BETWEEN_LOOKS);
+            var looker = new LeadershipSampler(LeadershipSampler.Subject.of(candidacy), file, BETWEEN_LOOKS);
             around.out().println("standing");
             if (around.in().readLine() == null) {
                 over = true;

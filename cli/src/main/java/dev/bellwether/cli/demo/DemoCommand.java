@@ -3,12 +3,12 @@ package dev.bellwether.cli.demo;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
@@ -53,7 +53,7 @@ public final class DemoCommand implements Callable<Integer> {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final long BETWEEN_LOOKS_MILLIS = 10;
 
-    private final Surroundings around;
+    private final CommandEnvironment around;
     private final Class<?> main;
     private final long began = System.nanoTime();
 
@@ -87,7 +87,7 @@ public final class DemoCommand implements Callable<Integer> {
     @Option(names = "--json", description = "With --tour: print one JSON document in the end.")
     private boolean json;
 
-    public DemoCommand(Surroundings around, Class<?> main) {
+    public DemoCommand(CommandEnvironment around, Class<?> main) {
         this.around = around;
         this.main = main;
     }
@@ -105,25 +105,25 @@ public final class DemoCommand implements Callable<Integer> {
             requireAnswer(given.get());
         }
         var keys = tour ? Optional.<KeyPresses>empty() : KeyPresses.each(around);
-        try (var props = Props.in(Files.createTempDirectory("bellwether-demo-"), keys)) {
+        try (var props = DemoCleanup.in(Files.createTempDirectory("bellwether-demo-"), keys)) {
             say(
-                    Scene.Tone.FAINT,
+                    DemoCluster.Tone.FAINT,
                     given.isPresent()
                             ? "connecting to " + given.get()
                             : on.equals("kafka") ? "starting a Kafka broker" : "making an SQLite file");
             var engine = props.keep(engine(given, election, props.folder()));
-            say(Scene.Tone.FAINT, "starting " + CANDIDATES + " candidates on " + engine.describe());
+            say(DemoCluster.Tone.FAINT, "starting " + CANDIDATES + " candidates on " + engine.describe());
             var orders = new DemoProcess.Orders(main, election, lease, props.folder());
             var feed = new Feed();
-            var scene =
-                    props.keep(new Scene(engine, orders, feed, note -> say(note.nanos(), note.tone(), note.text())));
+            var scene = props.keep(
+                    new DemoCluster(engine, orders, feed, note -> say(note.nanos(), note.tone(), note.text())));
             return tour ? tour(scene, engine) : show(scene, engine, feed, props);
         }
     }
 
     /** Candidates would wait for a server forever, and nobody would see why. */
     private static void requireAnswer(ConnectUri uri) throws Exception {
-        var asked = new Bounded(PATIENCE, () -> Target.late(uri, PATIENCE))
+        var asked = new Bounded(PATIENCE, () -> BackendOptions.late(uri, PATIENCE))
                 .open(() -> Elections.over(uri.connect(), ElectionsConfig.defaults()));
         Bounded.farewell(asked::close);
     }
@@ -148,7 +148,7 @@ public final class DemoCommand implements Callable<Integer> {
         return on.equals("kafka") ? KafkaEngine.start(folder) : new FileEngine(folder);
     }
 
-    private int tour(Scene scene, Engine engine) throws IOException, InterruptedException {
+    private int tour(DemoCluster scene, Engine engine) throws IOException, InterruptedException {
         for (var i = 0; i < CANDIDATES; i++) {
             scene.startNext();
         }
@@ -196,7 +196,8 @@ public final class DemoCommand implements Callable<Integer> {
         });
     }
 
-    private int show(Scene scene, Engine engine, Feed feed, Props props) throws IOException, InterruptedException {
+    private int show(DemoCluster scene, Engine engine, Feed feed, DemoCleanup props)
+            throws IOException, InterruptedException {
         var place = new PageServer.Place(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), List.of());
         var page = props.keep(PageServer.start(place, feed, scene::now, words -> order(scene, words)));
         for (var i = 0; i < CANDIDATES; i++) {
@@ -218,17 +219,17 @@ public final class DemoCommand implements Callable<Integer> {
         return scene.overlapNanos() == 0 ? ExitCode.OK : ExitCode.FAILED;
     }
 
-    private static void order(Scene scene, Map<String, String> words) throws IOException, InterruptedException {
+    private static void order(DemoCluster scene, Map<String, String> words) throws IOException, InterruptedException {
         var id = words.getOrDefault("action", "");
         var action = Action.of(id).orElseThrow(() -> new IllegalArgumentException("there is no action \"" + id + "\""));
         scene.act(action, Optional.ofNullable(words.get("name")));
     }
 
-    private void say(Scene.Tone tone, String text) {
+    private void say(DemoCluster.Tone tone, String text) {
         say(System.nanoTime(), tone, text);
     }
 
-    private void say(long nanos, Scene.Tone tone, String text) {
+    private void say(long nanos, DemoCluster.Tone tone, String text) {
         if (json) {
             return;
         }

@@ -1,7 +1,7 @@
 package dev.bellwether.cli.demo;
 
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Optional;
@@ -11,13 +11,13 @@ import java.util.Optional;
  * reads.
  */
 final class DemoKeys {
-    private final Surroundings around;
-    private final Scene scene;
+    private final CommandEnvironment around;
+    private final DemoCluster scene;
     private final Engine engine;
     private final Runnable quit;
     private Optional<String> chosen = Optional.empty();
 
-    DemoKeys(Surroundings around, Scene scene, Engine engine, Runnable quit) {
+    DemoKeys(CommandEnvironment around, DemoCluster scene, Engine engine, Runnable quit) {
         this.around = around;
         this.scene = scene;
         this.engine = engine;

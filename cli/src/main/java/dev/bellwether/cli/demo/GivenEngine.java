@@ -18,11 +18,28 @@ import java.util.regex.Pattern;
  */
 final class GivenEngine implements Engine {
     private static final int PLACES = 6;
-    private static final Map<String, Integer> PORTS =
-            Map.of("postgresql", 5432, "mariadb", 3306, "mysql", 3306, "nats", 4222, "zk", 2181, "etcd", 2379);
+    private static final Map<String, Integer> PORTS = Map.of(
+            "postgresql",
+            5432,
+            "mariadb",
+            3306,
+            "mysql",
+            3306,
+            "nats",
+            4222,
+            "zk",
+            2181,
+            "etcd",
+            2379,
+            "consul",
+            8500,
+            "redis",
+            6379,
+            "valkey",
+            6379);
     private static final Pattern HOST = Pattern.compile(
             "(?:jdbc:)?([a-z]+)://(?:[^/?#@]*@)?(?<host>\\[[0-9a-fA-F:]+\\]|[A-Za-z0-9._-]+)(?::(?<port>\\d+))?(?=[/?#]|$)");
-    private static final Pattern TLS = Pattern.compile("(?i)ssl|tls");
+    private static final Pattern TLS = Pattern.compile("(?i)ssl|tls|^(?:rediss|valkeys):");
 
     private final ConnectUri uri;
     private final String election;

@@ -1,6 +1,6 @@
 package dev.bellwether.cli.demo;
 
-import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.CommandEnvironment;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +22,7 @@ final class KeyPresses implements AutoCloseable {
     }
 
     /** Returns empty if there is no terminal, or none that can be set. */
-    static Optional<KeyPresses> each(Surroundings around) {
+    static Optional<KeyPresses> each(CommandEnvironment around) {
         if (!around.inIsTerminal()) {
             return Optional.empty();
         }

@@ -50,13 +50,13 @@ final class ScenePage {
         return millis(System.nanoTime());
     }
 
-    void server(Scene.ServerState state) {
+    void server(DemoCluster.ServerState state) {
         engine.server().ifPresent(server -> {
             feed.put("server", "", json -> {
                 json.writeStringField("name", server.name());
                 json.writeStringField("state", state.name().toLowerCase(Locale.ROOT));
             });
-            if (state == Scene.ServerState.SERVING) {
+            if (state == DemoCluster.ServerState.SERVING) {
                 end("", "dead");
             } else if (!open.containsKey(key("", "dead"))) {
                 begin("", "dead", "the " + server.name() + " is dead");
@@ -64,7 +64,7 @@ final class ScenePage {
         });
     }
 
-    void candidate(Scene.Contestant one, Optional<ObservedTerm> leading) {
+    void candidate(DemoCluster.Contestant one, Optional<ObservedTerm> leading) {
         feed.put("row", one.name, json -> {
             json.writeStringField("name", one.name);
             json.writeNumberField("place", one.place);
@@ -79,7 +79,7 @@ final class ScenePage {
         });
     }
 
-    private static String state(Scene.Contestant one, boolean leads) {
+    private static String state(DemoCluster.Contestant one, boolean leads) {
         if (!one.isAlive()) {
             return "dead";
         }

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 final class Tour {
     private static final int SLOW_TRIES = 5;
 
-    private final Scene scene;
+    private final DemoCluster scene;
     private final Engine engine;
     private final Duration lease;
     private final Consumer<Step> told;
@@ -46,7 +46,7 @@ final class Tour {
 
     private record Outcome(String text, Optional<Long> vacancyNanos) {}
 
-    Tour(Scene scene, Engine engine, Duration lease, Consumer<Step> told) {
+    Tour(DemoCluster scene, Engine engine, Duration lease, Consumer<Step> told) {
         this.scene = scene;
         this.engine = engine;
         this.lease = lease;
@@ -143,7 +143,7 @@ final class Tour {
             scene.act(Action.HEAL, Optional.of(before.candidate()));
             if (same.isPresent()) {
                 return new Outcome(
-                        leads(before) + " all the while, with " + Scene.SLOW.toMillis() + " ms more each way",
+                        leads(before) + " all the while, with " + DemoCluster.SLOW.toMillis() + " ms more each way",
                         Optional.empty());
             }
         }
@@ -156,7 +156,7 @@ final class Tour {
         var vacancies = scene.vacancies().size();
         scene.act(Action.KILL_SERVER, Optional.empty());
         scene.act(Action.START_SERVER, Optional.empty());
-        await("the server does not serve", () -> scene.server() == Scene.ServerState.SERVING);
+        await("the server does not serve", () -> scene.server() == DemoCluster.ServerState.SERVING);
         // A restart that is over before the lease changes nothing; after a longer one somebody leads again, maybe the
         // same.
         TimeUnit.NANOSECONDS.sleep(lease.toNanos());

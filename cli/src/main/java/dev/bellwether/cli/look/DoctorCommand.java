@@ -5,13 +5,13 @@ import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandDurations;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.Connected;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Finding;
@@ -49,10 +49,10 @@ public final class DoctorCommand implements Callable<Integer> {
     private static final int LOOKS = 5;
     private static final int SIGNS_TOLD = 5;
 
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(paramLabel = "ELECTION", arity = "0..1", description = "Look at this one, too.")
     private @Nullable String election;
@@ -69,14 +69,14 @@ public final class DoctorCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
-    public DoctorCommand(Surroundings around) {
+    public DoctorCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around, Duration.ofSeconds(20)); // it asks each server by itself
+        target = new BackendOptions(around, Duration.ofSeconds(20)); // it asks each server by itself
     }
 
     @Override
     public Integer call() throws Exception {
-        var name = election == null ? Optional.<String>empty() : Optional.of(Target.checked(election));
+        var name = election == null ? Optional.<String>empty() : Optional.of(BackendOptions.checked(election));
         var config = config();
         var uri = target.uri();
         var findings = new ArrayList<Finding>(mandate(config));
@@ -106,7 +106,7 @@ public final class DoctorCommand implements Callable<Integer> {
     }
 
     private CandidacyConfig config() {
-        return Target.settings(() -> {
+        return BackendOptions.settings(() -> {
             var builder = CandidacyConfig.builder();
             lease.ifPresent(builder::lease);
             budget.ifPresent(builder::standDownBudget);

@@ -2,11 +2,11 @@ package dev.bellwether.cli.look;
 
 import dev.bellwether.Election;
 import dev.bellwether.Elections;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -37,10 +37,10 @@ import picocli.CommandLine.Parameters;
             "      names of the elections that nobody leads"
         })
 public final class ListCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(
             paramLabel = "PATTERN",
@@ -51,9 +51,9 @@ public final class ListCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
-    public ListCommand(Surroundings around) {
+    public ListCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override

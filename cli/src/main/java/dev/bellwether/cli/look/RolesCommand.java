@@ -2,11 +2,11 @@ package dev.bellwether.cli.look;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.bellwether.RosterState;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -34,10 +34,10 @@ import picocli.CommandLine.Parameters;
             "What it shows was so when the backend looked: a display, not a lock."
         })
 public final class RolesCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(paramLabel = "ROSTER", description = "Its name.")
     private String roster = "";
@@ -52,14 +52,14 @@ public final class RolesCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
-    public RolesCommand(Surroundings around) {
+    public RolesCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override
     public Integer call() throws Exception {
-        Target.checked(roster);
+        BackendOptions.checked(roster);
         RosterState state;
         try (var connected = target.connect()) {
             state = connected.ask(() -> {

@@ -1,9 +1,9 @@
 package dev.bellwether.cli.look;
 
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.sql.SqlSchema;
 import java.util.concurrent.Callable;
@@ -27,17 +27,17 @@ import picocli.CommandLine.Option;
             "  bellwether schema --on 'jdbc:postgresql://db/app?bellwether.table=ops.elections' | psql"
         })
 public final class SchemaCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
-    public SchemaCommand(Surroundings around) {
+    public SchemaCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override

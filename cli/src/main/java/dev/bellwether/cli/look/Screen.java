@@ -1,6 +1,6 @@
 package dev.bellwether.cli.look;
 
-import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.CommandEnvironment;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -22,7 +22,7 @@ record Screen(int rows, int columns) {
     private static final int LEAST_COLUMNS = 20;
 
     /** Asks the terminal; what {@code LINES} and {@code COLUMNS} say goes before that. */
-    static Screen of(Surroundings around) {
+    static Screen of(CommandEnvironment around) {
         var lines = number(around.variable("LINES"));
         var columns = number(around.variable("COLUMNS"));
         var asked = lines.isPresent() && columns.isPresent() ? USUAL : ask();

@@ -2,11 +2,11 @@ package dev.bellwether.cli.look;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.Election;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -38,10 +38,10 @@ import picocli.CommandLine.Parameters;
             "What it shows was so when the backend looked: a display, not a lock."
         })
 public final class ShowCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(paramLabel = "ELECTION", description = "Its name.")
     private String election = "";
@@ -49,14 +49,14 @@ public final class ShowCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
-    public ShowCommand(Surroundings around) {
+    public ShowCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override
     public Integer call() throws Exception {
-        Target.checked(election);
+        BackendOptions.checked(election);
         Election.State state;
         try (var connected = target.connect()) {
             state = connected.ask(() -> {

@@ -3,13 +3,13 @@ package dev.bellwether.cli.look;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.Connected;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import java.time.Duration;
 import java.time.Instant;
@@ -50,14 +50,14 @@ import picocli.CommandLine.Parameters;
 public final class WatchCommand implements Callable<Integer> {
     private static final int LAST_CHANGES = 8;
 
-    private final Surroundings around;
+    private final CommandEnvironment around;
     private final Map<String, Optional<Leader>> seats = new TreeMap<>();
     private final List<String> changes = new ArrayList<>();
     private int drawnLines;
     private Screen screen = new Screen(24, 80);
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(paramLabel = "ELECTION", arity = "0..1", description = "Its name. Default: all.")
     private @Nullable String election;
@@ -68,15 +68,15 @@ public final class WatchCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON document per line and change.")
     private boolean json;
 
-    public WatchCommand(Surroundings around) {
+    public WatchCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override
     public Integer call() throws Exception {
         if (election != null) {
-            Target.checked(election);
+            BackendOptions.checked(election);
         }
         measured(Screen.of(around)); // what comes first is drawn at once
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();

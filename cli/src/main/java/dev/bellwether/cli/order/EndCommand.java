@@ -2,7 +2,7 @@ package dev.bellwether.cli.order;
 
 import dev.bellwether.Election;
 import dev.bellwether.Leader;
-import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.CommandEnvironment;
 import java.util.Optional;
 import picocli.CommandLine.Command;
 
@@ -18,7 +18,7 @@ import picocli.CommandLine.Command;
         footerHeading = "%nExamples:%n",
         footer = {"  bellwether end migration-7 --yes", "", "Exit codes: as for stand-down."})
 public final class EndCommand extends OrderCommand {
-    public EndCommand(Surroundings around) {
+    public EndCommand(CommandEnvironment around) {
         super(around);
     }
 

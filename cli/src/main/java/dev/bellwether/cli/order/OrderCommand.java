@@ -3,10 +3,10 @@ package dev.bellwether.cli.order;
 import dev.bellwether.Election;
 import dev.bellwether.Elections;
 import dev.bellwether.Leader;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -16,10 +16,10 @@ import picocli.CommandLine.Parameters;
 
 /** An operator's order to an election, given when somebody has said yes. */
 abstract class OrderCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(paramLabel = "ELECTION", description = "Its name.")
     private String election = "";
@@ -35,9 +35,9 @@ abstract class OrderCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON document.")
     private boolean json;
 
-    OrderCommand(Surroundings around) {
+    OrderCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     /** Returns the question to ask. */
@@ -66,7 +66,7 @@ abstract class OrderCommand implements Callable<Integer> {
 
     @Override
     public final Integer call() throws Exception {
-        Target.checked(election);
+        BackendOptions.checked(election);
         if (!yes && (json || !around.inIsTerminal() || !around.outIsTerminal())) {
             throw new UsageException("this asks before it does anything, and there is "
                     + (json ? "no asking with --json" : "no terminal to ask on") + ": add --yes");

@@ -2,8 +2,8 @@ package dev.bellwether.cli.order;
 
 import dev.bellwether.Election;
 import dev.bellwether.Leader;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Surroundings;
 import java.util.Optional;
 import picocli.CommandLine.Command;
 
@@ -26,7 +26,7 @@ import picocli.CommandLine.Command;
             "or --yes; 4 the backend does not answer."
         })
 public final class ReopenCommand extends OrderCommand {
-    public ReopenCommand(Surroundings around) {
+    public ReopenCommand(CommandEnvironment around) {
         super(around);
     }
 

@@ -2,7 +2,7 @@ package dev.bellwether.cli.order;
 
 import dev.bellwether.Election;
 import dev.bellwether.Leader;
-import dev.bellwether.cli.command.Surroundings;
+import dev.bellwether.cli.command.CommandEnvironment;
 import java.util.Optional;
 import picocli.CommandLine.Command;
 
@@ -26,7 +26,7 @@ import picocli.CommandLine.Command;
             "3 nobody leads; 4 the backend does not answer."
         })
 public final class StandDownCommand extends OrderCommand {
-    public StandDownCommand(Surroundings around) {
+    public StandDownCommand(CommandEnvironment around) {
         super(around);
     }
 

@@ -1,10 +1,10 @@
 package dev.bellwether.cli.outbox;
 
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.CommandDurations;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.OutboxAdmin;
@@ -39,12 +39,12 @@ import picocli.CommandLine.Spec;
             "  bellwether outbox doctor --db 'jdbc:postgresql://db/app?user=ops' --kafka broker:9092"
         })
 public final class OutboxCommand implements Runnable {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Spec
     private @Nullable CommandSpec spec;
 
-    public OutboxCommand(Surroundings around) {
+    public OutboxCommand(CommandEnvironment around) {
         this.around = around;
     }
 
@@ -84,9 +84,9 @@ public final class OutboxCommand implements Runnable {
         private Duration timeout = Duration.ofSeconds(5);
 
         /** Asks the database, in time. */
-        <T> T ask(Surroundings around, Question<T> question) throws Exception {
+        <T> T ask(CommandEnvironment around, Question<T> question) throws Exception {
             var database = database(around);
-            return new Bounded(timeout, () -> Target.late(database.uri(), timeout)).ask(() -> {
+            return new Bounded(timeout, () -> BackendOptions.late(database.uri(), timeout)).ask(() -> {
                 try {
                     return question.ask(database, table(database));
                 } catch (SQLException e) {
@@ -99,7 +99,7 @@ public final class OutboxCommand implements Runnable {
             return timeout;
         }
 
-        JdbcSource database(Surroundings around) {
+        JdbcSource database(CommandEnvironment around) {
             return JdbcSource.of(db.or(() -> around.variable("BELLWETHER_OUTBOX"))
                     .orElseThrow(() -> new UsageException("which database? Name it with --db jdbc:...")));
         }

@@ -1,10 +1,10 @@
 package dev.bellwether.cli.outbox;
 
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import java.sql.SQLException;
@@ -30,7 +30,7 @@ import picocli.CommandLine.Option;
         optionListHeading = "%nOptions:%n",
         sortOptions = false)
 public final class PumpCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
     private OutboxCommand.At at = new OutboxCommand.At();
@@ -74,7 +74,7 @@ public final class PumpCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    public PumpCommand(Surroundings around) {
+    public PumpCommand(CommandEnvironment around) {
         this.around = around;
     }
 
@@ -82,7 +82,7 @@ public final class PumpCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         var database = at.database(around);
         var outbox = Outbox.of(at.ask(around, (same, table) -> table));
-        var bounded = new Bounded(at.timeout(), () -> Target.late(database.uri(), at.timeout()));
+        var bounded = new Bounded(at.timeout(), () -> BackendOptions.late(database.uri(), at.timeout()));
         var took = new ArrayList<Long>();
         var began = System.nanoTime();
         try (var connection = bounded.open(database::getConnection)) {

@@ -3,10 +3,10 @@ package dev.bellwether.cli.outbox;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.kafka.KafkaElections;
 import dev.bellwether.outbox.OutboxRelay;
@@ -39,7 +39,7 @@ import picocli.CommandLine.Option;
         footerHeading = "%nExamples:%n",
         footer = {"  bellwether reap -f reaper.yaml"})
 public final class ReapCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Option(
             names = {"-f", "--file", "-file"},
@@ -61,7 +61,7 @@ public final class ReapCommand implements Callable<Integer> {
     private final CountDownLatch told = new CountDownLatch(1);
     private volatile boolean ended;
 
-    public ReapCommand(Surroundings around) {
+    public ReapCommand(CommandEnvironment around) {
         this.around = around;
     }
 
@@ -70,7 +70,7 @@ public final class ReapCommand implements Callable<Integer> {
         var reaper = ReaperFile.read(file);
         log(reaper.level());
         var database = JdbcSource.of(reaper.dataSource());
-        var bounded = new Bounded(timeout, () -> Target.late(database.uri(), timeout));
+        var bounded = new Bounded(timeout, () -> BackendOptions.late(database.uri(), timeout));
         var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, reaper.table())))
                 .orElse(OutboxTable.Layout.GOHARVEST);
         var config = reaper.config()
@@ -103,7 +103,7 @@ public final class ReapCommand implements Callable<Integer> {
     private static Elections elections(ReaperFile reaper, Duration timeout) throws Exception {
         var on = reaper.on().map(ReapCommand::uri);
         if (on.isPresent()) {
-            return new Bounded(timeout, () -> Target.late(on.get(), timeout))
+            return new Bounded(timeout, () -> BackendOptions.late(on.get(), timeout))
                     .open(() -> Elections.over(on.get().connect(), ElectionsConfig.defaults()));
         }
         var properties = new TreeMap<>(reaper.kafka());
@@ -111,7 +111,8 @@ public final class ReapCommand implements Callable<Integer> {
         properties.keySet().removeIf(name -> name.equals("client.id") || name.equals("retries"));
         reaper.leaderTopic().ifPresent(topic -> properties.put("topic", topic));
         var brokers = uri("kafka://" + properties.get("bootstrap.servers"));
-        return new Bounded(timeout, () -> Target.late(brokers, timeout)).open(() -> KafkaElections.using(properties));
+        return new Bounded(timeout, () -> BackendOptions.late(brokers, timeout))
+                .open(() -> KafkaElections.using(properties));
     }
 
     private static ConnectUri uri(String text) {

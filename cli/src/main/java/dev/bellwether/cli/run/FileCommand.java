@@ -3,9 +3,9 @@ package dev.bellwether.cli.run;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,10 +43,10 @@ import picocli.CommandLine.Parameters;
             "does not answer; 5 the candidacy failed for good, by an error that no retry can mend."
         })
 public final class FileCommand implements Callable<Integer> {
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(index = "0", paramLabel = "FILE", description = "The file.")
     private Path file = Path.of("");
@@ -75,9 +75,9 @@ public final class FileCommand implements Callable<Integer> {
 
     private volatile boolean leaving;
 
-    public FileCommand(Surroundings around) {
+    public FileCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override
@@ -90,7 +90,7 @@ public final class FileCommand implements Callable<Integer> {
             }
             return why.isEmpty() ? ExitCode.OK : ExitCode.NOBODY_LEADS;
         }
-        var name = Target.checked(
+        var name = BackendOptions.checked(
                 election.orElseThrow(() -> new UsageException("name an election to stand for, or say --check")));
         if (!Files.isDirectory(
                 Optional.ofNullable(file.toAbsolutePath().getParent()).orElse(file))) {
@@ -103,7 +103,7 @@ public final class FileCommand implements Callable<Integer> {
 
     private int stand(String name, FreshFile fresh) throws Exception {
         var over = new CountDownLatch(1);
-        var config = Target.settings(() -> {
+        var config = BackendOptions.settings(() -> {
             var settings = CandidacyConfig.builder().lease(lease).listener(event -> {
                 if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
                     fresh.remove(); // in order, the seat passes on when this has returned

@@ -3,13 +3,13 @@ package dev.bellwether.cli.run;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.CommandDurations;
+import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.Connected;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.Surroundings;
-import dev.bellwether.cli.command.Target;
 import dev.bellwether.cli.command.UsageException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,10 +68,10 @@ public final class RunCommand implements Callable<Integer> {
     private static final Pattern SIGNAL =
             Pattern.compile("(?:SIG)?(HUP|INT|QUIT|USR1|USR2|TERM|CONT|WINCH|ALRM|URG)", Pattern.CASE_INSENSITIVE);
 
-    private final Surroundings around;
+    private final CommandEnvironment around;
 
     @Mixin
-    private final Target target;
+    private final BackendOptions target;
 
     @Parameters(index = "0", paramLabel = "ELECTION", description = "Its name.", hidden = true)
     private String election = "";
@@ -137,19 +137,19 @@ public final class RunCommand implements Callable<Integer> {
             description = "Tell nothing about standing, winning and losing; only what is wrong.")
     private boolean quiet;
 
-    public RunCommand(Surroundings around) {
+    public RunCommand(CommandEnvironment around) {
         this.around = around;
-        target = new Target(around);
+        target = new BackendOptions(around);
     }
 
     @Override
     public Integer call() throws Exception {
-        Target.checked(election);
+        BackendOptions.checked(election);
         var plan = LeasePlan.of(lease, grace);
-        var job = new Keeper.Job(command, Map.of(), plan.grace(), plan.margin(), signals());
+        var job = new Watchdog.Job(command, Map.of(), plan.grace(), plan.margin(), signals());
         var settings = settings(plan);
         target.onOutage(this::complain);
-        Keeper.check();
+        Watchdog.check();
         var program = command.get(0);
         if (Programs.find(program).isEmpty()) {
             var found = Programs.exists(program);
@@ -180,7 +180,7 @@ public final class RunCommand implements Callable<Integer> {
 
     /** Stands, again and again if so told, until there is a code to exit with. */
     private int stand(
-            Elections elections, Keeper.Job job, CandidacyConfig settings, HandOver hook, long waitsSinceNanos)
+            Elections elections, Watchdog.Job job, CandidacyConfig settings, HandOver hook, long waitsSinceNanos)
             throws InterruptedException {
         for (var since = waitsSinceNanos; ; since = System.nanoTime()) {
             var begun = System.nanoTime();
@@ -281,7 +281,7 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     private CandidacyConfig settings(LeasePlan plan) {
-        return Target.settings(() -> {
+        return BackendOptions.settings(() -> {
             var builder = CandidacyConfig.builder()
                     .lease(plan.lease())
                     .standDownBudget(plan.budget())
@@ -292,12 +292,12 @@ public final class RunCommand implements Callable<Integer> {
         });
     }
 
-    private Optional<Keeper.Signals> signals() {
+    private Optional<Watchdog.Signals> signals() {
         if (won.isPresent() != lost.isPresent()) {
             throw new UsageException(
                     "--won and --lost belong together: a command that is told the one must be told the other");
         }
-        return won.map(signal -> new Keeper.Signals(signal("--won", signal), signal("--lost", lost.orElseThrow())));
+        return won.map(signal -> new Watchdog.Signals(signal("--won", signal), signal("--lost", lost.orElseThrow())));
     }
 
     private static String signal(String option, String name) {

@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Its events come one at a time; an outcome may be taken by another thread.
  */
 final class RunSession implements LeadershipListener {
-    private final Keeper.Job job;
+    private final Watchdog.Job job;
     private final Duration feedInterval;
     private final Consumer<String> say;
     private final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
-    private final AtomicReference<@Nullable Keeper> keeper = new AtomicReference<>();
+    private final AtomicReference<@Nullable Watchdog> keeper = new AtomicReference<>();
     private volatile long idleSinceNanos;
     private final boolean again;
     private volatile boolean leaving;
@@ -56,7 +56,7 @@ final class RunSession implements LeadershipListener {
     record Broken(String why) implements Outcome {}
 
     /** Tells of standing by after a loss only if it will stand again. */
-    RunSession(Keeper.Job job, Duration feedInterval, boolean again, Consumer<String> say, long idleSinceNanos) {
+    RunSession(Watchdog.Job job, Duration feedInterval, boolean again, Consumer<String> say, long idleSinceNanos) {
         this.idleSinceNanos = idleSinceNanos;
         this.again = again;
         this.job = job;
@@ -125,8 +125,8 @@ final class RunSession implements LeadershipListener {
         say.accept("leading, token " + mandate.token() + ": starting "
                 + job.command().get(0));
         try {
-            var started = Keeper.start(
-                    new Keeper.Job(job.command(), environment, job.grace(), job.margin(), job.tell()),
+            var started = Watchdog.start(
+                    new Watchdog.Job(job.command(), environment, job.grace(), job.margin(), job.tell()),
                     mandate,
                     feedInterval);
             keeper.set(started);
@@ -176,7 +176,7 @@ final class RunSession implements LeadershipListener {
         }
     }
 
-    private void commandEnded(Keeper which, Keeper.@Nullable Ended ended, @Nullable Throwable error) {
+    private void commandEnded(Watchdog which, Watchdog.@Nullable Ended ended, @Nullable Throwable error) {
         idleSinceNanos = System.nanoTime();
         keeper.compareAndSet(which, null);
         if (leaving) {

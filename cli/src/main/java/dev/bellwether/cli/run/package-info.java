@@ -3,7 +3,7 @@
  * which writes it down.
  *
  * <p>{@code run} is three: {@link dev.bellwether.cli.run.RunCommand} stands for the election,
- * {@link dev.bellwether.cli.run.Keeper} is its side of the watchdog, and {@code keeper.bash} is the watchdog, a process
+ * {@link dev.bellwether.cli.run.Watchdog} is its side of the watchdog, and {@code keeper.bash} is the watchdog, a process
  * of its own.
  */
 @NullMarked

@@ -17,8 +17,9 @@ public class BellwetherProperties {
 
     /**
      * The infrastructure to hold elections on, such as jdbc:postgresql://db/app, kafka://broker:9092,
-     * zk://zoo:2181/elections, nats://nats:4222, etcd://etcd:2379/elections or memory:. By default the client that the
-     * application has: its DataSource, Kafka settings, CuratorFramework or NATS Connection.
+     * zk://zoo:2181/elections, nats://nats:4222, etcd://etcd:2379/elections, consul://localhost:8500/elections,
+     * redis://valkey:6379 or memory:. By default the client that the application has: its DataSource, Kafka settings,
+     * CuratorFramework or NATS Connection.
      */
     private @Nullable String uri;
 
@@ -188,6 +189,28 @@ public class BellwetherProperties {
 
         /** Whether the topic is created if it is missing. */
         private boolean createTopic = true;
+
+        /** What decides who leads: group, which is the default, or log. */
+        private @Nullable String by;
+
+        /** By the log: the longest lease that a candidacy may have. 30 seconds by default. */
+        private @Nullable Duration longestLease;
+
+        public @Nullable String getBy() {
+            return by;
+        }
+
+        public void setBy(@Nullable String by) {
+            this.by = by;
+        }
+
+        public @Nullable Duration getLongestLease() {
+            return longestLease;
+        }
+
+        public void setLongestLease(@Nullable Duration longestLease) {
+            this.longestLease = longestLease;
+        }
 
         public @Nullable String getTopic() {
             return topic;

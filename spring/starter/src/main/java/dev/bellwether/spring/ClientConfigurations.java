@@ -80,6 +80,9 @@ final class ClientConfigurations {
             all.remove("client.id"); // ours tell candidacies apart
             all.put("topic.create", properties.getKafka().isCreateTopic());
             Optional.ofNullable(properties.getKafka().getTopic()).ifPresent(topic -> all.put("topic", topic));
+            Optional.ofNullable(properties.getKafka().getBy()).ifPresent(by -> all.put("by", by));
+            Optional.ofNullable(properties.getKafka().getLongestLease())
+                    .ifPresent(longest -> all.put("longest.lease", longest.toMillis() + "ms"));
             return new ElectionsSource("kafka", config -> KafkaElections.using(all, config));
         }
     }

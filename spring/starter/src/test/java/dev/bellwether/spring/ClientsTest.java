@@ -1,13 +1,16 @@
 package dev.bellwether.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.ConsulServers;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.sql.SqlConfig;
 import dev.bellwether.sql.SqlElections;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
@@ -64,6 +67,20 @@ class ClientsTest {
     }
 
     @Test
+    void theLogDecidesIfThePropertiesSaySo() {
+        kafka(brokers.bootstrap())
+                .withPropertyValues(
+                        "bellwether.kafka.topic=seats-log",
+                        "bellwether.kafka.by=log",
+                        "bellwether.kafka.longest-lease=10s")
+                .run(context -> {
+                    var elections = context.getBean(Elections.class);
+                    assertThatThrownBy(() -> elections.stand("billing", CandidacyConfig.ofLease(LEASE)))
+                            .hasMessageContaining("longest.lease is 10 s");
+                });
+    }
+
+    @Test
     void theConnectionDetailsOfKafkaComeBeforeItsProperties() {
         try (var others = Elections.connect("kafka://" + brokers.bootstrap())) {
             var details = moved("KafkaConnectionDetails");
@@ -89,6 +106,23 @@ class ClientsTest {
         try (var servers = EtcdServers.start(1);
                 var others = Elections.connect(servers.uri("/seats"))) {
             standsAndHandsOver(Contexts.plain().withPropertyValues("bellwether.uri=" + servers.uri("/seats")), others);
+        }
+    }
+
+    @Test
+    void consulIsReachedByItsUri() {
+        try (var servers = ConsulServers.start(1);
+                var others = Elections.connect(servers.uri("/seats"))) {
+            standsAndHandsOver(Contexts.plain().withPropertyValues("bellwether.uri=" + servers.uri("/seats")), others);
+        }
+    }
+
+    @Test
+    void valkeyIsReachedByItsUri() {
+        try (var server = ValkeyServers.start();
+                var others = Elections.connect(server.uri("?prefix=seats"))) {
+            standsAndHandsOver(
+                    Contexts.plain().withPropertyValues("bellwether.uri=" + server.uri("?prefix=seats")), others);
         }
     }
 

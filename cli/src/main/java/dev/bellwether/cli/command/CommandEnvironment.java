@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param memoryAllowed whether {@code memory:} is taken for a backend, which only makes sense where all happens in one
  *     process
  */
-public record Surroundings(
+public record CommandEnvironment(
         Map<String, String> environment,
         BufferedReader in,
         PrintWriter out,

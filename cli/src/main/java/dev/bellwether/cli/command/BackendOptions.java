@@ -23,11 +23,11 @@ import java.util.function.Supplier;
 import picocli.CommandLine.Option;
 
 /** The options that say which backend. */
-public final class Target {
+public final class BackendOptions {
     /** How long the network is looked at, once a backend has not answered. */
     private static final Duration LOOK = Duration.ofMillis(300);
 
-    private final Surroundings around;
+    private final CommandEnvironment around;
     private Consumer<String> onOutage = what -> {};
 
     @Option(
@@ -53,12 +53,12 @@ public final class Target {
 
     private final Duration usual;
 
-    public Target(Surroundings around) {
+    public BackendOptions(CommandEnvironment around) {
         this(around, Duration.ofSeconds(5));
     }
 
     /** Waits so long unless told otherwise. */
-    public Target(Surroundings around, Duration usual) {
+    public BackendOptions(CommandEnvironment around, Duration usual) {
         this.around = around;
         this.usual = usual;
     }
@@ -72,7 +72,7 @@ public final class Target {
         if (on.isPresent() && onFile.isPresent()) {
             throw new UsageException("--on and --on-file both name a backend: give one of them");
         }
-        var text = on.or(() -> onFile.map(Target::read)).or(() -> around.variable("BELLWETHER_ON"));
+        var text = on.or(() -> onFile.map(BackendOptions::read)).or(() -> around.variable("BELLWETHER_ON"));
         if (text.isEmpty()) {
             return embedded();
         }

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The candidates of the demo, and what is done to them. Thread-safe: one lock for all. */
-final class Scene implements AutoCloseable {
+final class DemoCluster implements AutoCloseable {
     static final Duration SLOW = Duration.ofMillis(150);
     private static final List<String> NAMES = List.of("ann", "bob", "cyd", "dee", "eve", "fay");
 
@@ -51,7 +51,7 @@ final class Scene implements AutoCloseable {
     }
 
     /** The engine is the caller's to close, after {@link #close}. */
-    Scene(Engine engine, DemoProcess.Orders orders, Feed feed, Consumer<Note> notes) {
+    DemoCluster(Engine engine, DemoProcess.Orders orders, Feed feed, Consumer<Note> notes) {
         this.engine = engine;
         this.orders = orders;
         this.notes = notes;

@@ -17,11 +17,11 @@ import org.slf4j.LoggerFactory;
  * removes the folder and restores the terminal, and each process of the demo ends by itself, as its own pipe does.
  * Thread-safe.
  */
-final class Props implements AutoCloseable {
+final class DemoCleanup implements AutoCloseable {
     private static final String SWEEP = "trap '' HUP INT TERM TTOU; read -r end; [ \"$end\" != swept ] || exit 0;"
             + " [ -z \"$2\" ] || stty \"$2\" </dev/tty; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; rm -rf \"$1\"; done";
 
-    private static final Logger log = LoggerFactory.getLogger(Props.class);
+    private static final Logger log = LoggerFactory.getLogger(DemoCleanup.class);
 
     private final Path folder;
     private final Optional<KeyPresses> keys;
@@ -31,13 +31,13 @@ final class Props implements AutoCloseable {
     private volatile boolean over;
     private boolean away;
 
-    private Props(Path folder, Optional<KeyPresses> keys, Process sweeper) {
+    private DemoCleanup(Path folder, Optional<KeyPresses> keys, Process sweeper) {
         this.folder = folder;
         this.keys = keys;
         this.sweeper = sweeper;
     }
 
-    static Props in(Path folder, Optional<KeyPresses> keys) throws IOException {
+    static DemoCleanup in(Path folder, Optional<KeyPresses> keys) throws IOException {
         var sweeper = new ProcessBuilder(
                         "sh",
                         "-c",
@@ -48,7 +48,7 @@ final class Props implements AutoCloseable {
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        var props = new Props(folder, keys, sweeper);
+        var props = new DemoCleanup(folder, keys, sweeper);
         Runtime.getRuntime().addShutdownHook(props.atExit);
         return props;
     }

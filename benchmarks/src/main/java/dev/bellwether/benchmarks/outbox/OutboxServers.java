@@ -13,19 +13,19 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 
 /** One PostgreSQL with durable commits, and one broker. */
-final class Stand implements AutoCloseable {
+final class OutboxServers implements AutoCloseable {
     static final String TOPIC = "events";
     static final int PARTITIONS = 12;
 
     private final EmbeddedPostgres postgres;
     private final KafkaBrokers brokers;
 
-    private Stand(EmbeddedPostgres postgres, KafkaBrokers brokers) {
+    private OutboxServers(EmbeddedPostgres postgres, KafkaBrokers brokers) {
         this.postgres = postgres;
         this.brokers = brokers;
     }
 
-    static Stand start() throws IOException, InterruptedException, ExecutionException, SQLException {
+    static OutboxServers start() throws IOException, InterruptedException, ExecutionException, SQLException {
         var postgres = EmbeddedPostgres.builder()
                 .setServerConfig("fsync", "on")
                 .setServerConfig("synchronous_commit", "on")
@@ -34,7 +34,7 @@ final class Stand implements AutoCloseable {
                 .setServerConfig("wal_level", "logical")
                 .setServerConfig("max_connections", "100")
                 .start();
-        var stand = new Stand(postgres, KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "true")));
+        var stand = new OutboxServers(postgres, KafkaBrokers.start(1, 0, Map.of("auto.create.topics.enable", "true")));
         try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stand.bootstrap()))) {
             admin.createTopics(List.of(new NewTopic(TOPIC, PARTITIONS, (short) 1)))
                     .all()

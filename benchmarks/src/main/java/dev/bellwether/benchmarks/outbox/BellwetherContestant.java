@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** Bellwether's relay at its default settings, its election on the same broker. Confined to one thread. */
-final class Ours implements OutboxContestant {
+final class BellwetherContestant implements OutboxContestant {
     private static final OutboxTable TABLE = OutboxTable.named("outbox");
 
     private final int shards;
     private long filled;
     private @Nullable OutboxRelay relay;
 
-    Ours(int shards) {
+    BellwetherContestant(int shards) {
         this.shards = shards;
     }
 
@@ -33,15 +33,15 @@ final class Ours implements OutboxContestant {
     }
 
     @Override
-    public Pen pen(Stand stand) throws SQLException {
+    public Pen pen(OutboxServers stand) throws SQLException {
         return new InsertPen(
                 stand,
-                "INSERT INTO outbox (topic, record_key, record_value) VALUES ('" + Stand.TOPIC
+                "INSERT INTO outbox (topic, record_key, record_value) VALUES ('" + OutboxServers.TOPIC
                         + "', convert_to(?, 'UTF8'), convert_to(?, 'UTF8'))");
     }
 
     @Override
-    public void reset(Stand stand) throws SQLException {
+    public void reset(OutboxServers stand) throws SQLException {
         try (var connection = stand.connect();
                 var statement = connection.createStatement()) {
             for (var sql : OutboxSchema.ddl(connection, TABLE).split(";\n", -1)) {
@@ -56,8 +56,8 @@ final class Ours implements OutboxContestant {
     }
 
     @Override
-    public void fill(Stand stand, int rows, int bytes, boolean headers) throws SQLException {
-        stand.execute("INSERT INTO outbox (topic, record_key, record_value, headers) SELECT '" + Stand.TOPIC
+    public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
+        stand.execute("INSERT INTO outbox (topic, record_key, record_value, headers) SELECT '" + OutboxServers.TOPIC
                 + "', convert_to('key-' || i % 10000, 'UTF8'), substr(value, 1, " + bytes + "), "
                 + (headers
                         ? "'type: OrderCreated' || E'\\ntraceparent: 00-' || md5(i::text) || '-00f067aa0ba902b7-01'"
@@ -66,7 +66,7 @@ final class Ours implements OutboxContestant {
         filled += rows;
     }
 
-    private RelayConfig config(Stand stand) {
+    private RelayConfig config(OutboxServers stand) {
         return RelayConfig.named("bench")
                 .table(TABLE)
                 .shards(shards)
@@ -75,7 +75,7 @@ final class Ours implements OutboxContestant {
     }
 
     @Override
-    public AutoCloseable start(Stand stand) {
+    public AutoCloseable start(OutboxServers stand) {
         var database = new PGSimpleDataSource();
         database.setUrl(stand.uri());
         relay = OutboxRelay.start(database, config(stand));
@@ -86,7 +86,7 @@ final class Ours implements OutboxContestant {
      * Asks the relay, and the table only at the end: to look there for what is left is to walk over all that is dead.
      */
     @Override
-    public long left(Stand stand) throws SQLException {
+    public long left(OutboxServers stand) throws SQLException {
         var deleted = relay == null
                 ? 0
                 : relay.stats().stream().mapToLong(RelayStats::deleted).sum();

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
  * <p>Thread-safe. The watchdog itself is {@code keeper.bash}, a process of its own, which ends the command when it
  * hears nothing. Should it be the watchdog that is gone or stuck, this side kills the command: each watches the other.
  */
-final class Keeper {
+final class Watchdog {
     private static final Path UPTIME = Path.of("/proc/uptime");
     private static final Map<String, String> PACKAGES =
             Map.of("bash", "bash", "setsid", "util-linux", "mkfifo", "coreutils");
@@ -71,7 +71,7 @@ final class Keeper {
     /** Names of signals, without SIG. */
     record Signals(String won, String lost) {}
 
-    private Keeper(Job job, Path folder, RandomAccessFile orders, Process process, Mandate mandate) {
+    private Watchdog(Job job, Path folder, RandomAccessFile orders, Process process, Mandate mandate) {
         this.job = job;
         this.folder = folder;
         this.orders = orders;
@@ -98,10 +98,10 @@ final class Keeper {
      * Starts the watchdog, which starts the command when it has heard the first deadline, and tells it later ones at
      * this interval.
      */
-    static Keeper start(Job job, Mandate mandate, Duration interval) throws IOException, InterruptedException {
+    static Watchdog start(Job job, Mandate mandate, Duration interval) throws IOException, InterruptedException {
         var folder = Files.createTempDirectory("bellwether-run-");
         var script = folder.resolve("keeper.bash");
-        try (var source = Keeper.class.getResourceAsStream("keeper.bash")) {
+        try (var source = Watchdog.class.getResourceAsStream("keeper.bash")) {
             if (source == null) {
                 throw new IOException("keeper.bash is missing from the class path");
             }
@@ -128,7 +128,7 @@ final class Keeper {
         job.tell()
                 .ifPresent(signals -> builder.environment()
                         .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
-        var keeper = new Keeper(job, folder, orders, builder.start(), mandate);
+        var keeper = new Watchdog(job, folder, orders, builder.start(), mandate);
         keeper.writeToken();
         keeper.extend();
         var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
