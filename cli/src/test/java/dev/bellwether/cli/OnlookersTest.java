@@ -27,6 +27,7 @@ import org.apache.curator.retry.RetryOneTime;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.resource.PatternType;
@@ -217,6 +218,17 @@ class OnlookersTest {
                             .all()
                             .get();
                 }
+                // the controller has confirmed them, and the broker goes by them a moment later
+                Eventually.eventually(
+                        "the broker knows both rights",
+                        PATIENCE,
+                        () -> admin.describeAcls(AclBindingFilter.ANY)
+                                        .values()
+                                        .toCompletionStage()
+                                        .toCompletableFuture()
+                                        .join()
+                                        .size()
+                                == 2);
             }
             var jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"looker\""
                     + " password=\"looker\";";

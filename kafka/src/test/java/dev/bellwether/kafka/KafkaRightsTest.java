@@ -26,6 +26,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.resource.PatternType;
@@ -127,8 +128,19 @@ class KafkaRightsTest {
                 + ";";
     }
 
+    /** Returns when the broker goes by them, which is a moment after it has confirmed them. */
     private static void grant(List<Stream<AclBinding>> rules) throws Exception {
-        admin.createAcls(rules.stream().flatMap(some -> some).toList()).all().get();
+        var all = rules.stream().flatMap(some -> some).toList();
+        admin.createAcls(all).all().get();
+        Eventually.eventually(
+                "the broker knows the rights",
+                PATIENCE,
+                () -> admin.describeAcls(AclBindingFilter.ANY)
+                        .values()
+                        .toCompletionStage()
+                        .toCompletableFuture()
+                        .join()
+                        .containsAll(all));
     }
 
     private static Stream<AclBinding> topic(String user, AclOperation... operations) {
