@@ -162,7 +162,9 @@ public final class RecordLeases implements LeaseStore {
             sessions.forget(claim);
             return answer;
         });
-        if (store.traits().listsStandbys()) {
+        if (!store.traits().listsStandbys()) {
+            var unused = standbys.strike(claim);
+        } else {
             var id = serial.incrementAndGet();
             var left = released.<Boolean>handle((answer, error) -> true).thenCompose(done -> standbys.strike(claim));
             leaving.put(id, left);

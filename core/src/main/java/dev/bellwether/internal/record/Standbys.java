@@ -32,6 +32,8 @@ final class Standbys {
     private static final Logger log = LoggerFactory.getLogger(Standbys.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final Duration LONGEST_BETWEEN_QUESTIONS = Duration.ofSeconds(30);
+    /** So many candidates are known that nobody lists; of one who is forgotten it costs a reading. */
+    private static final int MOST_MET = 100_000;
     /** So many elections are asked for one by one. */
     private static final int FEW = 8;
 
@@ -41,6 +43,7 @@ final class Standbys {
     private final Map<RecordKey, Sign> signs = new ConcurrentHashMap<>();
     private final Map<String, Priorities> priorities =
             new ConcurrentHashMap<>(); // by election that somebody stands for here
+    private final Set<RecordKey> met = ConcurrentHashMap.newKeySet(); // those who stand, where nobody is listed
     private final Set<RecordKey> unlisted = ConcurrentHashMap.newKeySet(); // those whose last sign could not be written
     private final Set<String> wanted =
             new LinkedHashSet<>(); // elections whose priorities are to be asked for; guarded by itself
@@ -66,12 +69,15 @@ final class Standbys {
         return presence.isZero();
     }
 
-    /** Sees to it that a candidate is listed. Returns whether it is the first that is heard of it. */
+    /** Sees to it that a candidate is listed. Returns whether it is the first that is heard of it, or may be. */
     boolean enrol(Claim claim) {
-        if (isOff()) {
-            return false;
-        }
         var key = key(claim);
+        if (isOff()) {
+            if (met.size() >= MOST_MET) {
+                met.clear();
+            }
+            return met.add(key);
+        }
         var now = clock.nanos();
         var first = new boolean[1];
         signs.computeIfAbsent(key, absent -> {
@@ -121,6 +127,7 @@ final class Standbys {
     /** Removes a candidate from the list, once its last sign has been answered. */
     CompletableFuture<Boolean> strike(Claim claim) {
         var key = key(claim);
+        met.remove(key);
         var last = isOff() ? null : signs.remove(key);
         if (last == null) {
             return CompletableFuture.completedFuture(true);

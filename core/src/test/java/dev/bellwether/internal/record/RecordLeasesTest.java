@@ -93,6 +93,22 @@ class RecordLeasesTest {
         }
     }
 
+    @Test
+    void aNewcomerLooksForItselfWhateverWasKnownHereBefore() {
+        for (var presence : List.of(Duration.ZERO, PRESENCE)) {
+            var store = new MemoryRecordStore(clock, RecordTraits.PLAIN.listing(presence));
+            var leader = over(store);
+            var others = over(new Deaf(store));
+            assertThat(get(leader.acquire(claim("a"))).granted()).isTrue();
+            assertThat(get(others.acquire(claim("b"))).granted()).isFalse();
+            get(others.release(claim("b")));
+            get(leader.release(claim("a")));
+            assertThat(get(others.acquire(claim("c"))).granted())
+                    .as("standbys are listed for %s", presence)
+                    .isTrue();
+        }
+    }
+
     private LeaseStore over(RecordStore store) {
         return LeaseStore.over(store, clock, () -> "stamp" + ++stamps);
     }
