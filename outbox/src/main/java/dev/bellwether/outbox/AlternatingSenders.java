@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,9 @@ final class AlternatingSenders {
      * when all before them are committed. So what a partition has got is a prefix of what was sent, and what is
      * committed a prefix of that. After a commit that failed, or of which nobody knows, nothing is committed any more:
      * the session ends, and the next sends all that is left.
+     *
+     * The first is fenced first, and sends first: so nobody who was fenced on it begins to commit, and at most one
+     * transaction of the other's is committed before that is fenced, too.
      */
     private final TransactionalSender[] lines;
     private final ExecutorService committer;
@@ -53,10 +57,11 @@ final class AlternatingSenders {
     /**
      * Begins to commit what was appended last, when all before it is {@linkplain #settle settled}.
      *
+     * @param progress what it says of itself, in a record of the same transaction
      * @param committed what to do then, on another thread
      * @param ended what to do in any case, on the same
      */
-    void commit(Runnable committed, Runnable ended) {
+    void commit(@Nullable ProducerRecord<byte[], byte[]> progress, Runnable committed, Runnable ended) {
         if (commit != null) {
             throw new IllegalStateException("what was appended before may still fail");
         }
@@ -64,8 +69,9 @@ final class AlternatingSenders {
         turn = 1 - turn;
         commit = committer.submit(() -> {
             try {
-                line.commit();
+                line.commit(progress);
                 committed.run();
+                return null;
             } finally {
                 ended.run();
             }
@@ -80,9 +86,10 @@ final class AlternatingSenders {
     /**
      * Returns when nothing is left to commit: whether there was something.
      *
+     * @throws ProgressRefusedException if it failed because the brokers will never take its progress
      * @throws RuntimeException if the commit failed
      */
-    boolean settle() throws InterruptedException {
+    boolean settle() throws InterruptedException, ProgressRefusedException {
         if (commit == null) {
             return false;
         }
@@ -91,6 +98,9 @@ final class AlternatingSenders {
             commit = null;
             return true;
         } catch (ExecutionException e) {
+            if (e.getCause() instanceof ProgressRefusedException refused) {
+                throw refused;
+            }
             throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e.getCause());
         }
     }

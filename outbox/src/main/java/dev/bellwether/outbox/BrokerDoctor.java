@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -24,13 +25,30 @@ final class BrokerDoctor {
         this.properties = KafkaTopics.common(new TreeMap<>(properties));
     }
 
-    List<Finding> examine(List<String> topics) {
+    /**
+     * Returns what is to be said.
+     *
+     * @param topics that rows name
+     * @param progress the topic of progress, if its name is known
+     */
+    List<Finding> examine(List<String> topics, Optional<String> progress) {
         var findings = new ArrayList<Finding>();
         var admin = Admin.create(properties);
         try {
             transactions(admin, findings);
             for (var topic : topics) {
-                topic(admin, topic, findings);
+                topic(
+                        admin,
+                        topic,
+                        new Finding(Severity.ERROR, "topic " + topic + " does not exist", "create it"),
+                        findings);
+            }
+            if (progress.isPresent()) {
+                var missing = new Finding(
+                        Severity.WARNING,
+                        "topic " + progress.get() + " does not exist: readers of committed records may see some again",
+                        "give the relay the rights to create, describe, write and read it, unless once is false");
+                topic(admin, progress.get(), missing, findings);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -60,7 +78,7 @@ final class BrokerDoctor {
         }
     }
 
-    private static void topic(Admin admin, String topic, List<Finding> findings)
+    private static void topic(Admin admin, String topic, Finding missing, List<Finding> findings)
             throws ExecutionException, InterruptedException, TimeoutException {
         try {
             var found = admin.describeTopics(List.of(topic))
@@ -93,7 +111,7 @@ final class BrokerDoctor {
             if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
                 throw e;
             }
-            findings.add(new Finding(Severity.ERROR, "topic " + topic + " does not exist", "create it"));
+            findings.add(missing);
         }
     }
 }

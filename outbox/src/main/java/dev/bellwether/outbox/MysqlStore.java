@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -250,6 +251,19 @@ final class MysqlStore extends Store {
                     + " AND r.epoch = " + epoch);
         }
     }
+
+    @Override
+    Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("SELECT id, event_id FROM " + table.name() + " WHERE id IN ("
+                        + list(LongStream.of(ids)) + ")")) {
+            return texts(result);
+        }
+    }
+
+    /** InnoDB makes all durable before it is confirmed, unless the server is told otherwise. */
+    @Override
+    void durable(Connection connection, boolean before) {}
 
     @Override
     void impatient(Connection connection) throws SQLException {

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.admin.Admin;
@@ -162,6 +163,7 @@ public final class OutboxAdmin {
                 update.setLong(2, low);
                 update.executeUpdate();
                 fence(config, Math.max(before, shards), kafka);
+                forgetPublished(connection, config, before, kafka);
             }
             try (var forget =
                     connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
@@ -187,7 +189,9 @@ public final class OutboxAdmin {
                 update.setString(1, name);
                 update.executeUpdate();
             }
-            fence(old, shards(connection, ofShards()), kafka);
+            var shards = shards(connection, ofShards());
+            fence(old, shards, kafka);
+            forgetPublished(connection, old, shards, kafka);
         });
     }
 
@@ -225,6 +229,27 @@ public final class OutboxAdmin {
 
     private static int shards(Connection connection, String ofShards) throws SQLException {
         return (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
+    }
+
+    /** What was published and is still in the table will not be looked for where the old relays wrote it down. */
+    private void forgetPublished(Connection connection, RelayConfig config, int shards, Map<String, Object> kafka)
+            throws SQLException {
+        var progress = config.progress(KafkaTopics.common(new TreeMap<>(kafka)));
+        var store = Store.of(connection, table);
+        try {
+            for (var shard = 0; shard < shards; shard++) {
+                var epoch = number(connection, "SELECT epoch FROM " + table.relay() + " WHERE shard = " + shard);
+                progress.recover(shard).delete(store, connection, shard, epoch);
+            }
+        } catch (ExecutionException | TimeoutException | DeposedException e) {
+            throw new IllegalStateException(
+                    "what the old relays have published is not known from topic " + progress.name()
+                            + ": nothing was changed",
+                    e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while reading topic " + progress.name(), e);
+        }
     }
 
     /** No producer of a relay that knows the old division writes any more, when the new one holds. */
@@ -282,9 +307,15 @@ public final class OutboxAdmin {
     /** Looks for what breaks the order, the fences or the speed. */
     public List<Finding> examine(Optional<Map<String, Object>> kafka) throws SQLException {
         try (var connection = database.getConnection()) {
-            var findings = new ArrayList<>(Store.of(connection, table).examine(connection));
+            var store = Store.of(connection, table);
+            var findings = new ArrayList<>(store.examine(connection));
             if (kafka.isPresent()) {
-                findings.addAll(new BrokerDoctor(kafka.get()).examine(topics(connection)));
+                var name = OutboxSchema.exists(connection, table.relay())
+                        ? store.tenant(connection, Store.WHOLE)
+                        : Optional.<String>empty();
+                var progress = name.map(
+                        outbox -> RelayConfig.named(outbox).build().progress().name());
+                findings.addAll(new BrokerDoctor(kafka.get()).examine(topics(connection), progress));
             }
             return findings;
         }

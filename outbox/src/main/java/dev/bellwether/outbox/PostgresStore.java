@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -152,9 +153,27 @@ final class PostgresStore extends Store {
             for (var setting : SETTINGS) {
                 statement.execute("SET " + setting);
             }
-            if (deletes) {
-                // a delete that a crash undoes is a record seen again, not one lost
-                statement.execute("SET synchronous_commit = off");
+        }
+        if (deletes) {
+            durable(connection, false);
+        }
+    }
+
+    /** A delete that a crash undoes is a record sent again, not one lost. */
+    @Override
+    void durable(Connection connection, boolean before) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("SET synchronous_commit = " + (before ? "on" : "off"));
+        }
+    }
+
+    @Override
+    Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException {
+        try (var query = connection.prepareStatement(
+                "SELECT id, " + columns.eventId + " FROM " + table.name() + " WHERE id = ANY(?)")) {
+            query.setArray(1, array(connection, ids));
+            try (var result = query.executeQuery()) {
+                return texts(result);
             }
         }
     }

@@ -59,8 +59,8 @@ final class ProducerSettings {
         all.putIfAbsent(
                 "delivery.timeout.ms",
                 Math.max(
-                        millis(all, "transaction.timeout.ms", TRANSACTION_TIMEOUT),
-                        millis(all, "request.timeout.ms", REQUEST_TIMEOUT) + millis(all, "linger.ms", LINGER)));
+                        number(all, "transaction.timeout.ms", TRANSACTION_TIMEOUT),
+                        number(all, "request.timeout.ms", REQUEST_TIMEOUT) + number(all, "linger.ms", LINGER)));
         // an unknown topic should not hold up the others for a minute
         all.putIfAbsent("max.block.ms", 10_000);
         all.putIfAbsent("reconnect.backoff.max.ms", 500);
@@ -69,10 +69,16 @@ final class ProducerSettings {
 
     /** Returns when brokers abort a transaction that is still open. */
     static long transactionTimeoutMillis(RelayConfig config) {
-        return millis(config.producer(), "transaction.timeout.ms", TRANSACTION_TIMEOUT);
+        return number(config.producer(), "transaction.timeout.ms", TRANSACTION_TIMEOUT);
     }
 
-    private static int millis(Map<String, Object> properties, String name, int otherwise) {
+    /** Returns of how many rows a record of progress can tell, if it must be no larger than a request. */
+    static int mostRowsOfProgress(Map<String, Object> properties) {
+        var most = number(properties, "max.request.size", 1 << 20);
+        return Math.max(1, (most - 1_000) / Published.BYTES_PER_ROW);
+    }
+
+    private static int number(Map<String, Object> properties, String name, int otherwise) {
         try {
             return Integer.parseInt(String.valueOf(properties.getOrDefault(name, otherwise)));
         } catch (NumberFormatException e) {

@@ -1,10 +1,13 @@
 package dev.bellwether.outbox;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.bellwether.Names;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.function.Consumer;
 
 /** Settings of a relay. Immutable. */
@@ -30,6 +33,7 @@ public final class RelayConfig {
     private final Duration meterInterval;
     private final Duration sweepInterval;
     private final boolean createTables;
+    private final boolean once;
     private final String eventIdHeader;
     private final Duration lease;
     private final Optional<String> candidate;
@@ -57,6 +61,7 @@ public final class RelayConfig {
         meterInterval = builder.meterInterval;
         sweepInterval = builder.sweepInterval;
         createTables = builder.createTables;
+        once = builder.once;
         eventIdHeader = builder.eventIdHeader;
         lease = builder.lease;
         candidate = builder.candidate;
@@ -102,6 +107,25 @@ public final class RelayConfig {
         return producer;
     }
 
+    boolean once() {
+        return once;
+    }
+
+    /** Returns the topic in which progress is kept; names that no topic may have are told apart by a hash. */
+    ProgressTopic progress() {
+        return progress(KafkaTopics.common(producer));
+    }
+
+    ProgressTopic progress(Map<String, Object> properties) {
+        var legal = name.replaceAll("[^a-zA-Z0-9._-]", "_");
+        var topic = legal.equals(name)
+                ? name
+                : legal.substring(0, Math.min(legal.length(), 100))
+                        + '-'
+                        + UUID.nameUUIDFromBytes(name.getBytes(UTF_8));
+        return new ProgressTopic(topic + "-outbox-progress", properties);
+    }
+
     int shards() {
         return shards;
     }
@@ -115,7 +139,8 @@ public final class RelayConfig {
     }
 
     int maxTransactionRecords() {
-        return Math.min(maxTransactionRecords, maxInFlightRecords);
+        var most = Math.min(maxTransactionRecords, maxInFlightRecords);
+        return once ? Math.min(most, ProducerSettings.mostRowsOfProgress(producer)) : most;
     }
 
     /** About how many bytes a transaction may have; a record that is larger than that by itself goes alone. */
@@ -206,7 +231,8 @@ public final class RelayConfig {
                 + ", maxPoll=" + maxPoll + ", backoff=" + backoff + ", maxBackoff=" + maxBackoff + ", haltRetry="
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
                 + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", createTables="
-                + createTables + ", eventIdHeader=" + eventIdHeader + ", lease=" + lease + ", candidate="
+                + createTables + ", once=" + once + ", eventIdHeader=" + eventIdHeader + ", lease=" + lease
+                + ", candidate="
                 + candidate.orElse("") + ']';
     }
 
@@ -233,6 +259,7 @@ public final class RelayConfig {
         private Duration meterInterval = Duration.ofSeconds(5);
         private Duration sweepInterval = Duration.ofSeconds(1);
         private boolean createTables = true;
+        private boolean once = true;
         private String eventIdHeader = HeaderLines.EVENT_ID;
         private Duration lease = Duration.ofSeconds(10);
         private Optional<String> candidate = Optional.empty();
@@ -391,6 +418,18 @@ public final class RelayConfig {
         /** Makes missing tables. Default: true. */
         public Builder createTables(boolean createTables) {
             this.createTables = createTables;
+            return this;
+        }
+
+        /**
+         * Writes down in each transaction which rows it publishes, in the topic {@code NAME-outbox-progress}, which it
+         * makes if it is missing. Then readers of committed records see each record once, also after a failure: whoever
+         * takes over knows what was published and not yet deleted. It takes the rights to create, describe, write and
+         * read that topic; without them the relay goes on, and tells {@link RelayEvent.ProgressRefused}. If false, such
+         * readers may see a run of records again, as readers of uncommitted records do in any case. Default: true.
+         */
+        public Builder once(boolean once) {
+            this.once = once;
             return this;
         }
 

@@ -22,8 +22,20 @@ public sealed interface RelayEvent {
     /** We lead no more, in order: what was sent is committed and deleted. */
     record LeaderRevoked(int shard) implements RelayEvent {}
 
-    /** We lead no more, and somebody else may already. What he finds in the table he publishes again. */
+    /** We lead no more, and somebody else may already. */
     record LeaderFenced(int shard) implements RelayEvent {}
+
+    /**
+     * These rows had been published by a leader who could not delete them any more. They are deleted, and not sent
+     * again.
+     */
+    record Recovered(int shard, int rows) implements RelayEvent {}
+
+    /**
+     * Progress cannot be written down, so readers of committed records may see some again after a failure, as others
+     * do. Told once for each time that we lead.
+     */
+    record ProgressRefused(int shard, String reason) implements RelayEvent {}
 
     /** Records flowed. */
     record MeterRead(int shard, RelayStats stats) implements RelayEvent {}

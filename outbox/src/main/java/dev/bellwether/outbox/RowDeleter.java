@@ -23,21 +23,35 @@ final class RowDeleter implements Runnable {
     private final Connection connection;
     private final BlockingQueue<Work> queue = new LinkedBlockingQueue<>();
     private volatile boolean finishing;
+    private volatile long durable;
 
-    /** Rows to delete, or one to park for a reason. */
-    private record Work(List<Row> rows, @Nullable String reason) {}
+    /** Rows of a transaction to delete, or one to park for a reason. */
+    private record Work(
+            List<Row> rows, long number, @Nullable String reason) {}
 
-    RowDeleter(ShardRun session, Connection connection) {
+    /**
+     * Begins where nothing is left to delete.
+     *
+     * @param durable the number of the last transaction whose rows are gone, whatever the database forgets
+     */
+    RowDeleter(ShardRun session, Connection connection, long durable) {
         this.session = session;
         this.connection = connection;
+        this.durable = durable;
     }
 
-    void delete(List<Row> rows) {
-        queue.add(new Work(rows, null));
+    /** Deletes what a transaction has published; those that keep no progress have no number, but 0. */
+    void delete(List<Row> rows, long number) {
+        queue.add(new Work(rows, number, null));
     }
 
     void park(Row row, String reason) {
-        queue.add(new Work(List.of(row), reason));
+        queue.add(new Work(List.of(row), 0, reason));
+    }
+
+    /** Returns the number of the last transaction whose rows are gone, whatever the database forgets. From any thread. */
+    long durable() {
+        return durable;
     }
 
     /** Ends the thread when all is done that was asked for. */
@@ -59,7 +73,7 @@ final class RowDeleter implements Runnable {
                 if (work.reason() != null) {
                     parkNow(work.rows().get(0), work.reason());
                 } else {
-                    deleteNow(gathered(work));
+                    deleteNow(work);
                 }
             }
         } catch (InterruptedException e) {
@@ -72,23 +86,27 @@ final class RowDeleter implements Runnable {
         }
     }
 
-    private List<Row> gathered(Work first) {
+    private Work gathered(Work first) {
         var next = queue.peek();
         if (next == null || next.reason() != null) {
-            return first.rows();
+            return first;
         }
         var rows = new ArrayList<>(first.rows());
+        var number = first.number();
         while (next != null
                 && next.reason() == null
                 && rows.size() + next.rows().size() <= MOST) {
             rows.addAll(next.rows());
+            number = next.number();
             queue.remove();
             next = queue.peek();
         }
-        return rows;
+        return new Work(rows, number, null);
     }
 
-    private void deleteNow(List<Row> rows) throws SQLException, DeposedException {
+    private void deleteNow(Work first) throws SQLException, DeposedException {
+        var work = gathered(first);
+        var rows = work.rows();
         var ids = new long[rows.size()];
         var bytes = 0L;
         for (var i = 0; i < ids.length; i++) {
@@ -96,6 +114,11 @@ final class RowDeleter implements Runnable {
             bytes += rows.get(i).weight();
         }
         java.util.Arrays.sort(ids);
+        // whoever takes over knows what the last transactions have published, and deletes what a crash brings back
+        var durably = work.number() - durable >= ProgressTopic.WINDOW / 4;
+        if (durably) {
+            session.store().durable(connection, true);
+        }
         var deleted = session.store().delete(connection, session.shard(), session.epoch(), ids);
         if (deleted == 0) {
             throw new DeposedException(session.shard(), session.epoch());
@@ -106,6 +129,10 @@ final class RowDeleter implements Runnable {
                     session.store().table.name(),
                     ids.length - deleted,
                     ids.length);
+        }
+        if (durably) {
+            durable = work.number();
+            session.store().durable(connection, false);
         }
         session.disposed(ids, bytes);
     }

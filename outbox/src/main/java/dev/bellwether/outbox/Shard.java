@@ -45,6 +45,8 @@ final class Shard {
     private long retryNanos;
     private TransactionSize size;
     private volatile long reachedNanos;
+    private final ProgressTopic progress;
+    private boolean keepsProgress;
     private volatile Following following;
     private Following served;
 
@@ -67,6 +69,7 @@ final class Shard {
         following = new Following(relay, System.nanoTime());
         served = following;
         size = newSize();
+        progress = config.progress();
     }
 
     private TransactionSize newSize() {
@@ -166,6 +169,7 @@ final class Shard {
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
             judge.pardon();
             backoffNanos = 0;
+            keepsProgress = config.once();
             size = newSize();
             reachedNanos = System.nanoTime();
             retryNanos = config.haltRetry().toNanos();
@@ -208,9 +212,24 @@ final class Shard {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } catch (ProgressRefusedException e) {
+            refused(e);
         } catch (Exception e) {
             failed(e, mandate);
         }
+    }
+
+    private void refused(ProgressRefusedException e) {
+        keepsProgress = false;
+        LOG.warn(
+                "outbox {}: shard {} cannot keep its progress in topic {}: {}. It goes on without, so readers of committed"
+                        + " records may see a run of records again after a failure. Give the relay the rights to create, write,"
+                        + " describe and read that topic, or set once(false).",
+                config.name(),
+                number,
+                progress.name(),
+                e.getMessage());
+        emit(new RelayEvent.ProgressRefused(number, String.valueOf(e.getMessage())));
     }
 
     private void run(ShardRun opened, Mandate mandate) throws Exception {
@@ -360,10 +379,12 @@ final class Shard {
 
     /*
      * The order matters. First the fences in Kafka: from here on nothing of an earlier leader is appended. Then the one
-     * in the database, which waits for a delete of his that is under way, and lets none begin. Only then the table is
-     * read: it has everything that might be missing in Kafka, and it will not shrink but by us.
+     * in the database, which waits for a delete of his that is under way, and lets none begin. Then what he published
+     * and did not delete is deleted, and only then the table is read: it has everything that is missing in Kafka, and it
+     * will not shrink but by us.
      */
-    private ShardRun open(Mandate mandate) throws SQLException {
+    private ShardRun open(Mandate mandate)
+            throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
         var lines = lines();
         Connection reading = null;
         Connection deleting = null;
@@ -374,12 +395,51 @@ final class Shard {
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);
             var tenancy = store().acquire(deleting, new Store.Claim(config.name(), number, config.shards(), relay));
-            return new ShardRun(this, lines, reading, deleting, writers, tenancy);
-        } catch (SQLException | RuntimeException e) {
+            var last = keepsProgress ? recover(deleting, tenancy.epoch()) : 0;
+            return new ShardRun(
+                    this, lines, reading, deleting, writers, tenancy, keepsProgress ? progress : null, last);
+        } catch (SQLException
+                | DeposedException
+                | InterruptedException
+                | ProgressRefusedException
+                | RuntimeException e) {
             lines.close(false, 0);
             release(reading, false, true);
             release(deleting, true, true);
             throw e;
+        }
+    }
+
+    /** Returns the number of the last transaction that was committed, when its rows are gone. */
+    private long recover(Connection deleting, long epoch)
+            throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
+        try {
+            progress.make(config.shards());
+            var found = progress.recover(number);
+            if (found.epoch() >= epoch) {
+                LOG.warn(
+                        "outbox {}: shard {} has epoch {} in its table, and {} in topic {}. The database was set back: what was"
+                                + " published since, and is in the table again, is published again but for the last {} transactions.",
+                        config.name(),
+                        number,
+                        epoch,
+                        found.epoch(),
+                        progress.name(),
+                        ProgressTopic.WINDOW);
+            }
+            store().durable(deleting, true);
+            var rows = found.delete(store(), deleting, number, epoch);
+            store().durable(deleting, false);
+            if (rows > 0) {
+                LOG.info("outbox {}: {} rows of shard {} had been published already", config.name(), rows, number);
+                emit(new RelayEvent.Recovered(number, rows));
+            }
+            return found.last();
+        } catch (ExecutionException | TimeoutException | RuntimeException e) {
+            ProgressRefusedException.throwIf(e);
+            throw e instanceof RuntimeException known
+                    ? known
+                    : new IllegalStateException("what earlier leaders have published is not known: " + e, e);
         }
     }
 

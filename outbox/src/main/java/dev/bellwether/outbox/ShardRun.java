@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,6 +45,10 @@ final class ShardRun {
     private final Thread disposer;
     private volatile boolean ending;
     private volatile @Nullable Exception failure;
+    private final @Nullable ProgressTopic progress;
+    /** The number of the next transaction; 0 if no progress is kept. */
+    private long number;
+
     private long attempted;
     /** When a transaction that is not full may begin. */
     private long nextNanos = System.nanoTime();
@@ -52,14 +57,21 @@ final class ShardRun {
     private long waitingBytes;
     private volatile long committedNanos;
 
-    /** Takes over what is open; the fence in Kafka stands already. */
+    /**
+     * Takes over what is open; the fence in Kafka stands already.
+     *
+     * @param progress where progress is written down, if it is
+     * @param last the number of the last transaction whose progress is known
+     */
     ShardRun(
             Shard shard,
             AlternatingSenders lines,
             Connection reading,
             Connection deleting,
             OpenWriters writers,
-            Store.Tenancy tenancy) {
+            Store.Tenancy tenancy,
+            @Nullable ProgressTopic progress,
+            long last) {
         this.shard = shard;
         this.lines = lines;
         this.reading = reading;
@@ -77,7 +89,9 @@ final class ShardRun {
                 shard.judge()::holds,
                 shard.meter(),
                 System::nanoTime);
-        disposal = new RowDeleter(this, deleting);
+        this.progress = progress;
+        number = progress == null ? 0 : last + 1;
+        disposal = new RowDeleter(this, deleting, last);
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }
@@ -145,9 +159,18 @@ final class ShardRun {
                 settle();
             }
             if (gather()) {
-                publish();
+                if (isFarAhead()) {
+                    LockSupport.parkNanos(NO_ROOM_NANOS);
+                } else {
+                    publish();
+                }
             }
         }
+    }
+
+    /** Returns whether whoever took over now would not learn all that was published and may still be in the table. */
+    private boolean isFarAhead() {
+        return number - ProgressTopic.WINDOW > disposal.durable();
     }
 
     /** Returns whether there is something to send. */
@@ -173,7 +196,8 @@ final class ShardRun {
         return true;
     }
 
-    private void publish() throws LineStoppedException, HaltedException, InterruptedException {
+    private void publish()
+            throws LineStoppedException, HaltedException, InterruptedException, ProgressRefusedException {
         var judge = shard.judge();
         if (judge.searches()) {
             settle(); // what comes next depends on it
@@ -204,12 +228,17 @@ final class ShardRun {
             lines.append(rows);
             settle();
             committing = rows;
-            lines.commit(() -> committed(rows, began), this::wake);
+            var told = number;
+            lines.commit(progress(rows), () -> committed(rows, told, began), this::wake);
         }
         if (halt != null) {
             settle();
             throw halt;
         }
+    }
+
+    private @Nullable ProducerRecord<byte[], byte[]> progress(List<Row> rows) {
+        return progress == null ? null : progress.record(shard(), Published.of(number++, epoch(), rows));
     }
 
     private static long weight(List<Row> rows) {
@@ -221,10 +250,10 @@ final class ShardRun {
     }
 
     /** On the thread that commits. */
-    private void committed(List<Row> rows, long beganNanos) {
+    private void committed(List<Row> rows, long transaction, long beganNanos) {
         committedNanos = System.nanoTime() - beganNanos;
         shard.meter().transaction(rows.size(), committedNanos);
-        disposal.delete(rows);
+        disposal.delete(rows, transaction);
     }
 
     /** From any thread. */
@@ -232,7 +261,7 @@ final class ShardRun {
         batches.add(List.of());
     }
 
-    private void settle() throws InterruptedException {
+    private void settle() throws InterruptedException, ProgressRefusedException {
         if (lines.settle()) {
             shard.judge().passed(committing);
             shard.succeeded(committing.size(), committedNanos);

@@ -7,8 +7,10 @@ import java.sql.SQLException;
 import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -160,6 +162,20 @@ abstract class Store {
      * lock.
      */
     abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;
+
+    /** Returns the event ids of those rows that are there. */
+    abstract Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException;
+
+    /** Makes what this connection deletes from now on durable before it is confirmed, or soon after. */
+    abstract void durable(Connection connection, boolean before) throws SQLException;
+
+    static Map<Long, String> texts(ResultSet result) throws SQLException {
+        var texts = new HashMap<Long, String>();
+        while (result.next()) {
+            texts.put(result.getLong(1), result.getString(2));
+        }
+        return texts;
+    }
 
     /** Inserts statement text for a message. */
     abstract String insert();

@@ -64,9 +64,24 @@ final class TransactionalSender {
         }
     }
 
-    /** Returns when what was appended is committed. */
-    void commit() {
-        producer.commitTransaction();
+    /**
+     * Returns when what was appended is committed, and this record with it.
+     *
+     * @throws ProgressRefusedException if the brokers will never take it
+     */
+    @SuppressWarnings("FutureReturnValueIgnored") // the commit fails if that did
+    void commit(@Nullable ProducerRecord<byte[], byte[]> progress) throws ProgressRefusedException {
+        // never before all others are in the log: a commit that was delayed by the network may come at any time
+        var refused = new AtomicReference<@Nullable Exception>();
+        try {
+            if (progress != null) {
+                producer.send(progress, (metadata, exception) -> refused.compareAndSet(null, exception));
+            }
+            producer.commitTransaction();
+        } catch (RuntimeException e) {
+            ProgressRefusedException.throwIf(refused.get());
+            throw e;
+        }
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // the callback is told the same

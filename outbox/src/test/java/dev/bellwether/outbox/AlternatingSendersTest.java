@@ -66,7 +66,7 @@ class AlternatingSendersTest {
     @Test
     void oneAppendsWhileTheOtherCommits() throws Exception {
         tandem.append(row(1));
-        tandem.commit(() -> {}, () -> {});
+        tandem.commit(null, () -> {}, () -> {});
         await(committing);
         tandem.append(row(2));
         assertThat(other.uncommittedRecords()).hasSize(1);
@@ -74,7 +74,7 @@ class AlternatingSendersTest {
         assertThat(tandem.settle()).isTrue();
         assertThat(one.history()).hasSize(1);
         assertThat(other.history()).isEmpty();
-        tandem.commit(() -> {}, () -> {});
+        tandem.commit(null, () -> {}, () -> {});
         assertThat(tandem.settle()).isTrue();
         assertThat(other.history()).hasSize(1);
         assertThat(tandem.settle()).isFalse();
@@ -83,10 +83,10 @@ class AlternatingSendersTest {
     @Test
     void nothingIsCommittedBeforeWhatWasAppendedBeforeIt() throws Exception {
         tandem.append(row(1));
-        tandem.commit(() -> {}, () -> {});
+        tandem.commit(null, () -> {}, () -> {});
         await(committing);
         tandem.append(row(2));
-        assertThatThrownBy(() -> tandem.commit(() -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> tandem.commit(null, () -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
         assertThat(other.history()).isEmpty();
     }
 
@@ -97,11 +97,11 @@ class AlternatingSendersTest {
         goOn.countDown();
         var confirmed = new CountDownLatch(1);
         var ended = new CountDownLatch(1);
-        tandem.commit(confirmed::countDown, ended::countDown);
+        tandem.commit(null, confirmed::countDown, ended::countDown);
         tandem.append(row(2));
         assertThatThrownBy(tandem::settle).hasMessage("planted");
         assertThatThrownBy(tandem::settle).hasMessage("planted");
-        assertThatThrownBy(() -> tandem.commit(() -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> tandem.commit(null, () -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
         await(ended);
         assertThat(confirmed.getCount()).isEqualTo(1);
         assertThat(other.history()).isEmpty();
@@ -111,7 +111,7 @@ class AlternatingSendersTest {
     void closeAwaitsACommitThatIsUnderWay() throws Exception {
         tandem.append(row(1));
         var confirmed = new CountDownLatch(1);
-        tandem.commit(confirmed::countDown, () -> {});
+        tandem.commit(null, confirmed::countDown, () -> {});
         await(committing);
         var closing = new Thread(() -> tandem.close(true, TimeUnit.SECONDS.toNanos(30)));
         closing.start();

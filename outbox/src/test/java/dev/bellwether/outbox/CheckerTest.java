@@ -72,8 +72,8 @@ class CheckerTest {
             readAll(committed, written);
             readAll(uncommitted, written);
             relays.get(0).close();
-            assertThat(committed.ledger().faults(written)).isEmpty();
-            assertThat(uncommitted.ledger().faults(written)).isEmpty();
+            assertThat(committed.faults(written)).isEmpty();
+            assertThat(uncommitted.faults(written)).isEmpty();
         }
     }
 
@@ -116,7 +116,7 @@ class CheckerTest {
                     "the other is read",
                     RelayStage.PATIENCE,
                     () -> committed.poll().ledger().isComplete(Map.of("other", 1)));
-            assertThat(committed.ledger().faults(Map.of("k", 60, "other", 1)))
+            assertThat(committed.faults(Map.of("k", 60, "other", 1)))
                     .singleElement()
                     .asString()
                     .contains("lost");

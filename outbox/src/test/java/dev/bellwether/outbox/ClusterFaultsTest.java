@@ -64,7 +64,7 @@ class ClusterFaultsTest {
                         "all is read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(written));
-                assertThat(reader.ledger().faults(written)).isEmpty();
+                assertThat(reader.faults(written)).isEmpty();
                 assertThat(reader.deduped().faults(written)).isEmpty();
                 assertThat(reader.deduped().repeats()).isZero();
             }
@@ -226,9 +226,7 @@ class ClusterFaultsTest {
                         "those that waited are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(all));
-                assertThat(reader.ledger().faults(all))
-                        .as("NEVER: out of order or lost")
-                        .isEmpty();
+                assertThat(reader.faults(all)).as("NEVER: out of order or lost").isEmpty();
             }
             assertThat(relay.stats().get(0).parked()).isZero();
             awaitInSync(TRANSACTIONS);

@@ -72,10 +72,10 @@ class DivideTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written)
                             && uncommitted.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written))
+            assertThat(reader.faults(written))
                     .as("NEVER: out of order or lost, for readers of committed records")
                     .isEmpty();
-            assertThat(uncommitted.ledger().faults(written))
+            assertThat(uncommitted.faults(written))
                     .as("NEVER: out of order or lost, for readers of uncommitted records")
                     .isEmpty();
         }

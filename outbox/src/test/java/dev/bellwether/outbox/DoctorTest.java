@@ -8,6 +8,7 @@ import dev.bellwether.outbox.OutboxAdmin.Finding;
 import dev.bellwether.outbox.OutboxAdmin.Severity;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -58,6 +59,28 @@ class DoctorTest {
                         .hasMessageContaining("permission denied");
             }
         }
+    }
+
+    @Test
+    void topicOfProgressIsLookedAtLikeOthers() throws Exception {
+        try (var stage = new RelayStage()) {
+            assertThat(findings(stage)).noneMatch(finding -> finding.what().contains("outbox-progress"));
+            stage.relay(more -> more.once(false));
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            assertThat(findings(stage))
+                    .anyMatch(finding -> finding.severity() == Severity.WARNING
+                            && finding.what().contains("topic " + stage.name + "-outbox-progress does not exist"));
+            stage.config(more -> more).progress().make(2);
+            assertThat(findings(stage))
+                    .anyMatch(finding -> finding.what().contains("topic " + stage.name + "-outbox-progress")
+                            && finding.what().contains("replicas"));
+        }
+    }
+
+    private static List<Finding> findings(RelayStage stage) throws SQLException {
+        return OutboxAdmin.of(stage.database, stage.table)
+                .examine(Optional.of(Map.of("bootstrap.servers", stage.bootstrap)));
     }
 
     private static List<String> warnings(String uri, OutboxTable table) throws SQLException {

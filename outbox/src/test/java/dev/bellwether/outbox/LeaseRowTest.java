@@ -160,7 +160,7 @@ class LeaseRowTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).isEmpty();
             assertThat(reader.deduped().repeats()).isZero();
         }
     }

@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import dev.bellwether.testkit.Never;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,21 @@ final class Ledger {
                 .mapToInt(numbers ->
                         numbers.size() - (int) numbers.stream().distinct().count())
                 .sum();
+    }
+
+    /** Returns which records were seen again, in words that are marked as what must never be. */
+    List<String> again() {
+        var again = new ArrayList<String>();
+        read.forEach((key, numbers) -> {
+            var seen = new HashSet<Integer>();
+            for (var i = 0; i < numbers.size(); i++) {
+                if (!seen.add(numbers.get(i))) {
+                    again.add(Never.mark(key + ": " + numbers.get(i) + " is seen again, at " + i));
+                    return; // one tells enough of a key
+                }
+            }
+        });
+        return again;
     }
 
     /** Returns whether the last number of each key has been seen, as its last record. */

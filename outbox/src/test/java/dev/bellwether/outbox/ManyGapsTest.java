@@ -65,9 +65,7 @@ class ManyGapsTest {
                     "the late row is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written))
-                    .as("NEVER: out of order or lost")
-                    .isEmpty();
+            assertThat(reader.faults(written)).as("NEVER: out of order or lost").isEmpty();
         }
     }
 }

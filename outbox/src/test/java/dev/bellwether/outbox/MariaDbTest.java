@@ -40,7 +40,7 @@ class MariaDbTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).isEmpty();
             stage.awaitEmpty();
             var admin = OutboxAdmin.of(stage.database, stage.table);
             assertThat(admin.parked(10)).hasSize(1);
@@ -64,7 +64,7 @@ class MariaDbTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).isEmpty();
             assertThat(reader.ledger().repeats()).isZero();
             assertThat(relay.stats()).allMatch(stats -> stats.published() > 0);
         }

@@ -136,7 +136,7 @@ class PaceTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 20)));
-            assertThat(reader.ledger().faults(Map.of("k", 20))).isEmpty();
+            assertThat(reader.faults(Map.of("k", 20))).isEmpty();
         }
     }
 
@@ -151,7 +151,7 @@ class PaceTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("hot", 3_000)));
-            assertThat(reader.ledger().faults(Map.of("hot", 3_000))).isEmpty();
+            assertThat(reader.faults(Map.of("hot", 3_000))).isEmpty();
             assertThat(reader.ledger().repeats()).isZero();
             // one at a time, as the original does it, would have taken 3,000 turns
             assertThat(relay.stats().get(0).transactions()).isLessThan(300);

@@ -54,7 +54,7 @@ class PoisonTest {
                         "all others are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(written));
-                assertThat(reader.ledger().faults(written)).isEmpty();
+                assertThat(reader.faults(written)).isEmpty();
                 var admin = OutboxAdmin.of(stage.database, stage.table);
                 var parked = admin.parked(100);
                 assertThat(parked.stream()
@@ -150,7 +150,7 @@ class PoisonTest {
                         "all others are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(Map.of("k", 2_000)));
-                assertThat(reader.ledger().faults(Map.of("k", 2_000)))
+                assertThat(reader.faults(Map.of("k", 2_000)))
                         .as("NEVER: out of order or lost")
                         .isEmpty();
                 assertThat(OutboxAdmin.of(stage.database, stage.table).parked(1_000))
@@ -209,7 +209,7 @@ class PoisonTest {
                         "all others are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(Map.of("k", 40)));
-                assertThat(reader.ledger().faults(Map.of("k", 40))).isEmpty();
+                assertThat(reader.faults(Map.of("k", 40))).isEmpty();
                 assertThat(OutboxAdmin.of(stage.database, stage.table).parked(100))
                         .hasSize(2);
             }
@@ -248,7 +248,7 @@ class PoisonTest {
                         "those that waited are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(Map.of("waits", 5)));
-                assertThat(reader.ledger().faults(Map.of("waits", 5))).isEmpty();
+                assertThat(reader.faults(Map.of("waits", 5))).isEmpty();
             }
         }
     }
@@ -286,14 +286,14 @@ class PoisonTest {
                         "they are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(reached));
-                assertThat(reader.ledger().faults(reached)).isEmpty();
+                assertThat(reader.faults(reached)).isEmpty();
                 allowLarge(stage.bootstrap, small);
                 stage.awaitEmpty(); // the blocked ones are tried again by themselves
                 Eventually.eventually(
                         "all are read",
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(written));
-                assertThat(reader.ledger().faults(written)).isEmpty();
+                assertThat(reader.faults(written)).isEmpty();
             }
         }
     }
@@ -319,7 +319,7 @@ class PoisonTest {
                     "the rest is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 6)));
-            assertThat(reader.ledger().faults(Map.of("k", 6))).isEmpty();
+            assertThat(reader.faults(Map.of("k", 6))).isEmpty();
         }
     }
 

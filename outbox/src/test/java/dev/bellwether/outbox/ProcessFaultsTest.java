@@ -44,8 +44,8 @@ class ProcessFaultsTest {
                     RelayStage.PATIENCE,
                     () -> committed.poll().ledger().isComplete(written)
                             && uncommitted.poll().ledger().isComplete(written));
-            assertThat(committed.ledger().faults(written)).isEmpty();
-            assertThat(uncommitted.ledger().faults(written)).isEmpty();
+            assertThat(committed.faults(written)).isEmpty();
+            assertThat(uncommitted.faults(written)).isEmpty();
             assertThat(uncommitted.ledger().repeats()).isPositive();
             assertThat(committed.deduped().repeats()).isZero();
             assertThat(committed.deduped().faults(written)).isEmpty();
@@ -75,8 +75,8 @@ class ProcessFaultsTest {
                     RelayStage.PATIENCE,
                     () -> committed.poll().ledger().isComplete(Map.of("k", 300))
                             && uncommitted.poll().ledger().isComplete(Map.of("k", 300)));
-            assertThat(committed.ledger().faults(Map.of("k", 300))).isEmpty();
-            assertThat(uncommitted.ledger().faults(Map.of("k", 300))).isEmpty();
+            assertThat(committed.faults(Map.of("k", 300))).isEmpty();
+            assertThat(uncommitted.faults(Map.of("k", 300))).isEmpty();
             assertThat(committed.ledger().repeats()).isZero();
         }
     }

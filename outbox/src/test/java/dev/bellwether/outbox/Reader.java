@@ -19,12 +19,14 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /** A consumer of all partitions of some topics, from their beginning, into a {@link Ledger}. Confined to one thread. */
 final class Reader implements AutoCloseable {
     private final KafkaConsumer<byte[], byte[]> consumer;
+    private final boolean committedOnly;
     private final Ledger ledger = new Ledger();
     private final Ledger deduped = new Ledger();
     private final Set<String> seen = new HashSet<>();
     private final List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
 
     Reader(String bootstrap, boolean committedOnly, String... topics) {
+        this.committedOnly = committedOnly;
         consumer = new KafkaConsumer<>(
                 new HashMap<String, Object>(Map.of(
                         "bootstrap.servers",
@@ -72,6 +74,19 @@ final class Reader implements AutoCloseable {
 
     Ledger ledger() {
         return ledger;
+    }
+
+    /**
+     * Returns what is wrong; nothing if readers of committed records saw each once, and others rewinds at most.
+     *
+     * @param written how many numbers each key has got
+     */
+    List<String> faults(Map<String, Integer> written) {
+        var faults = new ArrayList<>(ledger.faults(written));
+        if (committedOnly) {
+            faults.addAll(ledger.again());
+        }
+        return faults;
     }
 
     /** Returns what is left when each event id counts once. */

@@ -90,8 +90,8 @@ class RecoveryTest {
                 RelayStage.PATIENCE,
                 () -> committed.poll().ledger().isComplete(written)
                         && uncommitted.poll().ledger().isComplete(written));
-        assertThat(committed.ledger().faults(written)).isEmpty();
-        assertThat(uncommitted.ledger().faults(written)).isEmpty();
+        assertThat(committed.faults(written)).isEmpty();
+        assertThat(uncommitted.faults(written)).isEmpty();
         assertThat(committed.deduped().repeats()).isZero();
     }
 

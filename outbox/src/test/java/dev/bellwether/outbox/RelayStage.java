@@ -39,8 +39,17 @@ final class RelayStage implements AutoCloseable {
     }
 
     RelayStage(DataSource database, OutboxTable.Layout layout) throws SQLException {
+        this(database, layout, Servers.brokers().bootstrap());
+    }
+
+    /** On brokers of its own. */
+    RelayStage(String bootstrap) throws SQLException {
+        this(Servers.dataSource(PostgresServer.shared().uri()), OutboxTable.Layout.BELLWETHER, bootstrap);
+    }
+
+    private RelayStage(DataSource database, OutboxTable.Layout layout, String bootstrap) throws SQLException {
         this.database = database;
-        bootstrap = Servers.brokers().bootstrap();
+        this.bootstrap = bootstrap;
         table = new OutboxTable(name, layout);
         try (var connection = database.getConnection()) {
             OutboxSchema.create(connection, Store.of(connection, table));

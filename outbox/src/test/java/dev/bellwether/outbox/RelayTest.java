@@ -100,8 +100,8 @@ class RelayTest {
                     RelayStage.PATIENCE,
                     () -> committed.poll().ledger().isComplete(written)
                             && uncommitted.poll().ledger().isComplete(written));
-            assertThat(committed.ledger().faults(written)).isEmpty();
-            assertThat(uncommitted.ledger().faults(written)).isEmpty();
+            assertThat(committed.faults(written)).isEmpty();
+            assertThat(uncommitted.faults(written)).isEmpty();
             assertThat(committed.ledger().repeats()).isZero();
         }
     }
@@ -126,7 +126,7 @@ class RelayTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).isEmpty();
         }
     }
 
@@ -156,7 +156,7 @@ class RelayTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).isEmpty();
             assertThat(reader.ledger().repeats()).isZero();
         }
     }
@@ -176,7 +176,7 @@ class RelayTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 20)));
-            assertThat(reader.ledger().faults(Map.of("k", 20))).isEmpty();
+            assertThat(reader.faults(Map.of("k", 20))).isEmpty();
             assertThat(reader.ledger().repeats()).isZero();
             assertThat(stage.events.stream()
                             .filter(e -> !(e instanceof RelayEvent.MeterRead))

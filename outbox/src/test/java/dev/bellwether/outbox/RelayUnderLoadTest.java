@@ -264,7 +264,7 @@ class RelayUnderLoadTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written))
+            assertThat(reader.faults(written))
                     .as("NEVER: out of order or lost, with seed %s", seed)
                     .isEmpty();
             assertThat(reader.deduped().faults(written))

@@ -41,7 +41,7 @@ class SettingsTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 300)));
-            assertThat(reader.ledger().faults(Map.of("k", 300))).isEmpty();
+            assertThat(reader.faults(Map.of("k", 300))).isEmpty();
             assertThat(reader.records()).anyMatch(record -> record.value().length > 60_000);
         }
     }
@@ -91,7 +91,7 @@ class SettingsTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(written));
-            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).isEmpty();
             assertThat(reader.ledger().repeats()).isZero();
             assertThat(relay.stats()).allMatch(stats -> stats.published() > 0);
             relay.close();
@@ -198,7 +198,7 @@ class SettingsTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("quick", 3, "slow", 2)));
-            assertThat(reader.ledger().faults(Map.of("quick", 3, "slow", 2))).isEmpty();
+            assertThat(reader.faults(Map.of("quick", 3, "slow", 2))).isEmpty();
         }
     }
 

@@ -51,7 +51,7 @@ class StandDownTest {
                     "all is read",
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 20)));
-            assertThat(reader.ledger().faults(Map.of("k", 20)))
+            assertThat(reader.faults(Map.of("k", 20)))
                     .as("NEVER: out of order or lost")
                     .isEmpty();
             link.heal();

@@ -263,6 +263,14 @@ final class World extends Store {
     }
 
     @Override
+    Map<Long, String> eventIds(Connection connection, long[] ids) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    void durable(Connection connection, boolean before) {}
+
+    @Override
     void impatient(Connection connection) {
         throw new UnsupportedOperationException();
     }

@@ -24,30 +24,29 @@ class ZombieTest {
 
     @Test
     void whatAZombieHasSentIsNeverCommitted() throws Exception {
-        assertThat(zombieCommitsLate(properties -> properties)).isEmpty();
+        assertThat(zombieCommitsLate(true, properties -> properties)).isEmpty();
     }
 
     @Test
     void checkerCatchesAZombieThatNobodyHasFenced() throws Exception {
-        assertThat(zombieCommitsLate(properties -> {
+        // with progress the successor would wait until what the zombie has sent is decided
+        assertThat(zombieCommitsLate(false, properties -> {
                     var unfenced = new HashMap<>(properties);
                     unfenced.put("transactional.id", UUID.randomUUID().toString());
                     return unfenced;
                 }))
-                .singleElement()
-                .asString()
-                .contains("stale tail");
+                .anySatisfy(fault -> assertThat(fault).contains("stale tail"));
     }
 
     /** Returns what a reader of committed records complains of. */
-    private static List<String> zombieCommitsLate(UnaryOperator<Map<String, Object>> producerProperties)
+    private static List<String> zombieCommitsLate(boolean once, UnaryOperator<Map<String, Object>> producerProperties)
             throws Exception {
         var fault = new Zombie();
         try (var stage = new RelayStage();
                 var reader = stage.reader(true);
                 var elsewhere = Elections.connect("memory:" + stage.name + "-elsewhere")) {
             stage.stash(Writers.numbered(stage.topic, "k", 0, NUMBERS));
-            var config = stage.config(more -> more.maxTransactionRecords(20));
+            var config = stage.config(more -> more.once(once).maxTransactionRecords(20));
             var zombie = OutboxRelay.start(
                     FaultyDatabase.of(stage.database, fault),
                     config,
@@ -55,7 +54,8 @@ class ZombieTest {
                     false,
                     properties -> FaultyProducer.of(producerProperties.apply(properties), fault));
             fault.held.reached.await();
-            stage.relay(more -> more, properties -> new KafkaProducer<>(producerProperties.apply(properties)));
+            stage.relay(
+                    more -> more.once(once), properties -> new KafkaProducer<>(producerProperties.apply(properties)));
             stage.awaitEmpty();
             fault.held.goOn.countDown();
             Eventually.eventually(
@@ -70,7 +70,7 @@ class ZombieTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("other", 1))
                             && reader.ledger().records() > NUMBERS);
-            return reader.ledger().faults(Map.of("k", NUMBERS, "other", 1));
+            return reader.faults(Map.of("k", NUMBERS, "other", 1));
         }
     }
 
@@ -122,14 +122,14 @@ class ZombieTest {
             var relays = new ArrayList<OutboxRelay>();
             relays.add(OutboxRelay.start(
                     stage.database,
-                    stage.config(more -> more),
+                    stage.config(more -> more.once(false)),
                     elsewhere,
                     false,
                     properties -> FaultyProducer.of(properties, zombieHeld)));
             zombieHeld.reached.await();
             relays.add(OutboxRelay.start(
                     stage.database,
-                    stage.config(more -> more.maxTransactionRecords(20)),
+                    stage.config(more -> more.once(false).maxTransactionRecords(20)),
                     yetElsewhere,
                     false,
                     properties -> FaultyProducer.of(properties, successorHeld)));
@@ -147,7 +147,7 @@ class ZombieTest {
             relays.get(0).close();
             var closing = new Thread(relays.get(1)::close);
             closing.start();
-            stage.relay();
+            stage.relay(more -> more.once(false));
             stage.awaitEmpty();
             successorHeld.goOn.countDown();
             closing.join();

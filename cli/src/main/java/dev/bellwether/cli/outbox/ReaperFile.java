@@ -52,6 +52,7 @@ final class ReaperFile {
                     "databaseTimeout",
                     "standDownAfter",
                     "createTables",
+                    "once",
                     "eventIdHeader"),
             "harvest",
             Set.of(
@@ -250,7 +251,12 @@ final class ReaperFile {
         duration(relay, "relay", "databaseTimeout").ifPresent(builder::databaseTimeout);
         duration(relay, "relay", "standDownAfter").ifPresent(builder::standDownAfter);
         builder.partitioning(partitioning());
-        Optional.ofNullable(relay.get("createTables")).map(ReaperFile::truth).ifPresent(builder::createTables);
+        Optional.ofNullable(relay.get("createTables"))
+                .map(value -> truth("createTables", value))
+                .ifPresent(builder::createTables);
+        Optional.ofNullable(relay.get("once"))
+                .map(value -> truth("once", value))
+                .ifPresent(builder::once);
         Optional.ofNullable(relay.get("eventIdHeader")).map(String::valueOf).ifPresent(builder::eventIdHeader);
         return builder;
     }
@@ -282,11 +288,11 @@ final class ReaperFile {
         return pause.compareTo(usual) > 0 ? pause : usual;
     }
 
-    private static boolean truth(Object value) {
+    private static boolean truth(String name, Object value) {
         if (value instanceof Boolean truth) {
             return truth;
         }
-        throw new UsageException("relay.createTables is " + value + ": it must be true or false");
+        throw new UsageException("relay." + name + " is " + value + ": it must be true or false");
     }
 
     private static Poison poison(String name) {

@@ -162,6 +162,8 @@ class ReaperFileTest {
         assertThat(file.config().build()).isNotNull();
         assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
                 .hasMessageContaining("createTables is yes");
+        assertThat(file("relay:\n  once: false\n").config().build().toString()).contains("once=false");
+        assertThatThrownBy(() -> file("relay:\n  once: 1\n").config()).hasMessageContaining("once is 1");
         assertThatThrownBy(() -> file("relay:\n  shards: many\n").config()).hasMessageContaining("shards is many");
     }
 

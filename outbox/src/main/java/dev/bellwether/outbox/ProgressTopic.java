@@ -1,0 +1,178 @@
+package dev.bellwether.outbox;
+
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * The topic in which each transaction of a relay says which rows it publishes, a partition for each shard. Who takes
+ * over deletes these rows instead of sending them again, so that readers of committed records see each record once.
+ * Immutable; each call waits for the brokers.
+ *
+ * <p>Why that is sound. A transaction's {@link Published} is visible if and only if its records are. Who takes over has
+ * fenced both transactional ids, so that every older transaction is decided and nobody else commits; he then reads up
+ * to the end. A transaction begins only when the rows of the one {@link #WINDOW} before are durably deleted, and each
+ * overwrites the {@code Published} of that one: so what is there names every row that was published and may still be in
+ * the table. A row that it names and that is in the table was published, however old the {@code Published} is.
+ */
+final class ProgressTopic {
+    /** So many transactions may be published whose rows are not durably deleted. */
+    static final int WINDOW = 32;
+
+    private static final long PATIENCE_SECONDS = 10;
+    private static final Map<String, String> SETTINGS = Map.of(
+            "cleanup.policy", "compact",
+            "segment.bytes", String.valueOf(16 << 20),
+            "min.cleanable.dirty.ratio", "0.1",
+            "delete.retention.ms", "60000",
+            "max.message.bytes", String.valueOf(1 << 20));
+
+    private final String name;
+    private final Map<String, Object> properties;
+
+    /**
+     * Is there or not yet.
+     *
+     * @param properties those of any client of Kafka
+     */
+    ProgressTopic(String name, Map<String, Object> properties) {
+        this.name = name;
+        this.properties = properties;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** Returns what a transaction sends last. */
+    ProducerRecord<byte[], byte[]> record(int shard, Published published) {
+        var slot = ByteBuffer.allocate(Integer.BYTES)
+                .putInt((int) (published.number() % WINDOW))
+                .array();
+        return new ProducerRecord<>(name, shard, slot, published.write());
+    }
+
+    /** Makes it, if it is not there, with a partition for each shard. */
+    void make(int shards) throws InterruptedException, TimeoutException, ExecutionException {
+        var admin = Admin.create(properties);
+        try {
+            var partitions = partitions(admin);
+            if (partitions == 0) {
+                var topic = new NewTopic(name, Optional.of(shards), Optional.empty()).configs(SETTINGS);
+                admin.createTopics(List.of(topic)).all().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            } else if (partitions < shards) {
+                admin.createPartitions(Map.of(name, NewPartitions.increaseTo(shards)))
+                        .all()
+                        .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            }
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof TopicExistsException)) { // which another relay has made
+                throw e;
+            }
+        } finally {
+            admin.close(Duration.ZERO);
+        }
+    }
+
+    private int partitions(Admin admin) throws InterruptedException, TimeoutException, ExecutionException {
+        try {
+            var found = admin.describeTopics(List.of(name))
+                    .allTopicNames()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .get(name);
+            return found == null ? 0 : found.partitions().size();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof UnknownTopicOrPartitionException) {
+                return 0;
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Returns what the last transactions of a shard have published. Both transactional ids must be fenced: else it may
+     * miss some.
+     */
+    PublishedRows recover(int shard) throws InterruptedException, TimeoutException, ExecutionException {
+        var partition = new TopicPartition(name, shard);
+        var admin = Admin.create(properties);
+        try {
+            if (shard >= partitions(admin)) {
+                return new PublishedRows();
+            }
+            var first = offset(admin, partition, OffsetSpec.earliest());
+            var end = offset(admin, partition, OffsetSpec.latest()); // of committed and uncommitted
+            try (var consumer = consumer()) {
+                consumer.assign(List.of(partition));
+                // the newest are at the end; what was aborted, and marks, lie between them
+                for (var back = 4L * WINDOW; ; back *= 8) {
+                    var from = Math.max(first, end - back);
+                    var found = read(consumer, partition, from, end);
+                    if (from == first || found.isWhole()) {
+                        return found;
+                    }
+                }
+            }
+        } finally {
+            admin.close(Duration.ZERO);
+        }
+    }
+
+    private static long offset(Admin admin, TopicPartition partition, OffsetSpec spec)
+            throws InterruptedException, TimeoutException, ExecutionException {
+        return admin.listOffsets(Map.of(partition, spec))
+                .partitionResult(partition)
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                .offset();
+    }
+
+    private Consumer<byte[], byte[]> consumer() {
+        var all = new HashMap<>(properties);
+        all.put("isolation.level", "read_committed");
+        all.put("auto.offset.reset", "earliest"); // what was compacted meanwhile is not needed
+        all.put("enable.auto.commit", false);
+        return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    }
+
+    private static PublishedRows read(Consumer<byte[], byte[]> consumer, TopicPartition partition, long from, long end)
+            throws TimeoutException {
+        var found = new PublishedRows();
+        consumer.seek(partition, from);
+        var patience = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        var moved = System.nanoTime();
+        var position = from;
+        while (position < end) {
+            consumer.poll(Duration.ofMillis(100)).forEach(record -> {
+                if (record.value() != null) {
+                    found.add(Published.read(record.value()));
+                }
+            });
+            var now = consumer.position(partition);
+            if (now > position) {
+                moved = System.nanoTime();
+            } else if (System.nanoTime() - moved > patience) {
+                throw new TimeoutException("topic " + partition + " is not decided from offset " + now + " to " + end
+                        + " yet: a transaction of an earlier leader is still open there");
+            }
+            position = now;
+        }
+        return found;
+    }
+}

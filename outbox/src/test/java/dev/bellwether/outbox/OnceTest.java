@@ -1,0 +1,212 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Readers of committed records see each once, whatever becomes of those who publish them. */
+class OnceTest {
+
+    @Test
+    void whatWasCommittedAndNotDeletedIsNotSentAgain() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true)) {
+            failAfterTheSecondCommit(stage, true);
+            assertThat(reader.poll().faults(readAll(stage, reader))).isEmpty();
+            assertThat(stage.await(RelayEvent.Recovered.class).rows()).isPositive();
+        }
+    }
+
+    @Test
+    void withoutProgressItIs() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true)) {
+            failAfterTheSecondCommit(stage, false);
+            var written = readAll(stage, reader);
+            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.ledger().again()).singleElement().asString().contains("is seen again");
+        }
+    }
+
+    /** The commit goes through, and the relay is told otherwise. */
+    private static void failAfterTheSecondCommit(RelayStage stage, boolean once) throws Exception {
+        var commits = new AtomicInteger();
+        stage.stash(Writers.numbered(stage.topic, "k", 0, 100));
+        stage.relay(
+                more -> more.once(once).maxTransactionRecords(20),
+                properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                    @Override
+                    public void after(String method) {
+                        if (method.equals("commitTransaction") && commits.incrementAndGet() == 2) {
+                            throw new TimeoutException("planted, though it went through");
+                        }
+                    }
+                }));
+        stage.awaitEmpty();
+    }
+
+    private static Map<String, Integer> readAll(RelayStage stage, Reader reader) throws Exception {
+        stage.stash(Writers.numbered(stage.topic, "last", 0, 1));
+        stage.awaitEmpty();
+        var written = Map.of("k", 100, "last", 1);
+        Eventually.eventually(
+                "all is read", RelayStage.PATIENCE, () -> reader.poll().ledger().isComplete(written));
+        return written;
+    }
+
+    @Test
+    void rowThatGotTheIdOfOneThatWasPublishedIsAnotherMessage() throws Exception {
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true)) {
+            try (var relay = stage.relay()) {
+                stage.stash(Writers.numbered(stage.topic, "k", 0, 3));
+                stage.awaitEmpty();
+                assertThat(relay.isLeader()).isTrue();
+            }
+            // as after a database was set back: the ids are given again
+            stage.execute("INSERT INTO " + stage.table.name()
+                    + " (id, topic, record_key, record_value) SELECT n, '" + stage.topic
+                    + "', 'k', convert_to((n + 2)::text, 'UTF8') FROM generate_series(1, 3) AS n");
+            stage.relay();
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "all is read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 6)));
+            assertThat(reader.faults(Map.of("k", 6))).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = AclOperation.class,
+            names = {"WRITE", "READ", "CREATE"})
+    void relayThatMayNotKeepProgressGoesOnAndSaysSo(AclOperation denied) throws Exception {
+        var settings = new TreeMap<String, String>();
+        settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SASL_PLAINTEXT");
+        settings.put("listener.name.link0.sasl.enabled.mechanisms", "PLAIN");
+        settings.put(
+                "listener.name.link0.plain.sasl.jaas.config",
+                "org.apache.kafka.common.security.plain.PlainLoginModule required user_relay=\"relay\";");
+        settings.put("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
+        settings.put("super.users", "User:ANONYMOUS"); // who comes in by the other listener
+        settings.put("auto.create.topics.enable", "false");
+        try (var brokers = KafkaBrokers.start(1, 1, settings);
+                var stage = new RelayStage(brokers.bootstrap())) {
+            var progress = stage.config(more -> more).progress();
+            if (denied != AclOperation.CREATE) {
+                try (var early = stage.relay()) {
+                    stage.stash(Writers.numbered(stage.topic, "early", 0, 3));
+                    stage.awaitEmpty();
+                    assertThat(early.isLeader()).isTrue();
+                }
+            }
+            try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
+                admin.createAcls(List.of(
+                                acl(ResourceType.TOPIC, "*", AclOperation.ALL, AclPermissionType.ALLOW),
+                                acl(ResourceType.TRANSACTIONAL_ID, "*", AclOperation.ALL, AclPermissionType.ALLOW),
+                                acl(ResourceType.TOPIC, progress.name(), denied, AclPermissionType.DENY),
+                                acl(
+                                        ResourceType.CLUSTER,
+                                        "kafka-cluster",
+                                        AclOperation.CREATE,
+                                        AclPermissionType.DENY)))
+                        .all()
+                        .get();
+                // the controller has confirmed them, and the broker goes by them a moment later
+                Eventually.eventually(
+                        "the broker knows the rights",
+                        RelayStage.PATIENCE,
+                        () -> admin.describeAcls(AclBindingFilter.ANY)
+                                        .values()
+                                        .toCompletionStage()
+                                        .toCompletableFuture()
+                                        .join()
+                                        .size()
+                                == 4);
+            }
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 50));
+            stage.relay(more -> more.maxTransactionRecords(20)
+                    .producer(Map.of(
+                            "bootstrap.servers",
+                            brokers.bootstrap(0),
+                            "security.protocol",
+                            "SASL_PLAINTEXT",
+                            "sasl.mechanism",
+                            "PLAIN",
+                            "sasl.jaas.config",
+                            "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"relay\""
+                                    + " password=\"relay\";")));
+            stage.awaitEmpty();
+            try (var reader = stage.reader(true)) {
+                Eventually.eventually(
+                        "all is read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().isComplete(Map.of("k", 50)));
+                var written = denied == AclOperation.CREATE ? Map.of("k", 50) : Map.of("k", 50, "early", 3);
+                assertThat(reader.faults(written)).isEmpty();
+            }
+            assertThat(stage.await(RelayEvent.ProgressRefused.class).reason()).containsIgnoringCase("authoriz");
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    private static AclBinding acl(
+            ResourceType kind, String name, AclOperation operation, AclPermissionType permission) {
+        return new AclBinding(
+                new ResourcePattern(kind, name, PatternType.LITERAL),
+                new AccessControlEntry("User:relay", "*", operation, permission));
+    }
+
+    @Test
+    void topicOfProgressIsCompactedAndHasAPartitionForEachShard() throws Exception {
+        try (var stage = new RelayStage()) {
+            var progress = stage.config(more -> more).progress();
+            progress.make(1);
+            progress.make(3);
+            progress.make(2);
+            try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
+                var found = admin.describeTopics(List.of(progress.name()))
+                        .allTopicNames()
+                        .get()
+                        .get(progress.name());
+                assertThat(Optional.ofNullable(found))
+                        .isPresent()
+                        .get()
+                        .satisfies(topic -> assertThat(topic.partitions()).hasSize(3));
+            }
+            assertThat(progress.recover(2).last()).isZero();
+            assertThat(progress.recover(7).last()).isZero();
+        }
+    }
+
+    @Test
+    void namesThatNoTopicMayHaveGetTopicsOfTheirOwn() {
+        var one = RelayConfig.named("a b").build().progress().name();
+        var other = RelayConfig.named("a_b").build().progress().name();
+        var third = RelayConfig.named("a/b").build().progress().name();
+        assertThat(List.of(one, other, third))
+                .doesNotHaveDuplicates()
+                .allMatch(name -> name.matches("[a-zA-Z0-9._-]{1,249}"));
+        assertThat(RelayConfig.named("ü".repeat(200)).build().progress().name()).matches("[a-zA-Z0-9._-]{1,249}");
+    }
+}
