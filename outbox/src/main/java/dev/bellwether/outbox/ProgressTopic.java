@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -44,6 +45,9 @@ final class ProgressTopic {
             "delete.retention.ms", "60000",
             "max.message.bytes", String.valueOf(1 << 20));
 
+    /** A broker that is frozen does not answer: another one is asked after this. */
+    private static final int REQUEST_MILLIS = 2_000;
+
     private final String name;
     private final Map<String, Object> properties;
 
@@ -54,7 +58,9 @@ final class ProgressTopic {
      */
     ProgressTopic(String name, Map<String, Object> properties) {
         this.name = name;
-        this.properties = properties;
+        this.properties = new TreeMap<>(properties);
+        this.properties.put("request.timeout.ms", REQUEST_MILLIS);
+        this.properties.put("default.api.timeout.ms", (int) TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
     }
 
     String name() {

@@ -47,6 +47,7 @@ final class Shard {
     private volatile long reachedNanos;
     private final ProgressTopic progress;
     private boolean keepsProgress;
+    private boolean hasProgressTopic;
     private volatile Following following;
     private Following served;
 
@@ -170,6 +171,7 @@ final class Shard {
             judge.pardon();
             backoffNanos = 0;
             keepsProgress = config.once();
+            hasProgressTopic = false;
             size = newSize();
             reachedNanos = System.nanoTime();
             retryNanos = config.haltRetry().toNanos();
@@ -414,7 +416,10 @@ final class Shard {
     private long recover(Connection deleting, long epoch)
             throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
         try {
-            progress.make(config.shards());
+            if (!hasProgressTopic) {
+                progress.make(config.shards());
+                hasProgressTopic = true;
+            }
             var found = progress.recover(number);
             if (found.epoch() >= epoch) {
                 LOG.warn(
