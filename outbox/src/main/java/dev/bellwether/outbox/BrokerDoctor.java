@@ -44,10 +44,9 @@ final class BrokerDoctor {
                         findings);
             }
             if (progress.isPresent()) {
-                var missing = new Finding(
-                        Severity.WARNING,
-                        "topic " + progress.get() + " does not exist: readers of committed records may see some again",
-                        "give the relay the rights to create, describe, write and read it, unless once is false");
+                var missing = Finding.well(
+                        "readers of committed records may see some again after a failure: there is no topic "
+                                + progress.get() + ", as with once");
                 topic(admin, progress.get(), missing, findings);
             }
         } catch (InterruptedException e) {

@@ -34,9 +34,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others; three
  * threads likewise. It recovers by itself from any outage of the database and of the brokers, and begins again behind
- * new fences with the first row that is left. Readers of committed records see each record once
- * ({@link RelayConfig.Builder#once}); others may see a run of records again, never a record before its predecessor in
- * the same key.
+ * new fences with the first row that is left. So consumers may see a run of records again, never a record before its
+ * predecessor in the same key; readers of committed records see each once, if the relays are told so
+ * ({@link RelayConfig.Builder#once}).
  */
 public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);

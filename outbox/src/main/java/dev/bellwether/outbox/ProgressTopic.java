@@ -18,6 +18,7 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidPartitionsException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -89,7 +90,8 @@ final class ProgressTopic {
                         .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
             }
         } catch (ExecutionException e) {
-            if (!(e.getCause() instanceof TopicExistsException)) { // which another relay has made
+            // another relay was first
+            if (!(e.getCause() instanceof TopicExistsException || e.getCause() instanceof InvalidPartitionsException)) {
                 throw e;
             }
         } finally {

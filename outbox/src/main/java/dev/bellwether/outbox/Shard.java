@@ -286,6 +286,7 @@ final class Shard {
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));
         size.failed();
+        hasProgressTopic = false; // it may be gone
         backoffNanos = Math.min(
                 config.maxBackoff().toNanos(), Math.max(config.backoff().toNanos(), 2 * backoffNanos));
         if (System.nanoTime() - reachedNanos > config.standDownAfter().toNanos()) {
@@ -396,6 +397,8 @@ final class Shard {
             reading = connect(false);
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);
+            // the epoch, and what was deleted before, are to outlast whatever is written down from now on
+            store().durable(deleting, keepsProgress);
             var tenancy = store().acquire(deleting, new Store.Claim(config.name(), number, config.shards(), relay));
             var last = keepsProgress ? recover(deleting, tenancy.epoch()) : 0;
             return new ShardRun(
@@ -432,7 +435,6 @@ final class Shard {
                         progress.name(),
                         ProgressTopic.WINDOW);
             }
-            store().durable(deleting, true);
             var rows = found.delete(store(), deleting, number, epoch);
             store().durable(deleting, false);
             if (rows > 0) {

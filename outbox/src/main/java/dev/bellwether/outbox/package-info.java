@@ -10,8 +10,9 @@
  * <p>A {@code ShardRun} is one leader's run from those fences to its first failure. It is a line of three threads:
  * {@code RowReader} reads rows in order, {@code TransactionalSender} sends them in transactions and stops at the first error,
  * {@code RowDeleter} deletes what was committed. Whatever goes wrong ends the session, and the next one begins with the
- * first row that is left. What was committed and not deleted is told by the {@code ProgressTopic}, so that readers of
- * committed records see each once; others see rewinds, never a record before its predecessor, nor an old one last.
+ * first row that is left. So consumers see rewinds, never a record before its predecessor, nor an old one last. With
+ * {@code once}, the {@code ProgressTopic} tells what was committed and not deleted, and readers of committed records see
+ * each once.
  */
 @NullMarked
 package dev.bellwether.outbox;

@@ -30,6 +30,7 @@ final class RelayMain {
                 .table(OutboxTable.named(name))
                 .producer(Map.of("bootstrap.servers", bootstrap))
                 .maxTransactionRecords(50)
+                .once(true)
                 .lease(Duration.ofSeconds(2))
                 .backoff(Duration.ofMillis(20))
                 .listener(event -> System.out.println(event.getClass().getSimpleName()))

@@ -61,6 +61,7 @@ final class RelayStage implements AutoCloseable {
         return more.apply(RelayConfig.named(name)
                         .table(table)
                         .producer(Map.of("bootstrap.servers", bootstrap, "max.block.ms", 5_000))
+                        .once(true)
                         .lease(Duration.ofSeconds(20))
                         .backoff(Duration.ofMillis(10))
                         .listener(events::add))

@@ -162,7 +162,7 @@ class ReaperFileTest {
         assertThat(file.config().build()).isNotNull();
         assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
                 .hasMessageContaining("createTables is yes");
-        assertThat(file("relay:\n  once: false\n").config().build().toString()).contains("once=false");
+        assertThat(file("relay:\n  once: true\n").config().build().toString()).contains("once=true");
         assertThatThrownBy(() -> file("relay:\n  once: 1\n").config()).hasMessageContaining("once is 1");
         assertThatThrownBy(() -> file("relay:\n  shards: many\n").config()).hasMessageContaining("shards is many");
     }
