@@ -9,5 +9,6 @@ module dev.bellwether.http {
 
     exports dev.bellwether.http to
             dev.bellwether.etcd,
-            dev.bellwether.consul;
+            dev.bellwether.consul,
+            dev.bellwether.kubernetes;
 }

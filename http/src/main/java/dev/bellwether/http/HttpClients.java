@@ -5,6 +5,7 @@ import dev.bellwether.spi.TlsStores;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.concurrent.Executors;
+import javax.net.ssl.SSLContext;
 
 /** The clients that backends make for themselves. */
 public final class HttpClients {
@@ -22,6 +23,11 @@ public final class HttpClients {
         return TlsStores.areIn(uri)
                 ? builder().sslContext(TlsStores.of(uri).context()).build()
                 : Shared.CLIENT;
+    }
+
+    /** Returns a client that speaks TLS by this context. To be kept: it cannot be closed. */
+    public static HttpClient by(SSLContext context) {
+        return builder().sslContext(context).build();
     }
 
     private static HttpClient.Builder builder() {

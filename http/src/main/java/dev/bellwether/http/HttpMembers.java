@@ -51,7 +51,7 @@ public final class HttpMembers {
     private final ConnectUri uri;
     private final List<URI> members;
     private final HttpClient http;
-    private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
+    private final RequestLimiter limiter;
     private final AtomicInteger preferred = new AtomicInteger();
     private volatile boolean understood;
     private volatile Runnable moved = () -> {};
@@ -67,6 +67,12 @@ public final class HttpMembers {
 
     /** Asks the members at these addresses, which the URI names. */
     public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http) {
+        this(uri, members, http, MOST_UNDER_WAY);
+    }
+
+    /** Asks the members at these addresses, so many requests at a time. */
+    public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http, int most) {
+        limiter = new RequestLimiter(most);
         this.uri = uri;
         this.members = List.copyOf(members);
         this.http = http;
@@ -242,9 +248,15 @@ public final class HttpMembers {
             }
         }
         if (answers == 0) {
-            throw said.orElseGet(() -> new UnavailableException(
-                    "cannot reach " + uri + ": " + Endpoint.complaints(Endpoint.of(uri), LOOK)));
+            throw said.orElseGet(() ->
+                    new UnavailableException("cannot reach " + uri + ": " + Endpoint.complaints(endpoints(), LOOK)));
         }
+    }
+
+    private List<Endpoint> endpoints() {
+        return members.stream()
+                .map(member -> new Endpoint(member.getHost().replaceAll("[\\[\\]]", ""), member.getPort()))
+                .toList();
     }
 
     /** Waits for an answer; fails as it does. Blocks. */

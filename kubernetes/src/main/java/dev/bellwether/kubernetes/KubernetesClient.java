@@ -1,0 +1,301 @@
+package dev.bellwether.kubernetes;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.http.HttpMembers;
+import dev.bellwether.http.Json;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** Asks an API server, and makes of what it answers, or does not, what it means. Thread-safe. Never blocks. */
+final class KubernetesClient {
+    /** API servers queue, and refuse, the requests of one user beyond a share of theirs. */
+    private static final int MOST_UNDER_WAY = 50;
+
+    private static final int OK = 200;
+    private static final int MOST_OK = 299;
+    private static final int UNAUTHORIZED = 401;
+    private static final int FORBIDDEN = 403;
+    private static final int NOT_FOUND = 404;
+    private static final int CONFLICT = 409;
+    private static final int GONE = 410;
+    private static final int TOO_LARGE = 413;
+    private static final int INVALID = 422;
+    private static final int TOO_MANY = 429;
+    private static final int FAILED = 500;
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
+
+    private final KubernetesSettings settings;
+    private final ClusterAccess access;
+    private final HttpMembers members;
+    private final AtomicLong breaks = new AtomicLong();
+    private final AtomicLong notBeforeNanos = new AtomicLong(System.nanoTime());
+    private volatile Runnable broken = () -> {};
+
+    /** What came of a request. */
+    enum Outcome {
+        /** It was carried out; the answer is there. */
+        DONE,
+        /** There is nothing of this name. */
+        ABSENT,
+        /** What is there is at another version, or is there already. */
+        CONFLICT,
+        /** The version, or the place in a list, is too old. */
+        EXPIRED
+    }
+
+    /** An answer. */
+    record Answer(Outcome outcome, Json json) {
+        boolean isDone() {
+            return outcome == Outcome.DONE;
+        }
+    }
+
+    /** The token is over: nothing was carried out, and there is another one. */
+    private static final class StaleTokenException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
+    KubernetesClient(KubernetesSettings settings, ClusterAccess access, HttpClient http) {
+        this.settings = settings;
+        this.access = access;
+        members = new HttpMembers(settings.uri(), List.of(access.server().resolve("/")), http, MOST_UNDER_WAY);
+    }
+
+    HttpMembers members() {
+        return members;
+    }
+
+    ClusterAccess access() {
+        return access;
+    }
+
+    /** Has this told when the server did not answer. */
+    void onBreak(Runnable broken) {
+        this.broken = broken;
+    }
+
+    /** Returns what changes when the server did not answer. */
+    String session() {
+        return Long.toString(breaks.get());
+    }
+
+    // ---------------------------------------------------------------- asking
+
+    /** Where Leases are, with what follows the namespace. */
+    String leases(String rest) {
+        return "/apis/coordination.k8s.io/v1/namespaces/" + access.namespace() + "/leases" + rest;
+    }
+
+    /** Gets, or lists, as the verb says. */
+    CompletableFuture<Answer> get(Urgency urgency, String verb, String path, Duration timeout) {
+        return members.read(urgency, timeout, (member, left) -> ask(verb, path, HttpRequest.Builder::GET, left));
+    }
+
+    /** Asks for something to be done; no answer means that it may have been, or will be. */
+    CompletableFuture<Answer> write(Urgency urgency, String verb, String path, String body, Duration timeout) {
+        var method = verb.equals("create") ? "POST" : verb.equals("update") ? "PUT" : "DELETE";
+        return members.write(
+                urgency,
+                timeout,
+                (member, left) ->
+                        ask(verb, path, to -> to.method(method, HttpRequest.BodyPublishers.ofString(body)), left));
+    }
+
+    private CompletableFuture<Answer> ask(
+            String verb, String path, Function<HttpRequest.Builder, HttpRequest.Builder> method, Duration timeout) {
+        var deadline = System.nanoTime() + timeout.toNanos();
+        return whenAllowed(deadline, () -> attempt(verb, path, method, true, timeout))
+                .exceptionallyCompose(error -> {
+                    var cause = error instanceof CompletionException ? error.getCause() : error;
+                    return cause instanceof StaleTokenException
+                            ? attempt(
+                                    verb,
+                                    path,
+                                    method,
+                                    false,
+                                    Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))
+                            : CompletableFuture.failedFuture(cause);
+                });
+    }
+
+    /** A server that has too much to do says for how long to leave it alone. */
+    private CompletableFuture<Answer> whenAllowed(long deadline, Supplier<CompletableFuture<Answer>> request) {
+        var now = System.nanoTime();
+        var pause = notBeforeNanos.get() - now;
+        if (pause <= 0) {
+            return request.get();
+        }
+        if (deadline - now <= pause) {
+            return CompletableFuture.failedFuture(new UnavailableException(
+                    settings + ": the API server has asked to be left alone for a while (429): nothing was sent"));
+        }
+        var later = CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS);
+        return CompletableFuture.completedFuture(request).thenComposeAsync(Supplier::get, later);
+    }
+
+    private CompletableFuture<Answer> attempt(
+            String verb,
+            String path,
+            Function<HttpRequest.Builder, HttpRequest.Builder> method,
+            boolean mayRenew,
+            Duration timeout) {
+        var token = access.token().current();
+        var request = method.apply(request(path, token));
+        return members.send(0, request, verb + " of " + what(path), timeout).handle((response, error) -> {
+            if (response == null) {
+                breaks.incrementAndGet();
+                broken.run();
+                throw error.getCause() instanceof RuntimeException plain ? plain : new IllegalStateException(error);
+            }
+            if (response.statusCode() == UNAUTHORIZED
+                    && mayRenew
+                    && access.token().isReplaced(token)) {
+                throw new StaleTokenException();
+            }
+            return answer(verb, path, response);
+        });
+    }
+
+    private HttpRequest.Builder request(String path, String token) {
+        var builder = HttpRequest.newBuilder(URI.create(access.server() + path))
+                .header("Accept", "application/json")
+                .header("Content-Type", "application/json")
+                .header("User-Agent", "bellwether"); // for others the server formats its answers in many lines
+        return token.isEmpty() ? builder : builder.header("Authorization", "Bearer " + token);
+    }
+
+    /** Opens a stream of lines. */
+    CompletableFuture<Stream<String>> stream(String path, Duration timeout) {
+        return members.stream(request(path, access.token().current()).GET(), timeout);
+    }
+
+    private static String what(String path) {
+        return path.contains("/leases") ? "leases" : path;
+    }
+
+    // ---------------------------------------------------------------- what it means
+
+    private Answer answer(String verb, String path, HttpResponse<String> response) {
+        var status = response.statusCode();
+        if (status == TOO_MANY) {
+            var seconds = response.headers().firstValue("Retry-After").orElse("1");
+            var pause = seconds.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(seconds)) : LONGEST_PAUSE;
+            var until = System.nanoTime() + (pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE).toNanos();
+            notBeforeNanos.updateAndGet(known -> known - until > 0 ? known : until);
+        }
+        Json said;
+        try {
+            said = Json.parse(response.body());
+        } catch (UncheckedIOException e) {
+            said = new Json("");
+        }
+        var isKnown = !said.text("kind").isEmpty() || !said.text("gitVersion").isEmpty();
+        if (status >= OK && status <= MOST_OK && isKnown) {
+            members.understood();
+            return new Answer(Outcome.DONE, said);
+        }
+        return outcome(status, said)
+                .map(outcome -> new Answer(outcome, new Json("")))
+                .orElseThrow(() -> error(verb, path, status, said(response.body())));
+    }
+
+    /** What is no failure, although its status is none of success. */
+    private Optional<Outcome> outcome(int status, Json said) {
+        if (!said.text("kind").equals("Status")) {
+            return Optional.empty();
+        }
+        return switch (status) {
+            case NOT_FOUND ->
+                said.at("details").text("kind").equals("namespaces")
+                                || said.at("details").text("name").isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(Outcome.ABSENT);
+            case CONFLICT -> Optional.of(Outcome.CONFLICT);
+            case GONE -> Optional.of(Outcome.EXPIRED);
+            default -> Optional.empty();
+        };
+    }
+
+    private static String said(String body) {
+        try {
+            var message = Json.parse(body).text("message");
+            return message.isEmpty() ? body : message;
+        } catch (UncheckedIOException e) {
+            return body;
+        }
+    }
+
+    /** Returns what an answer of this status means that is none. */
+    RuntimeException error(String verb, String path, int status, String said) {
+        var message = settings.uri().redact(said.lines().findFirst().orElse("nothing was said"));
+        var what = settings + ": " + members.name(0) + " refused " + verb + " of " + what(path) + " with " + status
+                + ": " + message;
+        return switch (status) {
+            case UNAUTHORIZED ->
+                new AccessRefusedException(what + ". Who we are is known from " + access.origin()
+                        + ": its token or certificate is over, or for another cluster");
+            case FORBIDDEN ->
+                new AccessRefusedException(
+                        message.contains("cannot " + verb)
+                                ? what + ". Grant it: a Role in namespace " + access.namespace() + " with the verb "
+                                        + verb
+                                        + " on leases of coordination.k8s.io. Elections need "
+                                        + String.join(", ", KubernetesDoctor.VERBS)
+                                : what);
+            case TOO_LARGE, INVALID ->
+                new ElectionException(what
+                        + (said.contains("Too long") || status == TOO_LARGE
+                                ? ". Give the candidate less metadata"
+                                : ""));
+            case NOT_FOUND ->
+                said.contains("namespaces")
+                        ? new ElectionException(what + ". Create the namespace, or correct the URI")
+                        : stranger(status, message);
+            case TOO_MANY -> new UnavailableException(what);
+            default -> status >= FAILED ? new UnavailableException(what) : stranger(status, message);
+        };
+    }
+
+    /** At the beginning a wrong address; later something on the way that passes. */
+    private RuntimeException stranger(int status, String said) {
+        var what = settings + ": " + members.name(0) + " does not answer as an API server with Leases does (it said "
+                + status + ": " + said + ")";
+        return members.isUnderstood()
+                ? new UnavailableException(what)
+                : new ElectionException(what + ". Check the address, which is known from " + access.origin());
+    }
+
+    // ---------------------------------------------------------------- what is known of it
+
+    /** Returns what the server's clock shows now, about; for display. */
+    Instant now() {
+        return members.now();
+    }
+
+    boolean isCrowded() {
+        return members.isCrowded();
+    }
+
+    /** Shows no secret. */
+    @Override
+    public String toString() {
+        return settings.toString();
+    }
+}

@@ -1,0 +1,317 @@
+package dev.bellwether.kubernetes;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.http.Json;
+import dev.bellwether.kubernetes.KubernetesClient.Answer;
+import dev.bellwether.kubernetes.KubernetesClient.Outcome;
+import dev.bellwether.kubernetes.StoredLease.Next;
+import dev.bellwether.spi.Fields;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.LastSeen;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Records in the Leases of a namespace. Thread-safe. */
+final class KubernetesRecordStore implements RecordStore {
+    private static final Logger log = LoggerFactory.getLogger(KubernetesRecordStore.class);
+    private static final int PAGE = 500;
+    private static final int MOST_PAGES = 200;
+    /** The server tells the time in full seconds: by so much may two clients differ, and nobody is gone for that. */
+    private static final Duration CLOCK_STEP = Duration.ofSeconds(1);
+
+    private static final Duration GONE_FOR_LONG = Duration.ofMinutes(1);
+    private static final Duration CLEANING = Duration.ofSeconds(5);
+
+    private final KubernetesSettings settings;
+    private final KubernetesClient client;
+    private final KubernetesWatch watch;
+    private final LastSeen<StoredLease> known = new LastSeen<>();
+
+    private KubernetesRecordStore(KubernetesSettings settings, KubernetesClient client) {
+        this.settings = settings;
+        this.client = client;
+        watch = new KubernetesWatch(client);
+    }
+
+    /**
+     * Looks whether the API server answers, and whether we may list Leases.
+     *
+     * @throws ElectionException if something is wrong that a person must mend
+     * @throws UnavailableException if it does not answer
+     */
+    static KubernetesRecordStore open(KubernetesSettings settings, ClusterAccess access, HttpClient http) {
+        var client = new KubernetesClient(settings, access, http);
+        KubernetesDoctor.requireReachable(client);
+        return new KubernetesRecordStore(settings, client);
+    }
+
+    @Override
+    public String describe() {
+        return settings.toString();
+    }
+
+    @Override
+    public RecordTraits traits() {
+        return settings.traits();
+    }
+
+    @Override
+    public String session() {
+        return client.session();
+    }
+
+    @Override
+    public boolean isCrowded() {
+        return client.isCrowded();
+    }
+
+    @Override
+    public List<Finding> findings(CandidacyConfig candidacy) {
+        return KubernetesDoctor.findings(client);
+    }
+
+    // ---------------------------------------------------------------- records
+
+    @Override
+    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+        return get(key, timeout)
+                .thenApply(lease -> lease.map(found -> found(key, found)).orElse(Found.NOTHING));
+    }
+
+    private CompletableFuture<Optional<StoredLease>> get(RecordKey key, Duration timeout) {
+        return client.get(Urgency.LOOK, "get", path(key), timeout)
+                .thenApply(answer -> answer.isDone() ? Optional.of(StoredLease.of(answer.json())) : Optional.empty());
+    }
+
+    private Found found(RecordKey key, StoredLease lease) {
+        var text = lease.text(key);
+        known.put(lease.name(), lease);
+        return new Found(
+                text.isEmpty() ? What.DELETED : What.TEXT,
+                lease.revision(),
+                lease.spec().renewed(),
+                text);
+    }
+
+    @Override
+    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        return write(Urgency.KEEP, key, expected, next(key, draft), timeout);
+    }
+
+    /*
+     * The version alone would not do: the built-in Lease may be created by an update, so that one which comes late
+     * would bring back what was deleted. With the uid it is refused. So the Lease at that version must be known.
+     */
+    private CompletableFuture<Written> write(
+            Urgency urgency, RecordKey key, long expected, Next next, Duration timeout) {
+        if (expected == 0) {
+            var body = StoredLease.first(key, next, client.now());
+            return client.write(urgency, "create", client.leases(""), body, timeout)
+                    .thenApply(answer -> written(key, answer));
+        }
+        var begun = System.nanoTime();
+        var seen = known.of(StoredLease.name(key)).filter(lease -> lease.revision() == expected);
+        var former = seen.isPresent() ? CompletableFuture.completedFuture(seen) : get(key, timeout);
+        return former.thenCompose(lease -> {
+            var present = lease.map(StoredLease::revision).orElse(0L);
+            if (present != expected) {
+                return CompletableFuture.completedFuture(Written.outdated(present));
+            }
+            var left = timeout.minusNanos(System.nanoTime() - begun);
+            var body = lease.orElseThrow().json(key, next, client.now());
+            return client.write(urgency, "update", path(key), body, left).thenApply(answer -> written(key, answer));
+        });
+    }
+
+    private Written written(RecordKey key, Answer answer) {
+        if (!answer.isDone()) {
+            return Written.outdated(answer.outcome() == Outcome.ABSENT ? 0 : -1);
+        }
+        return Written.at(found(key, StoredLease.of(answer.json())).revision());
+    }
+
+    /** What others are to see who know nothing of us. What it is made of is core's; what cannot be read is left out. */
+    private Next next(RecordKey key, Draft draft) {
+        var fields = Fields.parse(draft.text());
+        var nonce = fields.text("nonce");
+        var candidate = fields.text("candidate");
+        var holder = fields.text("state").equals("vacant") || nonce.isEmpty()
+                ? ""
+                : candidate.isEmpty() ? nonce : candidate + '_' + nonce;
+        var shares = !fields.text("session").isEmpty(); // it is not renewed, and must not look as if it were over
+        var former = known.of(StoredLease.name(key))
+                .map(lease -> Fields.parse(lease.text(key)).text("stamp"))
+                .orElse("");
+        return new Next(
+                draft.text(),
+                holder,
+                shares ? Integer.MAX_VALUE : seconds(Duration.ofNanos(fields.number("lease_nanos"))),
+                former.isEmpty() || !former.equals(fields.text("stamp")));
+    }
+
+    private static long seconds(Duration duration) {
+        return duration.plusNanos(999_999_999).toSeconds();
+    }
+
+    @Override
+    public Watch watch(RecordKey key, Consumer<Found> heard) {
+        return watch.add(StoredLease.name(key), lease -> {
+            try {
+                heard.accept(found(key, StoredLease.of(lease)));
+            } catch (ElectionException e) {
+                log.debug("{}: heard of what is not ours: {}", this, e.getMessage()); // who asks is told
+            }
+        });
+    }
+
+    @Override
+    public CompletionStage<Long> reached(RecordKey key, Duration timeout) {
+        return client.get(Urgency.LOOK, "list", client.leases("?limit=1"), timeout)
+                .thenApply(answer ->
+                        StoredLease.revision(answer.json().at("metadata").text("resourceVersion")));
+    }
+
+    // ---------------------------------------------------------------- lists
+
+    @Override
+    public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+        var selector = StoredLease.KIND + "=" + StoredLease.kind(parts);
+        if (!beginning.isEmpty() && parts != RecordKey.OF_SESSION) {
+            selector += "," + StoredLease.ELECTION + "=" + StoredLease.digest(beginning.get(0));
+        }
+        var items = new ArrayList<Json>();
+        return pages(client, Urgency.LIST, selector, items, timeout)
+                .thenApply(version -> new Listing(
+                        (parts == RecordKey.OF_STANDBY ? standing(items) : items)
+                                .stream()
+                                        .flatMap(lease -> key(lease, parts).stream())
+                                        .filter(key -> key.parts()
+                                                .subList(0, beginning.size())
+                                                .equals(beginning))
+                                        .toList(),
+                        Optional.of(client.now().minus(CLOCK_STEP)),
+                        true));
+    }
+
+    private static Optional<RecordKey> key(Json lease, int parts) {
+        var path = lease.at("metadata").at("annotations").text("bellwether.dev/key");
+        return RecordKey.ofPath(path, parts)
+                .filter(key -> StoredLease.name(key).equals(lease.at("metadata").text("name")));
+    }
+
+    /** Adds all Leases with these labels, page by page, and returns the version as of which they are. */
+    static CompletableFuture<String> pages(
+            KubernetesClient client, Urgency urgency, String selector, List<Json> items, Duration timeout) {
+        return page(client, urgency, selector, "", items, System.nanoTime() + timeout.toNanos(), 1);
+    }
+
+    private static CompletableFuture<String> page(
+            KubernetesClient client,
+            Urgency urgency,
+            String selector,
+            String from,
+            List<Json> items,
+            long deadline,
+            int page) {
+        var query = "?limit=" + PAGE + "&labelSelector=" + encoded(selector)
+                + (from.isEmpty() ? "" : "&continue=" + encoded(from));
+        var left = Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
+        return client.get(urgency, "list", client.leases(query), left).thenCompose(answer -> {
+            if (answer.outcome() == Outcome.EXPIRED || page > MOST_PAGES) {
+                return CompletableFuture.failedFuture(new UnavailableException(
+                        client + ": the list of Leases is too long to be read before it changes too much"));
+            }
+            items.addAll(answer.json().list("items"));
+            var metadata = answer.json().at("metadata");
+            var next = metadata.text("continue");
+            return next.isEmpty()
+                    ? CompletableFuture.completedFuture(metadata.text("resourceVersion"))
+                    : page(client, urgency, selector, next, items, deadline, page + 1);
+        });
+    }
+
+    private static String encoded(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8);
+    }
+
+    // ---------------------------------------------------------------- what is displayed
+
+    /** Standbys whose time is not over. Who sees that it has long been over removes them, if it may. */
+    private List<Json> standing(List<Json> all) {
+        var now = client.now();
+        var standing = new ArrayList<Json>();
+        for (var one : all) {
+            var lease = StoredLease.of(one);
+            var until = lease.spec().renewed().plusSeconds(one.at("spec").number("leaseDurationSeconds"));
+            if (until.isAfter(now)) {
+                standing.add(one);
+            } else if (until.plus(GONE_FOR_LONG).isBefore(now)) {
+                var only = "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"resourceVersion\":\""
+                        + lease.revision() + "\"}}";
+                var unused = client.write(Urgency.LIST, "delete", client.leases("/" + lease.name()), only, CLEANING);
+            }
+        }
+        return standing;
+    }
+
+    @Override
+    public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
+        var next = new Next(text, Fields.parse(text).text("candidate"), seconds(kept), true);
+        var begun = System.nanoTime();
+        var at = known.of(StoredLease.name(key)).map(StoredLease::revision).orElse(0L);
+        return write(Urgency.LIST, key, at, next, timeout).thenCompose(first -> {
+            if (first.done()) {
+                return CompletableFuture.completedFuture(first);
+            }
+            var left = timeout.minusNanos(System.nanoTime() - begun);
+            return get(key, left)
+                    .thenCompose(lease -> write(
+                            Urgency.LIST, key, lease.map(StoredLease::revision).orElse(0L), next, left))
+                    .thenApply(second -> {
+                        if (!second.done()) {
+                            throw new UnavailableException(this + ": " + key + " is being written by others");
+                        }
+                        return second;
+                    });
+        });
+    }
+
+    @Override
+    public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+        if (key.parts().size() == RecordKey.OF_SEAT) {
+            throw new IllegalArgumentException("the Lease of a seat is never deleted: " + key);
+        }
+        return client.write(Urgency.LIST, "delete", path(key), "{}", timeout);
+    }
+
+    private String path(RecordKey key) {
+        return client.leases("/" + StoredLease.name(key));
+    }
+
+    @Override
+    public void close() {
+        watch.close();
+    }
+
+    @Override
+    public String toString() {
+        return settings.toString();
+    }
+}

@@ -1,0 +1,181 @@
+package dev.bellwether.kubernetes;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Watch;
+import dev.bellwether.http.HttpMembers;
+import dev.bellwether.http.Json;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears of changes of Leases: one list, and one stream of what changed since, read by a thread of its own from the
+ * first watcher on. What is heard is a hint. Thread-safe; only that thread waits.
+ */
+final class KubernetesWatch implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(KubernetesWatch.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration PAUSE = Duration.ofMillis(20);
+    private static final Duration PAUSE_AFTER_NOTHING = Duration.ofMillis(500);
+    private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
+    private static final int SHORTEST_SECONDS = 300;
+    private static final int LONGEST_SECONDS = 600;
+    /**
+     * A stream may die in silence, and one that begins at a version that the server has not reached, since its store
+     * was put back, never says a word: after so long without one, all is listed again.
+     */
+    private static final Duration SILENCE = Duration.ofSeconds(60);
+
+    private static final int GONE = 410;
+    private static final String SELECTOR = StoredLease.KIND + " in (seat,session)";
+
+    private final KubernetesClient client;
+    private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by name of the Lease
+    private final Map<String, String> told = new ConcurrentHashMap<>(); // at which version each was told of
+    private final Thread thread = new Thread(this::run, "bellwether-kubernetes-watch");
+    private volatile Stream<String> lines = Stream.of();
+    private volatile long heardNanos;
+    private String version = ""; // up to which all was told, empty for none; the thread's
+    private Duration pause = PAUSE; // before the next stream; the thread's
+    private boolean started; // guarded by this
+    private volatile boolean closed;
+
+    KubernetesWatch(KubernetesClient client) {
+        this.client = client;
+        client.onBreak(() -> lines.close());
+        thread.setDaemon(true);
+    }
+
+    Watch add(String name, Consumer<Json> heard) {
+        watchers.compute(name, (same, all) -> {
+            var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
+            those.add(heard);
+            return those;
+        });
+        synchronized (this) {
+            if (!started && !closed) {
+                started = true;
+                thread.start();
+            }
+        }
+        return () -> watchers.computeIfPresent(name, (same, all) -> {
+            all.remove(heard);
+            if (!all.isEmpty()) {
+                return all;
+            }
+            told.remove(name);
+            return null;
+        });
+    }
+
+    private void run() {
+        while (!closed) {
+            pause = PAUSE_AFTER_NOTHING;
+            try {
+                if (version.isEmpty()) {
+                    list();
+                }
+                stream();
+            } catch (AccessRefusedException e) {
+                pause = LONG_PAUSE;
+                log.warn(
+                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}",
+                        client,
+                        e.getMessage());
+            } catch (RuntimeException e) {
+                log.debug("{}: a watch is begun anew: {}", client, e.getMessage());
+            }
+            LockSupport.parkNanos(pause.toNanos());
+        }
+    }
+
+    private void list() {
+        var items = new ArrayList<Json>();
+        var reached = HttpMembers.answer(KubernetesRecordStore.pages(client, Urgency.LIST, SELECTOR, items, PATIENCE));
+        items.forEach(this::tell);
+        version = reached;
+    }
+
+    private void stream() {
+        var seconds = ThreadLocalRandom.current().nextInt(SHORTEST_SECONDS, LONGEST_SECONDS);
+        var path = client.leases("?watch=true&allowWatchBookmarks=true&timeoutSeconds=" + seconds
+                + "&resourceVersion=" + version + "&labelSelector="
+                + URLEncoder.encode(SELECTOR, StandardCharsets.UTF_8));
+        heardNanos = System.nanoTime();
+        try (var opened = client.stream(path, PATIENCE).join()) {
+            lines = opened;
+            listen(opened);
+            opened.takeWhile(line -> !closed).forEach(this::heard);
+        } finally {
+            if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
+                version = "";
+            }
+        }
+    }
+
+    /** Ends the stream when nothing was heard for long. */
+    private void listen(Stream<String> opened) {
+        CompletableFuture.delayedExecutor(SILENCE.toMillis() / 4, TimeUnit.MILLISECONDS)
+                .execute(() -> {
+                    if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
+                        opened.close();
+                    } else if (!closed && lines.equals(opened)) {
+                        listen(opened);
+                    }
+                });
+    }
+
+    private void heard(String line) {
+        if (line.isBlank()) {
+            return;
+        }
+        heardNanos = System.nanoTime();
+        var said = Json.parse(line);
+        var object = said.at("object");
+        if (said.text("type").equals("ERROR") || said.text("kind").equals("Status")) {
+            var status = said.text("kind").equals("Status") ? said : object;
+            version = ""; // what was before can be told no more, or is unknown
+            pause = status.number("code") == GONE ? PAUSE : PAUSE_AFTER_NOTHING;
+            throw status.number("code") == GONE
+                    ? new ElectionException(status.text("message"))
+                    : client.error("watch", client.leases(""), (int) status.number("code"), status.text("message"));
+        }
+        pause = PAUSE;
+        var reached = object.at("metadata").text("resourceVersion");
+        version = reached.isEmpty() ? version : reached;
+        if (said.text("type").matches("ADDED|MODIFIED")) { // of what is gone, asking tells
+            tell(object);
+        }
+    }
+
+    private void tell(Json lease) {
+        var name = lease.at("metadata").text("name");
+        var those = watchers.getOrDefault(name, List.of());
+        var at = lease.at("metadata").text("resourceVersion");
+        if (!those.isEmpty() && !at.equals(told.put(name, at))) {
+            those.forEach(watcher -> watcher.accept(lease));
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        lines.close();
+        LockSupport.unpark(thread);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.kubernetes;
+
+import org.jspecify.annotations.NullMarked;
