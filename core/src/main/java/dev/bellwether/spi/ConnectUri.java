@@ -60,7 +60,8 @@ public final class ConnectUri {
             "sqlite", "jdbc:sqlite:",
             "h2", "jdbc:h2:",
             "zookeeper", "zk:",
-            "jetstream", "nats:");
+            "jetstream", "nats:",
+            "kubernetes", "k8s:");
 
     private final String scheme;
     private final String expanded;
@@ -103,7 +104,7 @@ public final class ConnectUri {
         var matcher = SCHEME.matcher(text.strip());
         if (!matcher.matches()) {
             throw new ElectionException(
-                    "the URI has no scheme: it must begin like jdbc:, kafka:, nats:, etcd:, consul:, redis:, zk: or memory:");
+                    "the URI has no scheme: it must begin like jdbc:, kafka:, nats:, etcd:, consul:, k8s:, redis:, zk: or memory:");
         }
         return new ConnectUri(matcher.group(1).toLowerCase(Locale.ROOT), text.strip());
     }

@@ -30,6 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
@@ -50,7 +51,7 @@ public final class HttpMembers {
 
     private final ConnectUri uri;
     private final List<URI> members;
-    private final HttpClient http;
+    private final Supplier<HttpClient> http;
     private final RequestLimiter limiter;
     private final AtomicInteger preferred = new AtomicInteger();
     private volatile boolean understood;
@@ -67,11 +68,11 @@ public final class HttpMembers {
 
     /** Asks the members at these addresses, which the URI names. */
     public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http) {
-        this(uri, members, http, MOST_UNDER_WAY);
+        this(uri, members, () -> http, MOST_UNDER_WAY);
     }
 
-    /** Asks the members at these addresses, so many requests at a time. */
-    public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http, int most) {
+    /** Asks the members at these addresses, by the client that is right at that time, so many requests at a time. */
+    public HttpMembers(ConnectUri uri, List<URI> members, Supplier<HttpClient> http, int most) {
         limiter = new RequestLimiter(most);
         this.uri = uri;
         this.members = List.copyOf(members);
@@ -183,9 +184,12 @@ public final class HttpMembers {
      */
     public CompletableFuture<HttpResponse<String>> send(
             int member, HttpRequest.Builder request, String what, Duration timeout) {
-        var sent = http.sendAsync(
-                request.version(HttpClient.Version.HTTP_1_1).timeout(timeout).build(),
-                HttpResponse.BodyHandlers.ofString());
+        var sent = http.get()
+                .sendAsync(
+                        request.version(HttpClient.Version.HTTP_1_1)
+                                .timeout(timeout)
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
         // the time of a request is over with the first bytes of its answer: this one is for all of it
         return sent.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).handle((response, error) -> {
             if (response == null) {
@@ -199,7 +203,8 @@ public final class HttpMembers {
 
     /** Opens a stream of lines. */
     public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
-        return http.sendAsync(
+        return http.get()
+                .sendAsync(
                         request.version(HttpClient.Version.HTTP_1_1)
                                 .timeout(timeout)
                                 .build(),

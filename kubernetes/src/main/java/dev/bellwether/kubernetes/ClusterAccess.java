@@ -2,39 +2,33 @@ package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.http.HttpClients;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.Certificate;
-import java.security.cert.CertificateFactory;
-import java.util.Arrays;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
-import javax.net.ssl.KeyManager;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManager;
-import javax.net.ssl.X509ExtendedTrustManager;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Where the API server is, and as whom we come. Immutable, but for the token.
+ * Where the API server is, and as whom we come. Immutable, but for what stands in files.
  *
  * @param origin where that is known from, for people
- * @param clients makes the HTTP client that speaks TLS as is wanted there
+ * @param server its address, with what all paths begin with
  */
-record ClusterAccess(String origin, URI server, String namespace, AccessToken token, Supplier<HttpClient> clients) {
-    private static final int HTTP_PORT = 80;
-    private static final int HTTPS_PORT = 443;
+record ClusterAccess(
+        String origin,
+        URI server,
+        String namespace,
+        FreshText token,
+        FreshText authority,
+        FreshText certificate,
+        FreshText key) {
     /** One for each set of certificates: a client cannot be closed before Java 21. */
     private static final Map<String, HttpClient> CLIENTS = new ConcurrentHashMap<>();
+
+    private static final FreshText NONE = new FreshText("");
 
     /** What a process finds around it. */
     record Surroundings(Map<String, String> environment, Path pod, Path home) {
@@ -51,134 +45,74 @@ record ClusterAccess(String origin, URI server, String namespace, AccessToken to
     }
 
     /**
-     * Finds out: from the URI; from the kubeconfig file that it names, or that KUBECONFIG does; from the pod that this
-     * runs in; from the user's kubeconfig file.
+     * Finds out: from the kubeconfig file that the URI names, or that KUBECONFIG does; from the pod that this runs in;
+     * from the user's kubeconfig file.
      *
      * @throws ElectionException if there is nothing of that, or something in it is wrong
      */
-    static ClusterAccess of(KubernetesSettings settings) {
-        return of(settings, Surroundings.real());
-    }
-
     static ClusterAccess of(KubernetesSettings settings, Surroundings around) {
-        if (settings.server().isPresent()) {
-            var token = new AccessToken(settings.token());
-            return new ClusterAccess(
-                            "the URI",
-                            settings.server().get(),
-                            settings.namespace(),
-                            token,
-                            () -> HttpClients.of(settings.uri()))
-                    .in("default");
-        }
         var named = settings.kubeconfig().orElse(around.variable("KUBECONFIG"));
         var host = around.variable("KUBERNETES_SERVICE_HOST");
         if (named.isEmpty() && !host.isEmpty() && Files.exists(around.pod.resolve("token"))) {
-            return ofPod(settings, around, host);
-        }
-        var file = named.isEmpty() ? around.home.resolve(".kube").resolve("config") : Path.of(named);
-        if (!Files.exists(file)) {
-            var lists = named.contains(":")
-                    ? ". A list of files is not read: name one with ?kubeconfig="
-                    : ". In a pod, automountServiceAccountToken must not be false; elsewhere, name a file with"
-                            + " ?kubeconfig=";
-            throw new ElectionException(settings + ": no API server is known here: there is no " + file + lists);
-        }
-        return ofFile(settings, Kubeconfig.of(file, settings.context()));
-    }
-
-    private static ClusterAccess ofPod(KubernetesSettings settings, Surroundings around, String host) {
-        try {
-            var ca = around.pod.resolve("ca.crt");
-            var trust = new ClusterTrust(ca);
-            var own = Files.readString(around.pod.resolve("namespace")).strip();
             var port = around.variable("KUBERNETES_SERVICE_PORT");
             return new ClusterAccess(
                     "the pod's service account",
-                    URI.create("https://" + (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':'
-                            + (port.isEmpty() ? HTTPS_PORT : port)),
-                    settings.namespace().isEmpty() ? own : settings.namespace(),
-                    new AccessToken(around.pod.resolve("token")),
-                    () -> client(ca.toString(), trust, new KeyManager[0]));
-        } catch (IOException | GeneralSecurityException e) {
-            throw new ElectionException(
-                    settings + ": cannot read what the pod has of its service account in " + around.pod + ": " + e, e);
+                    server("https://" + (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':'
+                            + (port.isEmpty() ? "443" : port)),
+                    first(settings.namespace(), new FreshText(around.pod.resolve("namespace")).current()),
+                    new FreshText(around.pod.resolve("token")),
+                    new FreshText(around.pod.resolve("ca.crt")),
+                    NONE,
+                    NONE);
         }
-    }
-
-    private static ClusterAccess ofFile(KubernetesSettings settings, Kubeconfig config) {
-        var server = config.cluster().text("server").replaceAll("/+$", "");
-        if (!server.matches("https?://[^/?#@]+(/[^?#]*)?")) {
-            throw new ElectionException(
-                    config + ": the server of its cluster is \"" + server + "\": it must be like https://host:6443");
+        var file = named.isEmpty() ? around.home.resolve(".kube").resolve("config") : Path.of(named);
+        if (!Files.exists(file)) {
+            throw new ElectionException(settings + ": no API server is known here: there is no file " + file
+                    + ". Name one with ?kubeconfig=; in a pod, automountServiceAccountToken must not be false");
         }
-        var uri = URI.create(server);
-        var port = uri.getPort() > 0 ? uri.getPort() : server.startsWith("https") ? HTTPS_PORT : HTTP_PORT;
-        var tokenFile = config.path(config.user(), "tokenFile");
-        var namespace = settings.namespace().isEmpty() ? config.namespace() : settings.namespace();
+        var config = Kubeconfig.of(file, settings.context());
+        var user = config.user();
         return new ClusterAccess(
-                        config.toString(),
-                        URI.create(uri.getScheme() + "://" + uri.getHost() + ':' + port + uri.getRawPath()),
-                        namespace,
-                        tokenFile
-                                .map(AccessToken::new)
-                                .orElseGet(() -> new AccessToken(config.user().text("token"))),
-                        () -> client(settings, config))
-                .in("default");
+                config.toString(),
+                server(config.cluster().text("server")),
+                first(settings.namespace(), config.namespace()),
+                user.text("tokenFile").isEmpty() ? new FreshText(user.text("token")) : config.text(user, "tokenFile"),
+                config.text(config.cluster(), "certificate-authority"),
+                config.text(user, "client-certificate"),
+                config.text(user, "client-key"));
     }
 
-    private ClusterAccess in(String usual) {
-        return new ClusterAccess(origin, server, namespace.isEmpty() ? usual : namespace, token, clients);
-    }
-
-    HttpClient client() {
-        return clients.get();
-    }
-
-    private static HttpClient client(KubernetesSettings settings, Kubeconfig config) {
-        var authority = config.bytes(config.cluster(), "certificate-authority");
-        var certificate = config.bytes(config.user(), "client-certificate");
-        var key = config.bytes(config.user(), "client-key");
-        if (authority.isEmpty() && certificate.isEmpty()) {
-            return HttpClients.of(settings.uri());
-        }
+    private static URI server(String text) {
         try {
-            Optional<X509ExtendedTrustManager> trust =
-                    authority.isEmpty() ? Optional.empty() : Optional.of(ClusterTrust.of(authority.get()));
-            var keys = certificate.isEmpty()
-                    ? new KeyManager[0]
-                    : keys(
-                            certificate.get(),
-                            key.orElseThrow(() ->
-                                    new ElectionException(config + " has a client-certificate and no client-key")));
-            var all = authority.map(Arrays::hashCode) + "/" + certificate.map(Arrays::hashCode) + "/"
-                    + key.map(Arrays::hashCode);
-            return client(config + all, trust.orElse(null), keys);
-        } catch (IOException | GeneralSecurityException e) {
-            throw new ElectionException("cannot use the certificates of " + config + ": " + e.getMessage(), e);
+            var uri = URI.create(text.replaceAll("/+$", ""));
+            if (uri.getHost() != null && String.valueOf(uri.getScheme()).matches("https?")) {
+                var usual = uri.getScheme().equals("https") ? 443 : 80;
+                return URI.create(uri.getScheme() + "://" + uri.getHost() + ':'
+                        + (uri.getPort() > 0 ? uri.getPort() : usual) + uri.getRawPath());
+            }
+        } catch (IllegalArgumentException e) {
+            // said below
         }
+        throw new ElectionException(
+                "\"" + text + "\" is no address of an API server: it must be like https://host:6443");
     }
 
-    private static KeyManager[] keys(byte[] certificate, byte[] key) throws IOException, GeneralSecurityException {
-        var chain = CertificateFactory.getInstance("X.509")
-                .generateCertificates(new ByteArrayInputStream(certificate))
-                .toArray(Certificate[]::new);
-        var store = KeyStore.getInstance(KeyStore.getDefaultType());
-        store.load(null, null);
-        store.setKeyEntry("client", PrivateKeys.of(key), new char[0], chain);
-        var factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        factory.init(store, new char[0]);
-        return factory.getKeyManagers();
+    private static String first(String wanted, String known) {
+        return !wanted.isEmpty() ? wanted : known.isEmpty() ? "default" : known;
     }
 
-    private static HttpClient client(String name, @Nullable X509ExtendedTrustManager trust, KeyManager[] keys) {
-        return CLIENTS.computeIfAbsent(name, absent -> {
+    /**
+     * Returns the HTTP client that shows, and trusts, the certificates as they are now.
+     *
+     * @throws ElectionException if they cannot be used
+     */
+    HttpClient client() {
+        var all = authority.current() + '\n' + certificate.current() + '\n' + key.current();
+        return CLIENTS.computeIfAbsent(all, absent -> {
             try {
-                var context = SSLContext.getInstance("TLS");
-                context.init(keys, trust == null ? null : new TrustManager[] {trust}, null);
-                return HttpClients.by(context);
-            } catch (GeneralSecurityException e) {
-                throw new IllegalStateException(e); // every JDK speaks it
+                return HttpClients.by(Certificates.context(authority.current(), certificate.current(), key.current()));
+            } catch (GeneralSecurityException | IOException e) {
+                throw new ElectionException("cannot use the certificates of " + origin + ": " + e.getMessage(), e);
             }
         });
     }

@@ -72,7 +72,7 @@ final class KubernetesClient {
         private static final long serialVersionUID = 1;
     }
 
-    KubernetesClient(KubernetesSettings settings, ClusterAccess access, HttpClient http) {
+    KubernetesClient(KubernetesSettings settings, ClusterAccess access, Supplier<HttpClient> http) {
         this.settings = settings;
         this.access = access;
         members = new HttpMembers(settings.uri(), List.of(access.server().resolve("/")), http, MOST_UNDER_WAY);
@@ -158,7 +158,9 @@ final class KubernetesClient {
             Duration timeout) {
         var token = access.token().current();
         var request = method.apply(request(path, token));
-        return members.send(0, request, verb + " of " + what(path), timeout).handle((response, error) -> {
+        var sent = CompletableFuture.completedFuture(request)
+                .thenCompose(ready -> members.send(0, ready, verb + " of " + what(path), timeout));
+        return sent.handle((response, error) -> {
             if (response == null) {
                 breaks.incrementAndGet();
                 broken.run();

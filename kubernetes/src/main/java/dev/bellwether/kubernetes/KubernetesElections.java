@@ -2,6 +2,7 @@ package dev.bellwether.kubernetes;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
 import java.net.http.HttpClient;
@@ -34,7 +35,8 @@ public final class KubernetesElections {
                 parsed + " by the given client",
                 () -> {
                     var settings = KubernetesSettings.of(parsed);
-                    return LeaseStore.over(KubernetesRecordStore.open(settings, ClusterAccess.of(settings), client));
+                    return LeaseStore.over(KubernetesRecordStore.open(
+                            settings, ClusterAccess.of(settings, Surroundings.real()), () -> client));
                 },
                 config);
     }

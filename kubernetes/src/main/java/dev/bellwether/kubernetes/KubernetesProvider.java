@@ -1,5 +1,6 @@
 package dev.bellwether.kubernetes;
 
+import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.ElectionsProvider;
@@ -24,7 +25,7 @@ public final class KubernetesProvider implements ElectionsProvider {
     @Override
     public Backend connect(ConnectUri uri) {
         var settings = KubernetesSettings.of(uri);
-        var access = ClusterAccess.of(settings);
-        return LeaseStore.over(KubernetesRecordStore.open(settings, access, access.client()));
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        return LeaseStore.over(KubernetesRecordStore.open(settings, access, access::client));
     }
 }

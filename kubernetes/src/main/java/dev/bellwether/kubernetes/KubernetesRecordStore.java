@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,7 +57,7 @@ final class KubernetesRecordStore implements RecordStore {
      * @throws ElectionException if something is wrong that a person must mend
      * @throws UnavailableException if it does not answer
      */
-    static KubernetesRecordStore open(KubernetesSettings settings, ClusterAccess access, HttpClient http) {
+    static KubernetesRecordStore open(KubernetesSettings settings, ClusterAccess access, Supplier<HttpClient> http) {
         var client = new KubernetesClient(settings, access, http);
         KubernetesDoctor.requireReachable(client);
         return new KubernetesRecordStore(settings, client);

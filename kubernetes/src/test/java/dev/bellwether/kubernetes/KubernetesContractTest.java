@@ -5,8 +5,10 @@ import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** The contract on one API server. */
+@Tag("kubernetes")
 class KubernetesContractTest extends ElectionsContract {
     @SuppressWarnings("NullAway.Init")
     private static KubernetesServers servers;

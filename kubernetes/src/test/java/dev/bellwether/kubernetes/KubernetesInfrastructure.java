@@ -27,7 +27,7 @@ final class KubernetesInfrastructure implements Infrastructure {
 
     @Override
     public Duration lease() {
-        return Duration.ofSeconds(1);
+        return Duration.ofMillis(1_500);
     }
 
     @Override

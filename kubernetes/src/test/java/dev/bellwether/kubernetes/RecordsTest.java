@@ -9,6 +9,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.KubernetesServers;
 import dev.bellwether.http.Json;
+import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
@@ -27,10 +28,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What the store does with records, one by one. */
+@Tag("kubernetes")
 @Timeout(180)
 class RecordsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -417,8 +420,8 @@ class RecordsTest {
     private static KubernetesRecordStore open(String uriOrNamespace) {
         var uri = uriOrNamespace.startsWith("k8s:") ? uriOrNamespace : servers.uri(uriOrNamespace, "");
         var settings = KubernetesSettings.of(ConnectUri.parse(uri));
-        var access = ClusterAccess.of(settings);
-        return KubernetesRecordStore.open(settings, access, access.client());
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        return KubernetesRecordStore.open(settings, access, access::client);
     }
 
     private static <T> T now(CompletionStage<T> stage) {

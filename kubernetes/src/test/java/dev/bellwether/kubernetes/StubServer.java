@@ -7,6 +7,8 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -128,8 +130,19 @@ final class StubServer implements AutoCloseable {
         return server.getLocalPort();
     }
 
-    String uri(String rest) {
-        return "k8s://127.0.0.1:" + port() + rest;
+    /** Returns how to reach it with the token in this file; the kubeconfig file that says so is written beside that. */
+    String uri(String namespace, Path token) {
+        try {
+            var file = Files.writeString(
+                    token.resolveSibling("kubeconfig-" + port()),
+                    "{\"current-context\": \"stub\", \"contexts\": [{\"name\": \"stub\", \"context\": {\"cluster\": \"stub\","
+                            + " \"user\": \"stub\"}}], \"clusters\": [{\"name\": \"stub\", \"cluster\": {\"server\":"
+                            + " \"http://127.0.0.1:" + port() + "\"}}], \"users\": [{\"name\": \"stub\", \"user\":"
+                            + " {\"tokenFile\": \"" + token.getFileName() + "\"}}]}");
+            return "k8s:" + namespace + "?kubeconfig=" + file;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     List<Request> requests() {

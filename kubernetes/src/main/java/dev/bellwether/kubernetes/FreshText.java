@@ -7,33 +7,32 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The token that requests bear: given once, or in a file that others replace. Thread-safe. */
-final class AccessToken {
-    /** The kubelet replaces a pod's token long before it expires. */
+/** A token or certificates: given once, or in a file that others replace and that is read each minute. Thread-safe. */
+final class FreshText {
+    /** The kubelet replaces what a pod has long before it expires. */
     private static final Duration READ_AGAIN = Duration.ofMinutes(1);
 
     private final @Nullable Path file;
-    private String token; // guarded by this
-    private long readNanos; // guarded by this
+    private String text; // guarded by this
+    private long readNanos = System.nanoTime(); // guarded by this
 
-    /** A token that stays; empty for none. */
-    AccessToken(String token) {
+    /** A text that stays; empty for none. */
+    FreshText(String text) {
         file = null;
-        this.token = token;
+        this.text = text;
     }
 
     /**
-     * A token in a file.
+     * A text in a file.
      *
      * @throws ElectionException if it cannot be read
      */
-    AccessToken(Path file) {
+    FreshText(Path file) {
         this.file = file;
-        readNanos = System.nanoTime();
         try {
-            token = Files.readString(file).strip();
+            text = Files.readString(file).strip();
         } catch (IOException e) {
-            throw new ElectionException("cannot read the token in " + file + ": " + e, e);
+            throw new ElectionException("cannot read " + file + ": " + e, e);
         }
     }
 
@@ -42,19 +41,19 @@ final class AccessToken {
         if (System.nanoTime() - readNanos > READ_AGAIN.toNanos()) {
             read();
         }
-        return token;
+        return text;
     }
 
     /** Looks whether there is another one than this, which was refused. */
     synchronized boolean isReplaced(String refused) {
         read();
-        return !token.equals(refused);
+        return !text.equals(refused);
     }
 
     private void read() {
         readNanos = System.nanoTime();
         try {
-            token = file == null ? token : Files.readString(file).strip();
+            text = file == null ? text : Files.readString(file).strip();
         } catch (IOException e) {
             return; // it is just being replaced: the next look finds it
         }

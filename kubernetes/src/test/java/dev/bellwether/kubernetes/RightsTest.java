@@ -1,0 +1,307 @@
+package dev.bellwether.kubernetes;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.http.Json;
+import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
+import dev.bellwether.kubernetes.StubServer.Reply;
+import dev.bellwether.kubernetes.StubServer.Request;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Rights, tokens, priority and what a whole cluster refuses. The API server that tests can start has no such rules: here
+ * a stub answers as the documentation of Kubernetes says.
+ */
+@Timeout(120)
+class RightsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final RecordKey KEY = RecordKey.seat("billing");
+    private static final RecordKey STANDBY = RecordKey.standby("billing", 0, "ann");
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    Path folder;
+
+    @SuppressWarnings("NullAway.Init")
+    private Path token;
+
+    @BeforeEach
+    void writeToken() throws IOException {
+        token = Files.writeString(folder.resolve("token"), "hush-hush\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"get", "list", "create", "update", "delete"})
+    void aMissingRightIsNamedByItsVerb(String verb) {
+        try (var stub = new StubServer(request -> verb(request).equals(verb) ? forbidden(verb) : usual(request))) {
+            assertThatThrownBy(() -> {
+                        try (var store = open(stub)) {
+                            now(store.read(KEY, PATIENCE));
+                            var at = now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))
+                                    .revision();
+                            now(store.write(KEY, at, new Draft("two", ""), PATIENCE));
+                            now(store.remove(STANDBY, PATIENCE));
+                        }
+                    })
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContainingAll(
+                            "cannot " + verb + " resource",
+                            "a Role in namespace payments with the verb " + verb + " on leases of coordination.k8s.io",
+                            "Elections need get, list, watch, create, update, delete")
+                    .hasMessageNotContaining("hush-hush");
+        }
+    }
+
+    @Test
+    void whoMayNotWatchLeadsAllTheSame() throws Exception {
+        try (var stub = new StubServer(
+                        request -> request.uri().contains("watch=true") ? forbidden("watch") : usual(request));
+                var elections = Elections.connect(stub.uri("payments", token) + "&presence=1h");
+                var leader = elections.stand("billing", CandidacyConfig.ofLease(Duration.ofSeconds(10)))) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void aTokenThatIsOverIsReadAgainAndTheRequestSentOnceMore() throws Exception {
+        try (var stub = new StubServer(request -> request.authorization().equals("Bearer second")
+                        || request.isSign()
+                        || request.method().equals("GET")
+                ? usual(request)
+                : Reply.failure(401, "Unauthorized", "Unauthorized", "{}"))) {
+            try (var store = open(stub)) {
+                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                        .isInstanceOf(AccessRefusedException.class)
+                        .hasMessageContainingAll("401", "Who we are is known from", "token or certificate is over")
+                        .hasMessageNotContaining("hush-hush");
+                Files.writeString(token, "second");
+                assertThat(now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))
+                                .done())
+                        .isTrue();
+                assertThat(stub.requests().stream()
+                                .filter(request -> request.method().equals("POST"))
+                                .map(Request::authorization))
+                        .containsExactly("Bearer hush-hush", "Bearer hush-hush", "Bearer second");
+            }
+        }
+    }
+
+    @Test
+    void aServerThatHasTooMuchToDoHasGivenNoAnswerAndIsLeftAloneForAsLongAsItSays() {
+        var refused = new AtomicInteger();
+        try (var stub = new StubServer(request -> request.method().equals("POST") && refused.getAndIncrement() == 0
+                ? new Reply(
+                        429,
+                        Map.of("Retry-After", "2"),
+                        "{\"kind\":\"Status\",\"message\":\"too many requests, please try again later\",\"code\":429}")
+                : usual(request))) {
+            try (var store = open(stub)) {
+                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                        .isInstanceOf(UnavailableException.class)
+                        .hasMessageContaining("429");
+                var begun = System.nanoTime();
+                var asked = stub.requests().size();
+                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Duration.ofMillis(300))))
+                        .isInstanceOf(UnavailableException.class)
+                        .hasMessageContaining("nothing was sent");
+                assertThat(stub.requests()).hasSize(asked);
+                assertThat(now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))
+                                .done())
+                        .isTrue();
+                assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
+            }
+        }
+    }
+
+    @Test
+    void anUpdateNamesTheObjectAndNotOnlyItsVersion() {
+        try (var stub = new StubServer(RightsTest::usual);
+                var store = open(stub)) {
+            now(store.read(KEY, PATIENCE));
+            var at = now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)).revision();
+            now(store.write(KEY, at, new Draft("two", ""), PATIENCE));
+            var update = stub.requests().stream()
+                    .filter(request -> request.method().equals("PUT"))
+                    .findFirst()
+                    .orElseThrow();
+            var metadata = Json.parse(update.body()).at("metadata");
+            assertThat(metadata.text("uid")).isEqualTo("u-1");
+            assertThat(metadata.number("resourceVersion")).isEqualTo(8);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "404 | NotFound | namespaces \\\"payments\\\" not found | {\"name\":\"payments\",\"kind\":\"namespaces\"} | Create the namespace",
+                "422 | Invalid | metadata.annotations: Too long: may not be more than 262144 bytes | {} | less metadata",
+                "403 | Forbidden | exceeded quota: leases | {} | exceeded quota",
+                "500 | InternalError | etcdserver: leader changed | {} | leader changed",
+            })
+    void whatAClusterRefusesIsTold(int status, String reason, String message, String details, String says) {
+        try (var stub = new StubServer(request -> request.method().equals("POST")
+                        ? Reply.failure(status, reason, message, details)
+                        : usual(request));
+                var store = open(stub)) {
+            assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(says)
+                    .satisfies(error ->
+                            assertThat(error instanceof UnavailableException).isEqualTo(status >= 500));
+        }
+    }
+
+    @Test
+    void aVersionThatIsNoNumberIsRefusedAtTheBeginning() {
+        try (var stub =
+                new StubServer(request -> Reply.of(200, Reply.list().body().replace("\"7\"", "\"7-abc\"")))) {
+            assertThatThrownBy(() -> open(stub))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("\"7-abc\"");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200", "410"})
+    void aVersionThatIsTooOldHasAllListedAgain(int status) throws Exception {
+        var watched = new AtomicInteger();
+        var gone = Reply.failure(410, "Expired", "too old resource version: 7 (9)", "{}")
+                .body();
+        var lease = StoredLease.first(KEY, new StoredLease.Next("missed", "", 1, true), Instant.EPOCH)
+                .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"9\",");
+        Function<Request, Reply> answers = request -> {
+            if (request.uri().contains("watch=true")) {
+                return watched.getAndIncrement() > 0
+                        ? Reply.of(200, "")
+                        : status == 410
+                                ? Reply.of(410, gone + "\n")
+                                : Reply.of(200, "{\"type\":\"ERROR\",\"object\":" + gone + "}\n");
+            }
+            return request.uri().contains("labelSelector") && watched.get() > 0
+                    ? Reply.of(
+                            200,
+                            "{\"kind\":\"LeaseList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[" + lease
+                                    + "]}")
+                    : usual(request);
+        };
+        try (var stub = new StubServer(answers);
+                var store = open(stub)) {
+            var heard = new CopyOnWriteArrayList<String>();
+            try (var watch = store.watch(KEY, found -> heard.add(found.text()))) {
+                assertThat(watch).isNotNull();
+                Eventually.eventually("what was missed is heard", PATIENCE, () -> heard.contains("missed"));
+            }
+            assertThat(stub.requests().stream()
+                            .filter(request -> request.uri().contains("watch=true"))
+                            .findFirst()
+                            .orElseThrow()
+                            .uri())
+                    .contains("resourceVersion=7", "allowWatchBookmarks=true", "timeoutSeconds=");
+        }
+    }
+
+    @Test
+    void theDoctorNamesTheRightsThatAreMissing() {
+        try (var stub = new StubServer(request -> {
+                    if (request.uri().contains("selfsubjectaccessreviews")) {
+                        var allowed = !request.body().contains("\"verb\":\"watch\"")
+                                && !request.body().contains("\"verb\":\"delete\"");
+                        return Reply.of(
+                                201, "{\"kind\":\"SelfSubjectAccessReview\",\"status\":{\"allowed\":" + allowed + "}}");
+                    }
+                    return request.uri().equals("/version")
+                            ? Reply.of(200, "{\"major\":\"1\",\"minor\":\"33+\",\"gitVersion\":\"v1.33.1-eks\"}")
+                            : usual(request);
+                });
+                var backend = ConnectUri.parse(stub.uri("payments", token)).connect()) {
+            var findings = backend.findings(CandidacyConfig.ofLease(PATIENCE));
+            assertThat(findings)
+                    .anyMatch(finding -> finding.level() == Finding.Level.ERROR
+                            && finding.says().contains("may not watch, delete leases in namespace payments"))
+                    .anyMatch(finding -> finding.says().contains("v1.33.1-eks")
+                            && finding.says().contains("promises it since 1.35"));
+        }
+    }
+
+    // ---------------------------------------------------------------- the stub
+
+    private static String verb(Request request) {
+        return switch (request.method()) {
+            case "POST" -> "create";
+            case "PUT" -> "update";
+            case "DELETE" -> "delete";
+            default -> request.uri().contains("?") ? "list" : "get";
+        };
+    }
+
+    private static Reply forbidden(String verb) {
+        return Reply.failure(
+                403,
+                "Forbidden",
+                "leases.coordination.k8s.io \\\"billing\\\" is forbidden: User"
+                        + " \\\"system:serviceaccount:payments:app\\\" cannot " + verb
+                        + " resource \\\"leases\\\" in API"
+                        + " group \\\"coordination.k8s.io\\\" in the namespace \\\"payments\\\"",
+                "{\"name\":\"billing\",\"group\":\"coordination.k8s.io\",\"kind\":\"leases\"}");
+    }
+
+    /** There is nothing; what is made is at version 8, and what is changed at 9. */
+    private static Reply usual(Request request) {
+        return switch (verb(request)) {
+            case "list" -> Reply.list();
+            case "get" -> Reply.absent("billing");
+            case "create" ->
+                Reply.of(
+                        201,
+                        request.body()
+                                .replaceFirst(
+                                        "\"metadata\":\\{",
+                                        "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"8\","));
+            case "update" ->
+                Reply.of(200, request.body().replaceFirst("\"resourceVersion\":\"8\"", "\"resourceVersion\":\"9\""));
+            default -> Reply.of(200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
+        };
+    }
+
+    private KubernetesRecordStore open(StubServer stub) {
+        var settings = KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token)));
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        return KubernetesRecordStore.open(settings, access, access::client);
+    }
+
+    private static <T> T now(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException plain ? plain : e;
+        }
+    }
+}
