@@ -31,7 +31,8 @@ class UriParametersTest {
         "zk://one:2181, tickTime",
         "etcd://host:2379/elections, presence",
         "redis://host:6379, presence",
-        "consul://host:8500/elections, presence"
+        "consul://host:8500/elections, presence",
+        "k8s:payments, presence"
     })
     void whatMustBeADurationIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "soon", "a duration such as 500ms or 10s");

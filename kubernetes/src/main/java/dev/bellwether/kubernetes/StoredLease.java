@@ -180,7 +180,7 @@ record StoredLease(
                     + " what we write. Give the election another name");
         }
         if (text == null || !spec.repeated().equals(annotations.get(SPEC))) {
-            throw new ElectionException(lease + (text == null ? " was not made" : " was written over") + " by others"
+            throw new ElectionException(lease + (text == null ? " was made" : " was written over") + " by others"
                     + " than Bellwether, such as client-go: they elect by other rules, and two could lead. Give the"
                     + " election another name; or stop them, wait until their lease is over, and delete the Lease");
         }

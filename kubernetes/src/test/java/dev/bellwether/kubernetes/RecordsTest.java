@@ -196,7 +196,7 @@ class RecordsTest {
                 + "\"2026-11-23T09:00:00.000000Z\",\"renewTime\":\"2026-11-23T09:00:00.000000Z\"}}";
         servers.send(0, "POST", KubernetesServers.leases("foreign"), foreign);
         var before = whole("foreign");
-        refuses("foreign", "held by \"pod-1_abc\"", "was not made by others than Bellwether");
+        refuses("foreign", "held by \"pod-1_abc\"", "was made by others than Bellwether");
         assertThat(whole("foreign")).isEqualTo(before);
         servers.send(0, "DELETE", KubernetesServers.leases("foreign") + "/" + name, "{}");
         servers.send(

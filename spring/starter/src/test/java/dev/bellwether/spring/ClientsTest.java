@@ -9,6 +9,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.ConsulServers;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.fixtures.KubernetesServers;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.sql.SqlConfig;
@@ -30,6 +31,7 @@ import org.apache.curator.retry.RetryOneTime;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -114,6 +116,16 @@ class ClientsTest {
         try (var servers = ConsulServers.start(1);
                 var others = Elections.connect(servers.uri("/seats"))) {
             standsAndHandsOver(Contexts.plain().withPropertyValues("bellwether.uri=" + servers.uri("/seats")), others);
+        }
+    }
+
+    @Test
+    @Tag("kubernetes")
+    void kubernetesIsReachedByItsUri() {
+        try (var servers = KubernetesServers.start(1, 1);
+                var others = Elections.connect(servers.uri("seats", ""))) {
+            standsAndHandsOver(
+                    Contexts.plain().withPropertyValues("bellwether.uri=" + servers.uri("seats", "")), others);
         }
     }
 
