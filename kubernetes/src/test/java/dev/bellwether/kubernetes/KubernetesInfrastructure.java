@@ -31,6 +31,11 @@ final class KubernetesInfrastructure implements Infrastructure {
     }
 
     @Override
+    public Duration longLease() {
+        return Duration.ofSeconds(20);
+    }
+
+    @Override
     public Elections connect(ElectionsConfig config) {
         return Elections.connect(servers.uri("contract", ""), config);
     }
