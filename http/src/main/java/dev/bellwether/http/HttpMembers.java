@@ -8,7 +8,7 @@ import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.TlsStores;
-import java.io.EOFException;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -215,7 +215,7 @@ public final class HttpMembers {
     private RuntimeException unanswered(int member, String what, Duration timeout, @Nullable Throwable error) {
         var cause = error instanceof CompletionException ? error.getCause() : error;
         var who = uri + ": " + name(member);
-        if (cause instanceof SSLException && !understood && !(cause.getCause() instanceof EOFException)) {
+        if (cause instanceof SSLException && !understood && !isBreak(cause.getCause())) {
             return new ElectionException(
                     who + " and we do not agree on TLS: check tls, certificates, truststore and keystore (it said: "
                             + uri.redact(String.valueOf(cause.getMessage())) + ")",
@@ -227,6 +227,11 @@ public final class HttpMembers {
                         ? " takes no connection"
                         : " broke the connection off at " + what + " (does it want TLS? then write tls=true): " + cause;
         return new UnavailableException(who + why, cause);
+    }
+
+    /** The other side went away while TLS began: that says nothing of certificates. */
+    private static boolean isBreak(@Nullable Throwable cause) {
+        return cause instanceof IOException && !(cause instanceof SSLException);
     }
 
     // ---------------------------------------------------------------- at the beginning

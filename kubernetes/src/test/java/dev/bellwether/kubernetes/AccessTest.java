@@ -12,6 +12,8 @@ import dev.bellwether.fixtures.KubernetesServers;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.spi.ConnectUri;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -164,6 +166,31 @@ class AccessTest {
                 .isInstanceOf(ElectionException.class)
                 .isNotInstanceOf(UnavailableException.class)
                 .hasMessageContaining("do not agree on TLS");
+    }
+
+    /** As one that is being killed does: the certificates are not at fault. */
+    @Test
+    void aServerThatResetsTheConnectionWhileTlsBeginsIsOnlyAway() throws Exception {
+        try (var resetting = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> {
+                while (!resetting.isClosed()) {
+                    try (var socket = resetting.accept()) {
+                        socket.setSoLinger(true, 0);
+                        assertThat(socket.getInputStream().read()).isNotNegative();
+                    } catch (IOException e) {
+                        // the next one
+                    }
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+            var file = write(
+                    "https://127.0.0.1:" + resetting.getLocalPort(),
+                    "certificate-authority: " + servers.certificates().certificate("server"),
+                    "token: hush-hush");
+            assertThatThrownBy(() -> Elections.connect("k8s:?kubeconfig=" + file))
+                    .isInstanceOf(UnavailableException.class);
+        }
     }
 
     @Test
