@@ -2,31 +2,15 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.bellwether.CandidacyConfig;
-import dev.bellwether.Elections;
-import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.EtcdServers;
-import dev.bellwether.testkit.Eventually;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The commands against a real etcd. */
-@Timeout(180)
-class EtcdCommandsTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
+class EtcdCommandsTest extends StoreCommandsFacts {
     @SuppressWarnings("NullAway.Init")
     private static EtcdServers servers;
-
-    @TempDir
-    Path folder;
 
     @BeforeAll
     static void startServer() {
@@ -38,33 +22,14 @@ class EtcdCommandsTest {
         servers.close();
     }
 
-    @Test
-    void aCommandRunsUnderTheTokenOfItsMandate() throws Exception {
-        var trace = folder.resolve("trace");
-        var run = spoken("run", "--id", "ann", "nightly", "--", "sh", "-c", "echo $BELLWETHER_TOKEN >" + trace);
-        assertThat(run.code()).as(run.all()).isZero();
-        assertThat(Long.parseLong(Files.readString(trace).strip())).isPositive();
+    @Override
+    String uri() {
+        return servers.uri("/cli");
     }
 
-    @Test
-    void whoLeadsAndWhoStandsByIsListedAndTheLeaderCanBeSentAway() throws Exception {
-        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(20));
-        try (var elections = Elections.connect(servers.uri("/cli"));
-                var ann = elections.stand(
-                        "billing", lease.toBuilder().candidate("ann").build())) {
-            var first = ann.await(PATIENCE).orElseThrow();
-            var bob = elections.stand(
-                    "billing", lease.toBuilder().candidate("bob").build());
-            Eventually.eventually(
-                    "both are shown",
-                    PATIENCE,
-                    () -> spoken("show", "billing").out().contains("ann")
-                            && spoken("show", "billing").out().contains("bob"));
-            assertThat(spoken("ls").out()).contains("billing", "ann");
-            assertThat(spoken("stand-down", "billing", "--yes").out()).contains("Ordered ann");
-            assertThat(bob.await(PATIENCE).orElseThrow().token()).isGreaterThan(first.token());
-        }
-        assertThat(spoken("stand-down", "vacant", "--yes").code()).isEqualTo(ExitCode.NOBODY_LEADS);
+    @Override
+    String uriWithoutSense() {
+        return "etcd://" + servers.hosts() + "/cli?bucket=x";
     }
 
     @Test
@@ -75,18 +40,5 @@ class EtcdCommandsTest {
                 .contains("1 member votes", "have three members, or five", "an answer takes")
                 .contains("no server's clock decides")
                 .doesNotContain("Exception");
-    }
-
-    @Test
-    void aUriWithoutSenseIsRefusedInOneLine() {
-        var refused = Spoken.of(Map.of(), "ls", "--on", "etcd://" + servers.hosts() + "/cli?bucket=x");
-        assertThat(refused.code()).isNotZero();
-        assertThat(refused.err())
-                .contains("unknown parameter \"bucket\"", "presence")
-                .doesNotContain("Exception");
-    }
-
-    private static Spoken spoken(String... words) {
-        return Spoken.of(Map.of("BELLWETHER_ON", servers.uri("/cli")), words);
     }
 }
