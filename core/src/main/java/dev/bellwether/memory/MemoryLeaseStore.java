@@ -66,6 +66,9 @@ public final class MemoryLeaseStore implements LeaseStore {
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
         return answer(claim.election(), seat -> {
+            if (claim.isBefore(seat.era)) {
+                return false;
+            }
             seat.listed = true;
             seat.enrol(claim);
             if (seat.ended || seat.isHeld()) {

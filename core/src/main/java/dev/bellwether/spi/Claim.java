@@ -10,6 +10,7 @@ import java.util.Map;
  *     back
  * @param lease for how long the seat is asked
  * @param patience how long the claimant counts as a candidate if nothing more is heard of it
+ * @param era in which the candidate stands, as {@link View#era} told it; {@link #ANY_ERA} if nothing has told it yet
  */
 public record Claim(
         String election,
@@ -18,4 +19,26 @@ public record Claim(
         Duration lease,
         Duration patience,
         int priority,
-        Map<String, String> metadata) {}
+        Map<String, String> metadata,
+        long era) {
+
+    /** Of a candidate that knows no era yet, and may begin in any. */
+    public static final long ANY_ERA = -1;
+
+    /** Makes the claim of a candidate that knows no era yet. */
+    public Claim(
+            String election,
+            String candidate,
+            String nonce,
+            Duration lease,
+            Duration patience,
+            int priority,
+            Map<String, String> metadata) {
+        this(election, candidate, nonce, lease, patience, priority, metadata, ANY_ERA);
+    }
+
+    /** Returns whether the election was deleted, or opened again, since the candidate began: its claim is void. */
+    public boolean isBefore(long presentEra) {
+        return era != ANY_ERA && presentEra > era;
+    }
+}

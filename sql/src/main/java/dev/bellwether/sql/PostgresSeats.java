@@ -62,9 +62,12 @@ final class PostgresSeats extends SeatTable {
                 + " ORDER BY a.election ON CONFLICT (election) DO NOTHING");
         acquire = fill(
                 "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::integer[],"
-                        + " ?::text[], ?::bigint[], ?::boolean[]) AS a(election, candidate, nonce, priority, metadata, lease, announce)),"
+                        + " ?::text[], ?::bigint[], ?::boolean[], ?::bigint[])"
+                        + " AS a(election, candidate, nonce, priority, metadata, lease, announce, era)),"
                         + " free AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
-                        + " WHERE e.ended = 0 AND e.token < 9223372036854775807 AND (e.nonce IS NULL OR e.expires_at <= {now}) FOR UPDATE OF e SKIP LOCKED),"
+                        + " WHERE e.ended = 0 AND (a.era = " + Claim.ANY_ERA + " OR e.era <= a.era)"
+                        + " AND e.token < 9223372036854775807 AND (e.nonce IS NULL OR e.expires_at <= {now})"
+                        + " FOR UPDATE OF e SKIP LOCKED),"
                         + " granted AS (UPDATE {e} e SET token = e.token + 1, candidate = a.candidate, nonce = a.nonce,"
                         + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
                         + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
@@ -145,6 +148,7 @@ final class PostgresSeats extends SeatTable {
                     claims.stream()
                             .map(claim -> announced.contains(claim.election()))
                             .toArray());
+            array(statement, 8, "bigint", claims.stream().map(Claim::era).toArray());
             return judge(statement, judged);
         }
     }

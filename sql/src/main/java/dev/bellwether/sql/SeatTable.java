@@ -86,7 +86,8 @@ class SeatTable {
         for (var claim : claims) {
             var row = rows.get(claim.election());
             judged.put(claim.election(), new Judged(Verdict.REFUSED, orUnheld(row, claim.election())));
-            if (row == null || isFree(row) || !row.listed() || row.outlastsItsTerm()) {
+            if (row == null
+                    || (!claim.isBefore(row.era()) && (isFree(row) || !row.listed() || row.outlastsItsTerm()))) {
                 promising.put(claim.election(), claim);
             }
         }
@@ -102,8 +103,11 @@ class SeatTable {
                         select(connection, promising.keySet(), dialect.pathOfToken("{e} e"), dialect.lockToGrant());
                 var granted = new ArrayList<String>();
                 for (var row : locked.values()) {
-                    if (isFree(row)) {
-                        grant(connection, Objects.requireNonNull(promising.get(row.election())));
+                    var claim = Objects.requireNonNull(promising.get(row.election()));
+                    if (claim.isBefore(row.era())) {
+                        judged.put(row.election(), new Judged(Verdict.REFUSED, row));
+                    } else if (isFree(row)) {
+                        grant(connection, claim);
                         granted.add(row.election());
                     } else {
                         judged.put(row.election(), new Judged(Verdict.REFUSED, mend(connection, row)));

@@ -368,6 +368,24 @@ class StoreTest {
 
     @ParameterizedTest
     @MethodSource("databases")
+    void aClaimOfAnEraBeforeLeavesADeletedElectionDeleted(String database) {
+        open(database);
+        var first = claim("first");
+        acquire(first);
+        assertThat(join(store.order(election, Order.DELETE))).isTrue();
+        assertThat(acquire(inEra(0, claim("late"))).granted()).isFalse();
+        assertThat(join(store.list())).as("while its last leader leads").doesNotContain(election);
+        assertThat(join(store.release(first)).granted()).isTrue();
+        var late = acquire(inEra(0, claim("late")));
+        assertThat(late.granted()).isFalse();
+        assertThat(late.view().era()).isOne();
+        assertThat(join(store.list())).doesNotContain(election);
+        assertThat(acquire(inEra(1, claim("second"))).view().token()).isEqualTo(2);
+        assertThat(join(store.list())).contains(election);
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
     void anEndedElectionIsGrantedToNobodyUntilItIsDeleted(String database) {
         open(database);
         var claim = claim("first");
@@ -463,6 +481,18 @@ class StoreTest {
                 Duration.ofMinutes(20),
                 0,
                 Map.of("host", "a&b=c\nd é"));
+    }
+
+    private static Claim inEra(long era, Claim claim) {
+        return new Claim(
+                claim.election(),
+                claim.candidate(),
+                claim.nonce(),
+                claim.lease(),
+                claim.patience(),
+                claim.priority(),
+                claim.metadata(),
+                era);
     }
 
     private static int number(Claim claim) {

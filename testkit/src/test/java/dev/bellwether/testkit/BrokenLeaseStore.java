@@ -231,7 +231,8 @@ final class BrokenLeaseStore implements LeaseStore {
                 lease,
                 claim.patience(),
                 claim.priority(),
-                is(Fault.LOSES_METADATA) ? Map.of() : claim.metadata());
+                is(Fault.LOSES_METADATA) ? Map.of() : claim.metadata(),
+                claim.era());
     }
 
     private static Claim rename(Claim claim, String election) {
@@ -242,7 +243,8 @@ final class BrokenLeaseStore implements LeaseStore {
                 claim.lease(),
                 claim.patience(),
                 claim.priority(),
-                claim.metadata());
+                claim.metadata(),
+                claim.era());
     }
 
     /** Takes the seat from whoever holds it. */

@@ -124,7 +124,7 @@ final class LeaseSeat implements Seat {
     private int refusals;
     private boolean unconfirmed; // the last release has gone unanswered
     private int topPriority = Integer.MIN_VALUE;
-    private long era = -1;
+    private long era = Claim.ANY_ERA;
     private Loop.@Nullable Timer timer;
     private long timerNanos; // when that is due
     private boolean confirming; // reading what a notice told
@@ -327,7 +327,8 @@ final class LeaseSeat implements Seat {
                 config.lease(),
                 timings.patience(),
                 config.priority(),
-                config.metadata());
+                config.metadata(),
+                era);
         claim = asked;
         claimedAt = sent;
         setTimer(sent.nanos() + timings.answerNanos(), () -> {
@@ -621,7 +622,7 @@ final class LeaseSeat implements Seat {
 
     /** From an answer, never from a notice: that may be from before an election was deleted in which we stand anew. */
     private void learn(View view) {
-        if (era < 0) {
+        if (era == Claim.ANY_ERA) {
             era = view.era();
         }
         topPriority = view.topPriority();
@@ -629,7 +630,7 @@ final class LeaseSeat implements Seat {
 
     /** Ended, or deleted, since we began. */
     private boolean endedFor(View view) {
-        return era >= 0 && (view.era() > era || (view.ended() && view.era() == era));
+        return era != Claim.ANY_ERA && (view.era() > era || (view.ended() && view.era() == era));
     }
 
     private boolean givesWay() {

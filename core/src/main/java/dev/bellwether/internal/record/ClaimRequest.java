@@ -40,6 +40,10 @@ final class ClaimRequest extends SeatRequest<Answer> {
         if (record.isHeldUnder(claim.nonce()) && memory.isOurs(known.stored())) {
             return SeatStep.done(new Answer(true, view(known, nowNanos))); // its answer was lost
         }
+        var before = known.lastReadable();
+        if (claim.isBefore(before.era())) {
+            return refuse(known, nowNanos); // to take it would bring back what was deleted
+        }
         if (!record.ended() && record.isShared() && !memory.isSessionOver(record)) {
             var unsettled = memory.isUnsettled(known, nowNanos);
             if ((unsettled || waitNanos(known, nowNanos) == 0) && looksAt(record.session())) {
@@ -52,7 +56,6 @@ final class ClaimRequest extends SeatRequest<Answer> {
         if (record.ended() || waitNanos(known, nowNanos) > 0) {
             return refuse(known, nowNanos);
         }
-        var before = known.lastReadable();
         if (!memory.traits().hasGrace() && memory.rules().mustBeMarked(known)) {
             var lease = memory.riddle(claim.lease());
             return write(0, before.nobodys(memory.highestToken(), memory.base(before, 0), lease, stamp()));

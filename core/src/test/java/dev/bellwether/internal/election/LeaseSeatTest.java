@@ -203,6 +203,21 @@ class LeaseSeatTest {
         assertThat(rig.heard).containsExactly("Acquired");
     }
 
+    /** What its next claim would take is another election, which nobody has begun. */
+    @Test
+    void whoWasCutOffWhileItsElectionWasDeletedDoesNotBringItBack() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.cut = true;
+        rig.pass(Duration.ofSeconds(30));
+        rig.server.order("billing", Order.DELETE);
+        rig.wire.cut = false;
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(rig.heard).containsOnlyOnce("Acquired").endsWith("Ended");
+        assertThat(rig.server.list().toCompletableFuture().join()).isEmpty();
+        assertThat(view().token()).isOne();
+    }
+
     @Test
     void anElectionThatEndsWhileWeStandDownIsToldWithoutWaitingForALease() {
         var candidacy = rig.stand("a", rig.config());

@@ -170,6 +170,19 @@ class RecordLeasesTest {
     }
 
     @Test
+    void aClaimOfAnEraBeforeLeavesADeletedElectionDeleted() {
+        get(leases.acquire(claim("a")));
+        get(leases.release(claim("a")));
+        assertThat(get(leases.order("e", Order.DELETE))).isTrue();
+        var late = get(leases.acquire(inEra(0, claim("a"))));
+        assertThat(late.granted()).isFalse();
+        assertThat(late.view().era()).isOne();
+        assertThat(get(leases.list())).isEmpty();
+        assertThat(get(leases.acquire(inEra(1, claim("b")))).granted()).isTrue();
+        assertThat(get(leases.list())).containsExactly("e");
+    }
+
+    @Test
     void theFindingsSayHowLongNobodyLeadsAndWhoseClockDecides() {
         var config = CandidacyConfig.ofLease(LEASE);
         assertThat(leases.findings(config))
@@ -208,6 +221,18 @@ class RecordLeasesTest {
 
     private static Claim claim(String candidate) {
         return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of());
+    }
+
+    private static Claim inEra(long era, Claim claim) {
+        return new Claim(
+                claim.election(),
+                claim.candidate(),
+                claim.nonce(),
+                claim.lease(),
+                claim.patience(),
+                claim.priority(),
+                claim.metadata(),
+                era);
     }
 
     private static <T> T get(CompletionStage<T> answer) {

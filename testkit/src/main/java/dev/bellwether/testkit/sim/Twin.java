@@ -35,7 +35,8 @@ final class Twin {
                 claim.lease(),
                 claim.patience(),
                 claim.priority(),
-                claim.metadata());
+                claim.metadata(),
+                claim.era());
     }
 
     @SuppressWarnings("unchecked") // it is of the same kind
