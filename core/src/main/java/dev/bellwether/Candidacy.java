@@ -84,6 +84,14 @@ public interface Candidacy extends AutoCloseable {
     Optional<Departure> departure();
 
     /**
+     * Leaves the seat to others if it is held, in order, and stands again a lease later, behind whoever stands by; does
+     * nothing if this candidate does not lead. For a leader that has led for long enough, or is too busy to lead well.
+     * If nobody else stands, nobody leads for that lease. Returns at once: the listener hears {@link
+     * LeadershipEvent.Revoked} with the cause {@link Cause#STOOD_DOWN}. May be called from a listener or a task.
+     */
+    void standDown();
+
+    /**
      * Gives up the seat if it is held, in order, and stands no more. Returns at once: {@link #awaitClose} waits for the
      * end. May be called from a listener or a task.
      */

@@ -4,6 +4,8 @@ package dev.bellwether;
 public enum Cause {
     /** We gave up the seat: {@link Candidacy#resign} or {@link Candidacy#close}. */
     RESIGNED,
+    /** We left the seat to others, and stand again: {@link Candidacy#standDown}. */
+    STOOD_DOWN,
     /** An operator ordered it: {@link Election#standDown}. */
     REVOKED_BY_OPERATOR,
     /** Somebody else holds the seat. */

@@ -154,6 +154,22 @@ abstract class OperatorFacts extends OutageFacts {
     }
 
     @Test
+    void aLeaderThatStandsDownLeavesTheSeatToOthersAndStandsAgain() {
+        var first = stage.standLong(stage.client());
+        var before = first.awaitLeads();
+        var second = stage.standLong(stage.client());
+        second.awaitFollows(first);
+        second.candidacy().standDown(); // it does not lead
+        Eventually.throughout("the seat stays where it is", stage.lease(), before::isValid);
+        first.candidacy().standDown();
+        var after = second.awaitLeadsWithin(stage.longLease().dividedBy(2));
+        assertThat(after.token()).isGreaterThan(before.token());
+        assertThat(first.events().turns()).endsWith("Revoked " + before.token() + " " + Cause.STOOD_DOWN);
+        Eventually.throughout("the seat stays where it went", stage.lease(), after::isValid);
+        first.awaitFollows(second);
+    }
+
+    @Test
     void anOrderToStandDownIsForThePresentLeaderOnly() {
         var orders = stage.observe(stage.client());
         var first = stage.stand(stage.client());

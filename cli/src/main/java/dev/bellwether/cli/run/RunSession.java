@@ -206,7 +206,7 @@ final class RunSession implements LeadershipListener {
 
     private static String wordsFor(Cause cause) {
         return switch (cause) {
-            case RESIGNED -> "handing over";
+            case RESIGNED, STOOD_DOWN -> "handing over";
             case REVOKED_BY_OPERATOR -> "an operator ordered it to stand down";
             case REPLACED -> "somebody else leads";
             case UNREACHABLE -> "the backend did not answer in time";

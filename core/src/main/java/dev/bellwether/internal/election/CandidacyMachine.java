@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CandidacyMachine {
     /*
-     *                 granted                     asked, resign, pulse overdue
+     *                 granted                     asked, resign, leave to others, pulse overdue
      *   STANDING_BY ----------> LEADING ----------------------------------------> STANDING_DOWN
      *     ^     ^                  | deadline passed, or lost                       |        |
      *     |     |                  v                     lost, or budget used up    |        |
@@ -136,6 +136,13 @@ public final class CandidacyMachine {
             if (phase == Phase.STANDING_BY && claimAtNanos == null) {
                 seat.claim();
             }
+        }
+    }
+
+    /** Leaves the seat to others, and stands again when they have had time to take it. */
+    public void leaveToOthers(Moment now) {
+        if (!expired(now) && phase == Phase.LEADING) {
+            standDown(now, Cause.STOOD_DOWN, budget());
         }
     }
 
@@ -440,7 +447,7 @@ public final class CandidacyMachine {
         }
         var cause = lastCause.orElse(Cause.EXPIRED);
         become(Phase.STANDING_BY, null);
-        if (cause == Cause.REVOKED_BY_OPERATOR) {
+        if (cause == Cause.REVOKED_BY_OPERATOR || cause == Cause.STOOD_DOWN) {
             claimAtNanos = now.nanos() + standing.config().lease().toNanos(); // let another have it
         } else if (!awaitingPulse) {
             seat.claim();

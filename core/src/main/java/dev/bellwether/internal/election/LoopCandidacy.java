@@ -281,6 +281,11 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     @Override
+    public void standDown() {
+        loop.execute(() -> turn(machine::leaveToOthers));
+    }
+
+    @Override
     public void resign() {
         loop.execute(() -> turn(machine::resign));
     }

@@ -211,6 +211,25 @@ class CandidacyMachineTest {
     }
 
     @Test
+    void aLeaderLeavesTheSeatToOthersAndStandsAgainALeaseLater() {
+        var first = rig.stand("a", rig.config());
+        first.standDown();
+        assertThat(first.isLeader()).as("before its loop has run").isTrue();
+        rig.settle();
+        assertThat(first.isLeader()).isFalse();
+        first.standDown(); // for the second time, and so for nothing
+        rig.pass(Duration.ofSeconds(9));
+        assertThat(first.isLeader()).isFalse();
+        var second = rig.stand("b", rig.config().listener(event -> {}));
+        assertThat(second.isLeader()).isTrue();
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked STOOD_DOWN", "Following");
+        second.standDown();
+        rig.settle();
+        assertThat(first.isLeader()).isTrue();
+    }
+
+    @Test
     void anOperatorsOrderMovesTheSeatAndTheFormerLeaderHoldsBackForALease() {
         var first = rig.stand("a", rig.config());
         var second = rig.stand("b", rig.config().listener(event -> {}));

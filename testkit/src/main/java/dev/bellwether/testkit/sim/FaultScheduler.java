@@ -64,7 +64,14 @@ final class FaultScheduler {
                 world.server().setClockBack(10 * nanos);
             }
             case JOIN -> world.startProcess();
-            case STAND_DOWN -> order(Order.STAND_DOWN);
+            case STAND_DOWN -> {
+                if (process != null && random.nextBoolean()) {
+                    tell(fault, process.name(), 0);
+                    process.candidacies().forEach(ObservedCandidacy::standDown);
+                } else {
+                    order(Order.STAND_DOWN);
+                }
+            }
             case END -> order(random.nextBoolean() ? Order.END : Order.DELETE);
             case PARTITION, STALL, PAUSE, SUSPEND, CLOCK_JUMP, CRASH, LEAVE, FORGED_NOTICE, THROW -> {
                 if (process != null) {

@@ -153,6 +153,11 @@ final class ObservedCandidacy implements Candidacy {
     }
 
     @Override
+    public void standDown() {
+        real().standDown();
+    }
+
+    @Override
     public void resign() {
         world.trace().line(process.name(), candidate() + " resigns");
         real().resign();
