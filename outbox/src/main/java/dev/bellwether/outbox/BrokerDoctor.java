@@ -46,7 +46,7 @@ final class BrokerDoctor {
             if (progress.isPresent()) {
                 var missing = Finding.well(
                         "readers of committed records may see some again after a failure: there is no topic "
-                                + progress.get() + ", as with once");
+                                + progress.get() + ", which a relay makes unless it is set to once(false)");
                 topic(admin, progress.get(), missing, findings);
             }
         } catch (InterruptedException e) {

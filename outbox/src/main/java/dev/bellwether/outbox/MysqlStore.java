@@ -54,6 +54,8 @@ final class MysqlStore extends Store {
                     low bigint NOT NULL,
                     sent bigint NOT NULL,
                     rate double NOT NULL,
+                    progress_epoch bigint NOT NULL DEFAULT 0,
+                    progress_number bigint NOT NULL DEFAULT 0,
                     relay varchar(400) NOT NULL,
                     since timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
                     seen timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
@@ -223,10 +225,12 @@ final class MysqlStore extends Store {
     Tenancy raise(Connection connection, Claim claim) throws SQLException {
         try (var upsert = connection.prepareStatement(
                         "INSERT INTO " + table.relay()
-                                + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE"
-                                + " epoch = epoch + 1, relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0");
-                var query =
-                        connection.prepareStatement("SELECT epoch, low FROM " + table.relay() + " WHERE shard = ?")) {
+                                + " (shard, shards, epoch, low, sent, rate, relay)"
+                                + " VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE "
+                                + raiseEpoch("", claim.keepsProgress())
+                                + ", relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0");
+                var query = connection.prepareStatement("SELECT epoch, low, progress_epoch, progress_number FROM "
+                        + table.relay() + " WHERE shard = ?")) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
             upsert.setLong(3, -1);
@@ -234,8 +238,7 @@ final class MysqlStore extends Store {
             upsert.executeUpdate();
             query.setInt(1, claim.shard());
             try (var result = query.executeQuery()) {
-                result.next();
-                return new Tenancy(result.getLong(1), result.getLong(2));
+                return tenancy(result);
             }
         }
     }

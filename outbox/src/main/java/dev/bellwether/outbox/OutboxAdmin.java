@@ -163,7 +163,7 @@ public final class OutboxAdmin {
                 update.setLong(2, low);
                 update.executeUpdate();
                 fence(config, Math.max(before, shards), kafka);
-                forgetPublished(connection, config, before, kafka);
+                forgetPublished(connection, config, before, kafka, false);
             }
             try (var forget =
                     connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
@@ -191,7 +191,7 @@ public final class OutboxAdmin {
             }
             var shards = shards(connection, ofShards());
             fence(old, shards, kafka);
-            forgetPublished(connection, old, shards, kafka);
+            forgetPublished(connection, old, shards, kafka, true);
         });
     }
 
@@ -205,7 +205,8 @@ public final class OutboxAdmin {
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             connection.setAutoCommit(false);
-            try (var lock = connection.prepareStatement("UPDATE " + table.relay() + " SET epoch = epoch + 1")) {
+            try (var lock =
+                    connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
                 var there = Store.of(connection, table).tenant(connection, Store.WHOLE);
                 if (there.isPresent() && !there.get().equals(name)) {
@@ -231,15 +232,20 @@ public final class OutboxAdmin {
         return (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
     }
 
-    /** What was published and is still in the table will not be looked for where the old relays wrote it down. */
-    private void forgetPublished(Connection connection, RelayConfig config, int shards, Map<String, Object> kafka)
+    /**
+     * What was published and is still in the table will not be looked for where the old relays wrote it down.
+     *
+     * @param anew whether progress will be written into another topic
+     */
+    private void forgetPublished(
+            Connection connection, RelayConfig config, int shards, Map<String, Object> kafka, boolean anew)
             throws SQLException {
         var progress = config.progress(KafkaTopics.common(new TreeMap<>(kafka)));
         var store = Store.of(connection, table);
         try {
-            for (var shard = 0; shard < shards; shard++) {
-                var epoch = number(connection, "SELECT epoch FROM " + table.relay() + " WHERE shard = " + shard);
-                progress.recover(shard).delete(store, connection, shard, epoch);
+            var known = Math.min(shards, progress.partitions());
+            for (var shard = 0; shard < known; shard++) {
+                forgetPublished(connection, store, progress, shard, anew);
             }
         } catch (ExecutionException | TimeoutException | DeposedException e) {
             throw new IllegalStateException(
@@ -249,6 +255,28 @@ public final class OutboxAdmin {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while reading topic " + progress.name(), e);
+        }
+    }
+
+    /** Deletes what is certain to be published. If nothing is, whoever leads next is to doubt it, too, and say so. */
+    private void forgetPublished(Connection connection, Store store, ProgressTopic progress, int shard, boolean anew)
+            throws SQLException, DeposedException, InterruptedException, ExecutionException, TimeoutException {
+        Store.Tenancy tenancy;
+        try (var query = connection.prepareStatement("SELECT epoch, low, progress_epoch, progress_number FROM "
+                        + table.relay() + " WHERE shard = " + shard);
+                var row = query.executeQuery()) {
+            if (!row.isBeforeFirst()) {
+                return; // nobody has led it
+            }
+            tenancy = Store.tenancy(row);
+        }
+        var epoch = tenancy.epoch();
+        var before = tenancy.progress();
+        var found = progress.recover(shard, before.number());
+        found.believed(before, epoch).delete(store, connection, shard, epoch);
+        if (found.doubt(before, epoch).isEmpty()) {
+            var after = found.markAfter(before, epoch);
+            store.mark(connection, shard, epoch, anew ? new ProgressMark(epoch, 0) : after);
         }
     }
 

@@ -47,6 +47,11 @@ public final class OutboxSchema {
         }
     }
 
+    /** Makes what is missing of an outbox's tables; several may do so at a time. */
+    public static void create(Connection connection, OutboxTable table) throws SQLException {
+        create(connection, Store.of(connection, table));
+    }
+
     static void create(Connection connection, Store store) throws SQLException {
         execute(connection, missing(connection, store));
     }

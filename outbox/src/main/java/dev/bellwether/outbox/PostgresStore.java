@@ -125,6 +125,8 @@ final class PostgresStore extends Store {
                     low bigint NOT NULL,
                     sent bigint NOT NULL,
                     rate double precision NOT NULL,
+                    progress_epoch bigint NOT NULL DEFAULT 0,
+                    progress_number bigint NOT NULL DEFAULT 0,
                     relay text NOT NULL,
                     since timestamptz NOT NULL,
                     seen timestamptz NOT NULL
@@ -351,15 +353,15 @@ final class PostgresStore extends Store {
         try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
                 + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
                 + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
-                + " ON CONFLICT (shard) DO UPDATE SET epoch = r.epoch + 1, relay = excluded.relay, since = now(), seen = now(), rate = 0"
-                + " RETURNING epoch, low")) {
+                + " ON CONFLICT (shard) DO UPDATE SET " + raiseEpoch("r.", claim.keepsProgress())
+                + ", relay = excluded.relay, since = now(), seen = now(), rate = 0"
+                + " RETURNING epoch, low, progress_epoch, progress_number")) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
             upsert.setLong(3, Long.MIN_VALUE + 1);
             upsert.setString(4, claim.relay());
             try (var result = upsert.executeQuery()) {
-                result.next();
-                return new Tenancy(result.getLong(1), result.getLong(2));
+                return tenancy(result);
             }
         }
     }

@@ -1,6 +1,8 @@
 package dev.bellwether.outbox;
 
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.InvalidConfigurationException;
+import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.PolicyViolationException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
@@ -20,6 +22,8 @@ final class ProgressRefusedException extends Exception {
         for (var cause = told; cause != null; cause = cause.getCause()) {
             if (cause instanceof AuthorizationException
                     || cause instanceof PolicyViolationException
+                    || cause instanceof InvalidConfigurationException
+                    || cause instanceof InvalidReplicationFactorException
                     || cause instanceof InvalidTopicException
                     || cause instanceof RecordTooLargeException
                     || cause instanceof UnsupportedVersionException

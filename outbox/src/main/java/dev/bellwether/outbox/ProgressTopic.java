@@ -30,14 +30,17 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  *
  * <p>Why that is sound. A transaction's {@link Published} is visible if and only if its records are. Who takes over has
  * fenced both transactional ids, so that every older transaction is decided and nobody else commits; he then reads up
- * to the end. A transaction begins only when the rows of the one {@link #WINDOW} before are durably deleted, and each
- * overwrites the {@code Published} of that one: so what is there names every row that was published and may still be in
- * the table. A row that it names and that is in the table was published, however old the {@code Published} is.
+ * to the end. Up to which transaction the rows are durably deleted stands in the shard's row, its {@link ProgressMark};
+ * one begins only when that has reached the one {@link #WINDOW} before, whose {@code Published} it overwrites. So behind
+ * the mark there is a {@code Published} of every transaction, and they name every row that was published and may still
+ * be in the table. If there is not, or a leader came between that wrote none, then nothing is taken for published: the
+ * table is sent as it is, and readers see a run of records again.
  */
 final class ProgressTopic {
     /** So many transactions may be published whose rows are not durably deleted. */
     static final int WINDOW = 32;
 
+    private static final short REPLICAS = 3;
     private static final long PATIENCE_SECONDS = 10;
     private static final Map<String, String> SETTINGS = Map.of(
             "cleanup.policy", "compact",
@@ -68,6 +71,14 @@ final class ProgressTopic {
         return name;
     }
 
+    /**
+     * Where a leader goes on.
+     *
+     * @param last the number of the last transaction before
+     * @param base of all that follow
+     */
+    record Start(ProgressTopic topic, long last, long base) {}
+
     /** Returns what a transaction sends last. */
     ProducerRecord<byte[], byte[]> record(int shard, Published published) {
         var slot = ByteBuffer.allocate(Integer.BYTES)
@@ -82,8 +93,7 @@ final class ProgressTopic {
         try {
             var partitions = partitions(admin);
             if (partitions == 0) {
-                var topic = new NewTopic(name, Optional.of(shards), Optional.empty()).configs(SETTINGS);
-                admin.createTopics(List.of(topic)).all().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+                admin.createTopics(List.of(topic(admin, shards))).all().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
             } else if (partitions < shards) {
                 admin.createPartitions(Map.of(name, NewPartitions.increaseTo(shards)))
                         .all()
@@ -94,6 +104,30 @@ final class ProgressTopic {
             if (!(e.getCause() instanceof TopicExistsException || e.getCause() instanceof InvalidPartitionsException)) {
                 throw e;
             }
+        } finally {
+            admin.close(Duration.ZERO);
+        }
+    }
+
+    /** Three replicas, if that many brokers are there; else as many as they make of themselves. */
+    private NewTopic topic(Admin admin, int shards) throws InterruptedException, TimeoutException, ExecutionException {
+        var brokers = admin.describeCluster()
+                .nodes()
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                .size();
+        if (brokers < REPLICAS) {
+            return new NewTopic(name, Optional.of(shards), Optional.empty()).configs(SETTINGS);
+        }
+        var settings = new TreeMap<>(SETTINGS);
+        settings.put("min.insync.replicas", String.valueOf(REPLICAS - 1));
+        return new NewTopic(name, shards, REPLICAS).configs(settings);
+    }
+
+    /** Returns of how many shards something may be known. */
+    int partitions() throws InterruptedException, TimeoutException, ExecutionException {
+        var admin = Admin.create(properties);
+        try {
+            return partitions(admin);
         } finally {
             admin.close(Duration.ZERO);
         }
@@ -115,15 +149,19 @@ final class ProgressTopic {
     }
 
     /**
-     * Returns what the last transactions of a shard have published. Both transactional ids must be fenced: else it may
-     * miss some.
+     * Returns what the last transactions of a shard have published, at least those behind this one. Both transactional
+     * ids must be fenced: else it may miss some.
+     *
+     * @throws IllegalStateException if the brokers do not know the topic, or not this partition
      */
-    PublishedRows recover(int shard) throws InterruptedException, TimeoutException, ExecutionException {
+    PublishedRows recover(int shard, long after) throws InterruptedException, TimeoutException, ExecutionException {
         var partition = new TopicPartition(name, shard);
         var admin = Admin.create(properties);
         try {
-            if (shard >= partitions(admin)) {
-                return new PublishedRows();
+            var known = partitions(admin);
+            if (shard >= known) {
+                throw new IllegalStateException("topic " + name + " has " + known
+                        + " partitions, as far as the brokers know, and not " + partition);
             }
             var first = offset(admin, partition, OffsetSpec.earliest());
             var end = offset(admin, partition, OffsetSpec.latest()); // of committed and uncommitted
@@ -133,7 +171,7 @@ final class ProgressTopic {
                 for (var back = 4L * WINDOW; ; back *= 8) {
                     var from = Math.max(first, end - back);
                     var found = read(consumer, partition, from, end);
-                    if (from == first || found.isWhole()) {
+                    if (from == first || found.isWholeAfter(after)) {
                         return found;
                     }
                 }

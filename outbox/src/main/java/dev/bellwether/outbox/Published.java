@@ -13,22 +13,25 @@ import java.util.zip.CRC32;
  * itself, so that it is there if and only if the records are.
  *
  * @param number of the transaction, counted from 1 over all leaders of the shard
+ * @param base the number of the transaction behind which all that was in the table was published again, for the last
+ *     time before this one
  * @param epoch of the leader, in the database
  * @param ids of its rows, in their order
  * @param hashes of their event ids: a row with the same id and another event is another message
  */
 @SuppressWarnings("ArrayRecordComponent") // nobody compares them or writes into them
-record Published(long number, long epoch, long[] ids, int[] hashes) {
+record Published(long number, long base, long epoch, long[] ids, int[] hashes) {
     private static final byte VERSION = 1;
     /** No number takes more bytes than this. */
     private static final int LONGEST = 10;
     /** A row takes no more bytes than this: how far it is from the one before, how many follow it, and its hash. */
     static final int BYTES_PER_ROW = 2 * LONGEST + Integer.BYTES;
 
-    static Published of(long number, long epoch, List<Row> rows) {
+    static Published of(long number, long base, long epoch, List<Row> rows) {
         var sorted = rows.stream().sorted(Comparator.comparingLong(Row::id)).toList();
         return new Published(
                 number,
+                base,
                 epoch,
                 sorted.stream().mapToLong(Row::id).toArray(),
                 sorted.stream().mapToInt(row -> hash(row.eventId())).toArray());
@@ -42,9 +45,10 @@ record Published(long number, long epoch, long[] ids, int[] hashes) {
 
     /** Ids mostly follow each other, so they are written as runs: how far the first is from the one before, how many. */
     byte[] write() {
-        var out = ByteBuffer.allocate(1 + 3 * LONGEST + ids.length * BYTES_PER_ROW);
+        var out = ByteBuffer.allocate(1 + 4 * LONGEST + ids.length * BYTES_PER_ROW);
         out.put(VERSION);
         put(out, number);
+        put(out, base);
         put(out, epoch);
         put(out, ids.length);
         var before = 0L;
@@ -80,6 +84,7 @@ record Published(long number, long epoch, long[] ids, int[] hashes) {
                         + " is known: start relays of the newer version");
             }
             var number = get(in);
+            var base = get(in);
             var epoch = get(in);
             var count = get(in);
             if (count < 0 || count > bytes.length / Integer.BYTES) {
@@ -103,7 +108,7 @@ record Published(long number, long epoch, long[] ids, int[] hashes) {
             for (var i = 0; i < hashes.length; i++) {
                 hashes[i] = in.getInt();
             }
-            return new Published(number, epoch, ids, hashes);
+            return new Published(number, base, epoch, ids, hashes);
         } catch (BufferUnderflowException e) {
             throw new UnreadableException("a relay's progress that ends after " + bytes.length + " bytes");
         }

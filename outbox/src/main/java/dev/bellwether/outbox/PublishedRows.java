@@ -3,9 +3,10 @@ package dev.bellwether.outbox;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** Which rows the last transactions of a shard have published. Confined to one thread. */
@@ -26,14 +27,61 @@ final class PublishedRows {
         return byNumber.isEmpty() ? 0 : byNumber.lastKey();
     }
 
-    /** Returns the epoch of the newest; 0 if there is none. */
-    long epoch() {
-        return byNumber.isEmpty() ? 0 : byNumber.lastEntry().getValue().epoch();
+    /** Returns whether all transactions behind this one are known, up to the newest; false if there is none at all. */
+    boolean isWholeAfter(long number) {
+        var behind = byNumber.tailMap(number, false);
+        return !byNumber.isEmpty() && (behind.isEmpty() || behind.size() == last() - number);
     }
 
-    /** Returns whether older ones can tell of no row that is still in the table. */
-    boolean isWhole() {
-        return byNumber.size() == ProgressTopic.WINDOW && byNumber.firstKey() == last() - ProgressTopic.WINDOW + 1;
+    /** Returns what this leader may take for published: nothing, if there is a doubt. */
+    PublishedRows believed(ProgressMark mark, long epoch) {
+        var believed = new PublishedRows();
+        if (doubt(mark, epoch).isEmpty()) {
+            // rows of the others are gone: whatever is in the table under one of them is there again, to be published
+            byNumber.tailMap(mark.number(), false).values().forEach(believed::add);
+        }
+        return believed;
+    }
+
+    /**
+     * Returns why it is not certain what was published. A leader in between that kept no progress may have sent some of
+     * these rows again; so may one behind whose sending everything again the mark has not come, as when the database
+     * was set back for the second time. If a transaction behind the mark is not known, then to leave out the rows of
+     * later ones would leave an older record last.
+     */
+    Optional<String> doubt(ProgressMark mark, long epoch) {
+        if (mark.number() == 0 && last() == 0) {
+            return Optional.empty(); // nobody has kept progress yet, so there is nothing to believe
+        }
+        if (!mark.isUnbroken(epoch)) {
+            return Optional.of(
+                    "it is not known that all who led since transaction " + mark.number() + " kept progress");
+        }
+        if (last() < mark.number()) {
+            return Optional.of("it ends with transaction " + last() + ", and should reach " + mark.number());
+        }
+        if (!isWholeAfter(mark.number())) {
+            return Optional.of("of the transactions from " + (mark.number() + 1) + " to " + last()
+                    + " some are missing: the database was set back, or the topic has lost them");
+        }
+        return newestBase() <= mark.number()
+                ? Optional.empty()
+                : Optional.of("the table is at transaction " + mark.number() + ", and all was published again behind "
+                        + newestBase() + ": the database was set back");
+    }
+
+    private long newestBase() {
+        return byNumber.isEmpty() ? 0 : byNumber.lastEntry().getValue().base();
+    }
+
+    /** Returns what to write into the row when those that were believed are deleted. */
+    ProgressMark markAfter(ProgressMark mark, long epoch) {
+        return new ProgressMark(epoch, Math.max(mark.number(), last()));
+    }
+
+    /** Returns the base of the transactions that follow. */
+    long baseAfter(ProgressMark mark, long epoch) {
+        return doubt(mark, epoch).isEmpty() ? newestBase() : Math.max(mark.number(), last());
     }
 
     /**
@@ -42,12 +90,12 @@ final class PublishedRows {
      * @throws DeposedException if the shard has another leader
      */
     int delete(Store store, Connection connection, int shard, long epoch) throws SQLException, DeposedException {
-        var hashes = hashes();
-        var all = hashes.keySet().stream().mapToLong(Long::longValue).sorted().toArray();
+        var known = known();
+        var all = known.stream().mapToLong(Known::id).distinct().sorted().toArray();
         var deleted = 0;
         for (var from = 0; from < all.length; from += MOST) {
             var ids = Arrays.copyOfRange(all, from, Math.min(all.length, from + MOST));
-            var there = published(hashes, store.eventIds(connection, ids));
+            var there = published(known, store.eventIds(connection, ids));
             if (there.length > 0) {
                 if (store.delete(connection, shard, epoch, there) == 0) {
                     throw new DeposedException(shard, epoch);
@@ -60,24 +108,26 @@ final class PublishedRows {
 
     /** Returns which of these rows were published, of which the ids and the event ids are given. */
     long[] published(Map<Long, String> there) {
-        return published(hashes(), there);
+        return published(known(), there);
     }
 
-    private static long[] published(Map<Long, Integer> hashes, Map<Long, String> there) {
+    private static long[] published(Set<Known> known, Map<Long, String> there) {
         return there.entrySet().stream()
-                .filter(row -> Objects.equals(hashes.get(row.getKey()), Published.hash(row.getValue())))
+                .filter(row -> known.contains(new Known(row.getKey(), Published.hash(row.getValue()))))
                 .mapToLong(Map.Entry::getKey)
                 .sorted()
                 .toArray();
     }
 
-    private Map<Long, Integer> hashes() {
-        var hashes = new HashMap<Long, Integer>();
-        for (var published : byNumber.values()) { // the newer ones last: an id that was given again is theirs
+    private record Known(long id, int hash) {}
+
+    private Set<Known> known() {
+        var known = new HashSet<Known>();
+        for (var published : byNumber.values()) {
             for (var i = 0; i < published.ids().length; i++) {
-                hashes.put(published.ids()[i], published.hashes()[i]);
+                known.add(new Known(published.ids()[i], published.hashes()[i]));
             }
         }
-        return hashes;
+        return known;
     }
 }

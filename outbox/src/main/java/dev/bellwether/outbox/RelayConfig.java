@@ -259,7 +259,7 @@ public final class RelayConfig {
         private Duration meterInterval = Duration.ofSeconds(5);
         private Duration sweepInterval = Duration.ofSeconds(1);
         private boolean createTables = true;
-        private boolean once;
+        private boolean once = true;
         private String eventIdHeader = HeaderLines.EVENT_ID;
         private Duration lease = Duration.ofSeconds(10);
         private Optional<String> candidate = Optional.empty();
@@ -424,10 +424,10 @@ public final class RelayConfig {
         /**
          * Writes down in each transaction which rows it publishes, in the topic {@code NAME-outbox-progress}, which it
          * makes if it is missing. Then readers of committed records see each record once, also after a failure: whoever
-         * takes over knows what was published and not yet deleted. All relays of an outbox must say the same, and the
-         * database must not be set back: see {@code docs/outbox.md}. It takes the rights to create, describe, write and
-         * read that topic; without them the relay goes on, and tells {@link RelayEvent.ProgressRefused}. If false, such
-         * readers may see a run of records again, as readers of uncommitted records do in any case. Default: false.
+         * takes over knows what was published and not yet deleted; for the conditions see {@code docs/outbox.md}. It
+         * takes the rights to create, describe, write and read that topic; without them the relay goes on, and tells
+         * {@link RelayEvent.ProgressRefused}. If false, such readers may see a run of records again, as readers of
+         * uncommitted records do in any case. Default: true.
          */
         public Builder once(boolean once) {
             this.once = once;

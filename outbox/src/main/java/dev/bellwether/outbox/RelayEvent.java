@@ -37,6 +37,12 @@ public sealed interface RelayEvent {
      */
     record ProgressRefused(int shard, String reason) implements RelayEvent {}
 
+    /**
+     * What earlier leaders have published is not known for certain, for this reason: so all that is in the table is
+     * published, and readers of committed records may see a run of records again.
+     */
+    record ProgressDoubted(int shard, String reason) implements RelayEvent {}
+
     /** Records flowed. */
     record MeterRead(int shard, RelayStats stats) implements RelayEvent {}
 

@@ -131,6 +131,10 @@ final class RowDeleter implements Runnable {
                     ids.length);
         }
         if (durably) {
+            var mark = new ProgressMark(session.epoch(), work.number());
+            if (!session.store().mark(connection, session.shard(), session.epoch(), mark)) {
+                throw new DeposedException(session.shard(), session.epoch());
+            }
             durable = work.number();
             session.store().durable(connection, false);
         }

@@ -397,12 +397,13 @@ final class Shard {
             reading = connect(false);
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);
-            // the epoch, and what was deleted before, are to outlast whatever is written down from now on
-            store().durable(deleting, keepsProgress);
-            var tenancy = store().acquire(deleting, new Store.Claim(config.name(), number, config.shards(), relay));
-            var last = keepsProgress ? recover(deleting, tenancy.epoch()) : 0;
-            return new ShardRun(
-                    this, lines, reading, deleting, writers, tenancy, keepsProgress ? progress : null, last);
+            // the epoch, and what was deleted before, are to outlast whatever is published from now on
+            store().durable(deleting, true);
+            var claim = new Store.Claim(config.name(), number, config.shards(), relay, keepsProgress);
+            var tenancy = store().acquire(deleting, claim);
+            var start = keepsProgress ? recover(deleting, tenancy) : null;
+            store().durable(deleting, false);
+            return new ShardRun(this, lines, reading, deleting, writers, tenancy, start);
         } catch (SQLException
                 | DeposedException
                 | InterruptedException
@@ -415,39 +416,45 @@ final class Shard {
         }
     }
 
-    /** Returns the number of the last transaction that was committed, when its rows are gone. */
-    private long recover(Connection deleting, long epoch)
+    /** Returns where we go on, when what was published is deleted. */
+    private ProgressTopic.Start recover(Connection deleting, Store.Tenancy tenancy)
             throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
         try {
             if (!hasProgressTopic) {
                 progress.make(config.shards());
                 hasProgressTopic = true;
             }
-            var found = progress.recover(number);
-            if (found.epoch() >= epoch) {
-                LOG.warn(
-                        "outbox {}: shard {} has epoch {} in its table, and {} in topic {}. The database was set back: what was"
-                                + " published since, and is in the table again, is published again but for the last {} transactions.",
-                        config.name(),
-                        number,
-                        epoch,
-                        found.epoch(),
-                        progress.name(),
-                        ProgressTopic.WINDOW);
+            var epoch = tenancy.epoch();
+            var before = tenancy.progress();
+            var found = progress.recover(number, before.number());
+            var rows = found.believed(before, epoch).delete(store(), deleting, number, epoch);
+            var after = found.markAfter(before, epoch);
+            if (!after.equals(before) && !store().mark(deleting, number, epoch, after)) {
+                throw new DeposedException(number, epoch);
             }
-            var rows = found.delete(store(), deleting, number, epoch);
-            store().durable(deleting, false);
             if (rows > 0) {
                 LOG.info("outbox {}: {} rows of shard {} had been published already", config.name(), rows, number);
                 emit(new RelayEvent.Recovered(number, rows));
             }
-            return found.last();
+            found.doubt(before, epoch).ifPresent(this::doubted);
+            return new ProgressTopic.Start(progress, after.number(), found.baseAfter(before, epoch));
         } catch (ExecutionException | TimeoutException | RuntimeException e) {
             ProgressRefusedException.throwIf(e);
             throw e instanceof RuntimeException known
                     ? known
                     : new IllegalStateException("what earlier leaders have published is not known: " + e, e);
         }
+    }
+
+    private void doubted(String reason) {
+        LOG.warn(
+                "outbox {}: shard {}, topic {}: {}. All that is in the table is published, so readers of committed records"
+                        + " may see a run of records again.",
+                config.name(),
+                number,
+                progress.name(),
+                reason);
+        emit(new RelayEvent.ProgressDoubted(number, reason));
     }
 
     private AlternatingSenders lines() {

@@ -45,7 +45,7 @@ final class ShardRun {
     private final Thread disposer;
     private volatile boolean ending;
     private volatile @Nullable Exception failure;
-    private final @Nullable ProgressTopic progress;
+    private final ProgressTopic.@Nullable Start progress;
     /** The number of the next transaction; 0 if no progress is kept. */
     private long number;
 
@@ -61,7 +61,6 @@ final class ShardRun {
      * Takes over what is open; the fence in Kafka stands already.
      *
      * @param progress where progress is written down, if it is
-     * @param last the number of the last transaction whose progress is known
      */
     ShardRun(
             Shard shard,
@@ -70,8 +69,7 @@ final class ShardRun {
             Connection deleting,
             OpenWriters writers,
             Store.Tenancy tenancy,
-            @Nullable ProgressTopic progress,
-            long last) {
+            ProgressTopic.@Nullable Start progress) {
         this.shard = shard;
         this.lines = lines;
         this.reading = reading;
@@ -90,8 +88,8 @@ final class ShardRun {
                 shard.meter(),
                 System::nanoTime);
         this.progress = progress;
-        number = progress == null ? 0 : last + 1;
-        disposal = new RowDeleter(this, deleting, last);
+        number = progress == null ? 0 : progress.last() + 1;
+        disposal = new RowDeleter(this, deleting, Math.max(0, number - 1));
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }
@@ -238,7 +236,9 @@ final class ShardRun {
     }
 
     private @Nullable ProducerRecord<byte[], byte[]> progress(List<Row> rows) {
-        return progress == null ? null : progress.record(shard(), Published.of(number++, epoch(), rows));
+        return progress == null
+                ? null
+                : progress.topic().record(shard(), Published.of(number++, progress.base(), epoch(), rows));
     }
 
     private static long weight(List<Row> rows) {

@@ -33,15 +33,16 @@ abstract class Store {
     static final int WHOLE = -1;
 
     /** A shard's row, when a leader has made it its own. */
-    record Tenancy(long epoch, long low) {}
+    record Tenancy(long epoch, long low, ProgressMark progress) {}
 
     /**
      * Who wants a shard.
      *
      * @param outbox the name by which relays find each other
      * @param relay the candidate
+     * @param keepsProgress whether it writes down what it publishes
      */
-    record Claim(String outbox, int shard, int shards, String relay) {}
+    record Claim(String outbox, int shard, int shards, String relay, boolean keepsProgress) {}
 
     /**
      * Which rows are asked for.
@@ -163,11 +164,44 @@ abstract class Store {
      */
     abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;
 
+    /** Writes down the progress of a shard, and returns whether that is still ours. */
+    final boolean mark(Connection connection, int shard, long epoch, ProgressMark progress) throws SQLException {
+        try (var update = connection.prepareStatement("UPDATE " + table.relay()
+                + " SET progress_epoch = ?, progress_number = ? WHERE shard = ? AND epoch = ?")) {
+            update.setLong(1, progress.epoch());
+            update.setLong(2, progress.number());
+            update.setInt(3, shard);
+            update.setLong(4, epoch);
+            return update.executeUpdate() == 1;
+        }
+    }
+
+    /**
+     * Sets the columns of a row to another leader's, in this order, because MySQL goes by it: as {@link
+     * ProgressMark#raised} has it.
+     *
+     * @param row what names the row as it is before
+     */
+    static String raiseEpoch(String row, boolean keepsProgress) {
+        return (keepsProgress
+                        ? "progress_epoch = CASE WHEN " + row + "progress_epoch = " + row + "epoch THEN " + row
+                                + "epoch + 1 ELSE " + row + "progress_epoch END, "
+                        : "")
+                + "epoch = " + row + "epoch + 1";
+    }
+
     /** Returns the event ids of those rows that are there. */
     abstract Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException;
 
     /** Makes what this connection deletes from now on durable before it is confirmed, or soon after. */
     abstract void durable(Connection connection, boolean before) throws SQLException;
+
+    /** Reads the columns epoch, low, progress_epoch, progress_number. */
+    static Tenancy tenancy(ResultSet result) throws SQLException {
+        result.next();
+        return new Tenancy(
+                result.getLong(1), result.getLong(2), new ProgressMark(result.getLong(3), result.getLong(4)));
+    }
 
     static Map<Long, String> texts(ResultSet result) throws SQLException {
         var texts = new HashMap<Long, String>();

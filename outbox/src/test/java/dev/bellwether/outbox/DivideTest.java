@@ -27,7 +27,7 @@ class DivideTest {
         try (var stage = new RelayStage();
                 var connection = stage.connect()) {
             var config = stage.config(more -> more);
-            Store.of(connection, stage.table).acquire(connection, new Store.Claim(stage.name, 0, 1, "old"));
+            Store.of(connection, stage.table).acquire(connection, new Store.Claim(stage.name, 0, 1, "old", true));
             for (var id : config.transactionalIds(0)) {
                 assertThat(id).startsWith(config.seat(0));
                 try (var producer = new KafkaProducer<byte[], byte[]>(ProducerSettings.of(config, id))) {
@@ -100,14 +100,14 @@ class DivideTest {
                 var late = database.getConnection()) {
             var store = Store.of(dividing, table);
             OutboxSchema.create(dividing, store);
-            store.acquire(dividing, new Store.Claim("x", 0, 1, "first"));
+            store.acquire(dividing, new Store.Claim("x", 0, 1, "first", true));
             store.prepare(late, true);
             dividing.setAutoCommit(false);
             execute(dividing, "UPDATE " + table.relay() + " SET epoch = epoch + 1");
             var acquiring = CompletableFuture.supplyAsync(
                     () -> {
                         try {
-                            return store.acquire(late, new Store.Claim("x", 0, 1, "late"));
+                            return store.acquire(late, new Store.Claim("x", 0, 1, "late", true));
                         } catch (SQLException e) {
                             throw new IllegalArgumentException(e);
                         }

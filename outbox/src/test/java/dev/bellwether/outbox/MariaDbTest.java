@@ -84,8 +84,8 @@ class MariaDbTest {
             try (var statement = connection.createStatement()) {
                 statement.execute("SET SESSION innodb_lock_wait_timeout = 1"); // who waits, fails
             }
-            var first = store.acquire(connection, new Store.Claim("x", 0, 1, "first"));
-            var second = store.acquire(connection, new Store.Claim("x", 0, 1, "second"));
+            var first = store.acquire(connection, new Store.Claim("x", 0, 1, "first", true));
+            var second = store.acquire(connection, new Store.Claim("x", 0, 1, "second", true));
             assertThat(second.epoch()).isEqualTo(first.epoch() + 1);
             assertThat(store.delete(connection, 0, first.epoch(), new long[] {1, 2}))
                     .isZero();

@@ -144,7 +144,7 @@ class NamesTest {
                     try (var connection = database.getConnection()) {
                         var store = Store.of(connection, table);
                         store.prepare(connection, true);
-                        store.acquire(connection, new Store.Claim("x", shard, shards, "relay"));
+                        store.acquire(connection, new Store.Claim("x", shard, shards, "relay", true));
                         return shards;
                     } catch (SQLException e) {
                         throw new IllegalArgumentException(e);

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -27,17 +28,42 @@ final class OnceModel {
         READ_BEFORE_THE_FENCES,
         NOBODY_WAITS_FOR_DELETES,
         DELETES_ARE_NEVER_DURABLE,
-        EVENT_IDS_ARE_NOT_COMPARED
+        EVENT_IDS_ARE_NOT_COMPARED,
+        LEADERS_WITHOUT_PROGRESS_ARE_NOT_NOTICED,
+        MISSING_PROGRESS_IS_NOT_NOTICED,
+        MARKED_BEFORE_THE_DELETE,
+        EPOCHS_ARE_NOT_DURABLE,
+        A_SECOND_SETTING_BACK_IS_NOT_NOTICED
     }
+
+    /** What the conditions of seeing each record once exclude, and that of order do not. */
+    enum Trouble {
+        NONE,
+        /** Some leaders keep no progress. */
+        FORGETFUL_LEADERS,
+        /** The database is set back to a state of before, as from a backup. */
+        SET_BACK
+    }
+
+    private record Backup(TreeMap<Long, String> table, long epoch, ProgressMark mark, long sequence, int events) {}
 
     private final Random random;
     private final Planted planted;
+    private final Trouble trouble;
 
     // the database
     private final TreeMap<Long, String> table = new TreeMap<>();
     private final Map<Long, String> deletedNotDurably = new HashMap<>();
     private long epoch;
+    private ProgressMark mark = ProgressMark.NONE;
     private long sequence;
+    private final List<Backup> backups = new ArrayList<>();
+    /** The epoch and the mark that a crash leaves. */
+    private @Nullable Backup flushed;
+    /** What a database that was set back does not know. */
+    private final Set<String> forgotten = new HashSet<>();
+    /** What such a database has deleted already: if an older state of it has sent more since, nobody can mend that. */
+    private final Set<String> settled = new HashSet<>();
 
     // the brokers
     private final int[] fences = new int[2];
@@ -60,9 +86,10 @@ final class OnceModel {
     /** One that is appended and not committed. */
     private record Transaction(List<Row> rows, long number, long epoch) {}
 
-    OnceModel(long seed, Planted planted) {
+    OnceModel(long seed, Planted planted, Trouble trouble) {
         random = new Random(seed);
         this.planted = planted;
+        this.trouble = trouble;
         open.add(null);
         open.add(null);
         calm = 1 + random.nextInt(20);
@@ -82,9 +109,9 @@ final class OnceModel {
             }
             leaders.get(0).step();
         }
-        var seen = new HashSet<String>();
+        var seen = new HashSet<>(forgotten);
         var last = 0;
-        for (var event : committed) {
+        for (var event : trouble == Trouble.NONE ? committed : lastOfEach()) {
             var number = Integer.parseInt(event);
             if (!seen.add(event)) {
                 return event + " is seen twice";
@@ -92,11 +119,22 @@ final class OnceModel {
             if (number < last) {
                 return event + " is seen after " + last;
             }
-            last = number;
+            last = settled.contains(event) ? last : number;
         }
         return !table.isEmpty()
                 ? table.size() + " rows are never published"
                 : seen.size() < events ? (events - seen.size()) + " of " + events + " are lost" : "";
+    }
+
+    /** Whatever is seen again: what a reader has seen last of each key must be the newest. */
+    private List<String> lastOfEach() {
+        var last = new LinkedHashSet<String>();
+        for (var event : committed) {
+            last.remove(event);
+            last.add(event);
+        }
+        last.removeAll(forgotten);
+        return List.copyOf(last);
     }
 
     private void happens() {
@@ -129,11 +167,21 @@ final class OnceModel {
     }
 
     private void fails() {
+        if (trouble == Trouble.SET_BACK && random.nextInt(3) == 0) {
+            setBack();
+            return;
+        }
         switch (random.nextInt(7)) {
             case 0, 1, 2 -> leaders.remove(leaders.isEmpty() ? null : leaders.get(random.nextInt(leaders.size())));
             case 3 -> {
                 table.putAll(deletedNotDurably);
                 deletedNotDurably.clear();
+                var left = flushed;
+                if (left != null) {
+                    epoch = left.epoch();
+                    mark = left.mark();
+                    flushed = null;
+                }
                 leaders.clear(); // each sees that its connection is broken
             }
             default -> {
@@ -148,12 +196,39 @@ final class OnceModel {
         }
     }
 
+    private void setBack() {
+        if (backups.isEmpty() || random.nextInt(3) == 0) {
+            backups.add(new Backup(new TreeMap<>(table), epoch, mark, sequence, events));
+            return;
+        }
+        var to = backups.get(random.nextInt(backups.size())); // an older one, then a newer one, too
+        for (var event = to.events() + 1; event <= events; event++) {
+            forgotten.add(String.valueOf(event));
+        }
+        for (var event = 1; event <= to.events(); event++) {
+            settled.add(String.valueOf(event));
+        }
+        settled.removeAll(to.table().values());
+        table.clear();
+        table.putAll(to.table());
+        epoch = to.epoch();
+        mark = to.mark();
+        sequence = to.sequence();
+        deletedNotDurably.clear();
+        leaders.clear(); // each sees that its connection is broken
+    }
+
     /** A leader, or one who believes to be. Each step is one that others may come before. */
     private final class Leader {
         private final Deque<Runnable> opening = new ArrayDeque<>();
         private final int[] fence = new int[2];
         private final Set<Long> known = new HashSet<>();
         private final Deque<Transaction> toDelete = new ArrayDeque<>();
+        private final boolean keepsProgress = trouble != Trouble.FORGETFUL_LEADERS || random.nextBoolean();
+        private PublishedRows found = new PublishedRows();
+        private ProgressMark before = ProgressMark.NONE;
+        private long unmarked;
+        private long base;
         private boolean dead;
         private long ours;
         private long number;
@@ -165,16 +240,20 @@ final class OnceModel {
 
         Leader() {
             var first = planted == Planted.FENCED_THE_OTHER_WAY_ROUND ? 1 : 0;
-            Runnable recover = this::recover;
             if (planted == Planted.READ_BEFORE_THE_FENCES) {
                 opening.add(this::acquire);
-                opening.add(recover);
+                opening.add(this::read);
             }
             opening.add(() -> fence(first));
             opening.add(() -> fence(1 - first));
             if (planted != Planted.READ_BEFORE_THE_FENCES) {
                 opening.add(this::acquire);
-                opening.add(recover);
+                opening.add(this::read);
+            }
+            if (keepsProgress) {
+                var early = planted == Planted.MARKED_BEFORE_THE_DELETE;
+                opening.add(early ? this::mark : this::deletePublished);
+                opening.add(early ? this::deletePublished : this::mark);
             }
         }
 
@@ -196,21 +275,41 @@ final class OnceModel {
         }
 
         private void acquire() {
+            if (planted == Planted.EPOCHS_ARE_NOT_DURABLE && !keepsProgress) {
+                flushed = new Backup(new TreeMap<>(), epoch, mark, sequence, events);
+            } else {
+                deletedNotDurably.clear(); // this is durable, and so is all before it
+                flushed = null;
+            }
             ours = ++epoch;
+            mark = ours == 1 ? mark : mark.raised(ours, keepsProgress); // the first inserts the row
+            before = planted == Planted.LEADERS_WITHOUT_PROGRESS_ARE_NOT_NOTICED
+                    ? new ProgressMark(ours, mark.number())
+                    : mark;
         }
 
-        private void recover() {
-            var found = new PublishedRows();
+        private void read() {
             progress.forEach(published -> found.add(Published.read(published.write())));
-            var there = new HashMap<>(table);
+        }
+
+        private void deletePublished() {
+            var believed = planted == Planted.MISSING_PROGRESS_IS_NOT_NOTICED
+                            || (planted == Planted.A_SECOND_SETTING_BACK_IS_NOT_NOTICED
+                                    && before.isUnbroken(ours)
+                                    && found.isWholeAfter(before.number()))
+                    ? found
+                    : found.believed(before, ours);
             if (planted == Planted.EVENT_IDS_ARE_NOT_COMPARED) {
                 progress.stream()
                         .skip(Math.max(0, progress.size() - ProgressTopic.WINDOW))
                         .flatMapToLong(published -> LongStream.of(published.ids()))
                         .forEach(table::remove);
             }
-            var published = found.published(there);
-            if (published.length > 0 && ours != epoch) {
+            var published = believed.published(new HashMap<>(table));
+            if (published.length == 0) {
+                return;
+            }
+            if (ours != epoch) {
                 dead = true;
                 return;
             }
@@ -218,14 +317,27 @@ final class OnceModel {
                 table.remove(id);
             }
             deletedNotDurably.clear(); // this delete is durable, and so is all before it
-            number = found.last() + 1;
-            durable = found.last();
+        }
+
+        private void mark() {
+            if (ours != epoch) {
+                dead = true;
+                return;
+            }
+            mark = found.markAfter(before, ours);
+            base = found.baseAfter(before, ours);
+            deletedNotDurably.clear();
+            flushed = null;
+            durable = mark.number();
+            number = durable + 1;
         }
 
         /** The thread that publishes. */
         private void goOn() {
             if (appended == null) {
-                if (planted != Planted.NOBODY_WAITS_FOR_DELETES && number - ProgressTopic.WINDOW > durable) {
+                if (planted != Planted.NOBODY_WAITS_FOR_DELETES
+                        && keepsProgress
+                        && number - ProgressTopic.WINDOW > durable) {
                     return;
                 }
                 var rows = table.entrySet().stream()
@@ -245,7 +357,7 @@ final class OnceModel {
                 appended = new Transaction(rows, 0, ours);
                 open.set(turn, appended);
             } else if (committing == null) {
-                committing = new Transaction(appended.rows(), number++, ours);
+                committing = new Transaction(appended.rows(), keepsProgress ? number++ : 0, ours);
                 committingOn = turn;
                 appended = null;
                 turn = 1 - turn;
@@ -264,8 +376,13 @@ final class OnceModel {
             }
             open.set(committingOn, null);
             transaction.rows().forEach(row -> committed.add(row.eventId()));
+            if (!keepsProgress) {
+                toDelete.add(transaction);
+                committing = null;
+                return;
+            }
             if (planted != Planted.PROGRESS_BEHIND_THE_COMMIT || random.nextInt(20) > 0) {
-                progress.add(Published.of(transaction.number(), transaction.epoch(), transaction.rows()));
+                progress.add(Published.of(transaction.number(), base, transaction.epoch(), transaction.rows()));
             } else {
                 dead = true; // between the two
                 return;
@@ -276,11 +393,17 @@ final class OnceModel {
 
         /** The thread that deletes. */
         private void delete() {
-            if (toDelete.isEmpty() || random.nextInt(slow) > 0) {
+            if ((toDelete.isEmpty() && unmarked == 0) || random.nextInt(slow) > 0) {
                 return;
             }
             if (ours != epoch) {
                 dead = true;
+                return;
+            }
+            if (unmarked > 0) {
+                mark = new ProgressMark(ours, unmarked);
+                durable = unmarked;
+                unmarked = 0;
                 return;
             }
             var transaction = toDelete.remove();
@@ -294,8 +417,9 @@ final class OnceModel {
             if (durably) {
                 if (planted != Planted.DELETES_ARE_NEVER_DURABLE) {
                     deletedNotDurably.clear();
+                    flushed = null;
                 }
-                durable = transaction.number();
+                unmarked = transaction.number();
             }
         }
 

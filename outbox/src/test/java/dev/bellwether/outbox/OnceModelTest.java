@@ -3,7 +3,6 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -11,10 +10,11 @@ class OnceModelTest {
     private static final long SEEDS = Long.getLong("bellwether.seeds", 3_000);
     private static final int STEPS = 2_000;
 
-    @Test
-    void readersOfCommittedRecordsSeeEachOnceAndInOrder() {
+    @ParameterizedTest
+    @EnumSource
+    void readersOfCommittedRecordsSeeEachOnceAndInOrder(OnceModel.Trouble trouble) {
         for (var seed = 0L; seed < SEEDS; seed++) {
-            assertThat(new OnceModel(seed, OnceModel.Planted.NOTHING).run(STEPS))
+            assertThat(new OnceModel(seed, OnceModel.Planted.NOTHING, trouble).run(STEPS))
                     .as("NEVER: with seed %s", seed)
                     .isEmpty();
         }
@@ -23,8 +23,15 @@ class OnceModelTest {
     @ParameterizedTest
     @EnumSource(value = OnceModel.Planted.class, mode = EnumSource.Mode.EXCLUDE, names = "NOTHING")
     void whateverIsLeftOutIsFound(OnceModel.Planted planted) {
+        var trouble = switch (planted) {
+            case LEADERS_WITHOUT_PROGRESS_ARE_NOT_NOTICED, EPOCHS_ARE_NOT_DURABLE ->
+                OnceModel.Trouble.FORGETFUL_LEADERS;
+            case MISSING_PROGRESS_IS_NOT_NOTICED, A_SECOND_SETTING_BACK_IS_NOT_NOTICED -> OnceModel.Trouble.SET_BACK;
+            default -> OnceModel.Trouble.NONE;
+        };
         var found = LongStream.range(0, SEEDS)
-                .filter(seed -> !new OnceModel(seed, planted).run(STEPS).isEmpty())
+                .filter(seed ->
+                        !new OnceModel(seed, planted, trouble).run(STEPS).isEmpty())
                 .findFirst();
         assertThat(found).as("a seed that finds %s", planted).isPresent();
     }

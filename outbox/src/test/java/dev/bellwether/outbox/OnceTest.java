@@ -1,7 +1,10 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.util.List;
@@ -9,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
@@ -19,9 +23,11 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Readers of committed records see each once, whatever becomes of those who publish them. */
 class OnceTest {
@@ -93,6 +99,53 @@ class OnceTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 6)));
             assertThat(reader.faults(Map.of("k", 6))).isEmpty();
+        }
+    }
+
+    static Stream<Named<String>> databases() {
+        return Stream.of(
+                Named.of("PostgreSQL", PostgresServer.shared().uri()),
+                Named.of("MariaDB or MySQL", MysqlFamilyServer.shared().uri()));
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aLeaderThatKeepsNoProgressIsNoticedByTheNext(String database) throws Exception {
+        try (var stage = new RelayStage(Servers.dataSource(database), OutboxTable.Layout.BELLWETHER)) {
+            publish(stage, true, 0, 3);
+            publish(stage, true, 3, 6);
+            assertThat(stage.events).noneMatch(RelayEvent.ProgressDoubted.class::isInstance);
+            publish(stage, false, 6, 9);
+            publish(stage, true, 9, 12);
+            assertThat(stage.await(RelayEvent.ProgressDoubted.class).reason()).contains("kept progress");
+            stage.events.clear();
+            publish(stage, true, 12, 15);
+            assertThat(stage.events).noneMatch(RelayEvent.ProgressDoubted.class::isInstance);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aDatabaseThatWasSetBackByManyTransactionsIsNoticed(String database) throws Exception {
+        try (var stage = new RelayStage(Servers.dataSource(database), OutboxTable.Layout.BELLWETHER)) {
+            publish(stage, true, 0, 2 * ProgressTopic.WINDOW);
+            var before = stage.number("SELECT progress_number FROM " + stage.table.relay() + " WHERE shard = 0");
+            assertThat(before).isBetween((long) ProgressTopic.WINDOW, 2L * ProgressTopic.WINDOW);
+            stage.execute("UPDATE " + stage.table.relay() + " SET progress_number = 3 WHERE shard = 0");
+            publish(stage, true, 2 * ProgressTopic.WINDOW, 2 * ProgressTopic.WINDOW + 1);
+            assertThat(stage.await(RelayEvent.ProgressDoubted.class).reason()).contains("some are missing");
+            stage.events.clear();
+            publish(stage, true, 2 * ProgressTopic.WINDOW + 1, 2 * ProgressTopic.WINDOW + 2);
+            assertThat(stage.events).noneMatch(RelayEvent.ProgressDoubted.class::isInstance);
+        }
+    }
+
+    /** One transaction for each record. */
+    private static void publish(RelayStage stage, boolean once, int from, int to) throws Exception {
+        try (var relay = stage.relay(more -> more.once(once).maxTransactionRecords(1))) {
+            stage.stash(Writers.numbered(stage.topic, "k", from, to));
+            stage.awaitEmpty();
+            assertThat(relay.isLeader()).isTrue();
         }
     }
 
@@ -194,8 +247,9 @@ class OnceTest {
                         .get()
                         .satisfies(topic -> assertThat(topic.partitions()).hasSize(3));
             }
-            assertThat(progress.recover(2).last()).isZero();
-            assertThat(progress.recover(7).last()).isZero();
+            assertThat(progress.recover(2, 0).last()).isZero();
+            assertThat(progress.partitions()).isEqualTo(3);
+            assertThatThrownBy(() -> progress.recover(7, 0)).hasMessageContaining("3 partitions");
         }
     }
 

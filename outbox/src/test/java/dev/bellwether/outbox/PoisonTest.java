@@ -173,7 +173,7 @@ class PoisonTest {
                 var store = Store.of(connection, table);
                 OutboxSchema.create(connection, store);
                 store.prepare(connection, true);
-                var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "relay"))
+                var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "relay", true))
                         .epoch();
                 for (var round = 0; round < 3; round++) {
                     try (var statement = connection.createStatement()) {

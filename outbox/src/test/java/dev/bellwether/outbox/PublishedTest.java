@@ -25,8 +25,10 @@ class PublishedTest {
             var rows = new ArrayList<>(ids.stream().map(PublishedTest::row).toList());
             java.util.Collections.shuffle(rows, random);
             var number = random.nextLong() >>> random.nextInt(64);
-            var read = Published.read(Published.of(number, round, rows).write());
+            var read =
+                    Published.read(Published.of(number, number / 2, round, rows).write());
             assertThat(read.number()).isEqualTo(number);
+            assertThat(read.base()).isEqualTo(number / 2);
             assertThat(read.epoch()).isEqualTo(round);
             assertThat(read.ids())
                     .containsExactly(ids.stream().mapToLong(Long::longValue).toArray());
@@ -44,13 +46,13 @@ class PublishedTest {
             inARow.add(row(1_000_000_000L + i));
             apart.add(row(i % 2 == 0 ? Long.MIN_VALUE + i : Long.MAX_VALUE - i));
         }
-        assertThat(Published.of(1, 1, inARow).write()).hasSizeLessThan(20_100);
-        assertThat(Published.of(1, 1, apart).write()).hasSizeLessThan(5_000 * Published.BYTES_PER_ROW + 100);
+        assertThat(Published.of(1, 0, 1, inARow).write()).hasSizeLessThan(20_100);
+        assertThat(Published.of(1, 0, 1, apart).write()).hasSizeLessThan(5_000 * Published.BYTES_PER_ROW + 100);
     }
 
     @Test
     void whatIsNoProgressIsRefusedAndHarmsNobody() {
-        var whole = Published.of(300, 5, List.of(row(1), row(2), row(700))).write();
+        var whole = Published.of(300, 7, 5, List.of(row(1), row(2), row(700))).write();
         for (var length = 0; length < whole.length; length++) {
             var part = Arrays.copyOf(whole, length);
             assertThatThrownBy(() -> Published.read(part)).isInstanceOf(Published.UnreadableException.class);

@@ -128,7 +128,7 @@ class ReadUnderLoadTest {
             store = Store.of(connection, table);
             store.prepare(connection, false);
             store.prepare(deleting, true);
-            tenancy = store.acquire(deleting, new Store.Claim("x", 0, 1, "reading"));
+            tenancy = store.acquire(deleting, new Store.Claim("x", 0, 1, "reading", true));
             var config = RelayConfig.named("x").maxTransactionRecords(500).build();
             var writers = planted.isPresent() ? planted.get() : store.openWriters(connection, deleting);
             intake = new RowReader(

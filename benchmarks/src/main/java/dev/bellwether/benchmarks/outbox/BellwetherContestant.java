@@ -15,16 +15,27 @@ final class BellwetherContestant implements OutboxContestant {
     private static final OutboxTable TABLE = OutboxTable.named("outbox");
 
     private final int shards;
+    private final boolean once;
     private long filled;
     private @Nullable OutboxRelay relay;
 
     BellwetherContestant(int shards) {
+        this(shards, true);
+    }
+
+    private BellwetherContestant(int shards, boolean once) {
         this.shards = shards;
+        this.once = once;
+    }
+
+    /** Without progress, and so with rewinds for readers of committed records, too. */
+    static BellwetherContestant withRewinds() {
+        return new BellwetherContestant(1, false);
     }
 
     @Override
     public String name() {
-        return shards == 1 ? "bellwether" : "bellwether-" + shards + "-shards";
+        return "bellwether" + (once ? "" : "-with-rewinds") + (shards == 1 ? "" : "-" + shards + "-shards");
     }
 
     @Override
@@ -70,6 +81,7 @@ final class BellwetherContestant implements OutboxContestant {
         return RelayConfig.named("bench")
                 .table(TABLE)
                 .shards(shards)
+                .once(once)
                 .producer(Map.of("bootstrap.servers", stand.bootstrap()))
                 .build();
     }

@@ -12,7 +12,7 @@ final class Contestants {
     private static final List<OutboxContestant> ALL =
             List.of(new BellwetherContestant(1), new MarkPurge(), new OrderedTopics(), new DebeziumRouter());
     private static final List<OutboxContestant> BY_NAME_ONLY =
-            List.of(new BellwetherContestant(2), new BellwetherContestant(4));
+            List.of(BellwetherContestant.withRewinds(), new BellwetherContestant(2), new BellwetherContestant(4));
 
     private Contestants() {}
 
