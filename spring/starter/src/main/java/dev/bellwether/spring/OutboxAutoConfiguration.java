@@ -1,0 +1,116 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.Elections;
+import dev.bellwether.outbox.Outbox;
+import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.outbox.OutboxSchema;
+import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.RelayConfig;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import javax.sql.DataSource;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.core.ConnectionCallback;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.core.ProducerFactory;
+
+/** An outbox in the application's database, and a relay that publishes it to the application's Kafka. */
+@AutoConfiguration(after = BellwetherAutoConfiguration.class)
+@ConditionalOnClass(name = {"dev.bellwether.outbox.OutboxRelay", "org.springframework.jdbc.core.JdbcTemplate"})
+@ConditionalOnSingleCandidate(DataSource.class)
+@ConditionalOnProperty(prefix = "bellwether.outbox", name = "name")
+@EnableConfigurationProperties(OutboxProperties.class)
+@Import(OutboxAutoConfiguration.Kafka.class)
+public class OutboxAutoConfiguration {
+    /** Settings of the relay that the application makes in code, after those of the properties. */
+    @FunctionalInterface
+    public interface RelayCustomizer {
+        /** Changes what is to be other than the properties say. */
+        void customize(RelayConfig.Builder relay);
+    }
+
+    /** Properties of a client of Kafka, from wherever the application has them. */
+    record KafkaSettings(Map<String, Object> properties) {}
+
+    @Bean
+    @ConditionalOnMissingBean
+    TransactionalOutbox bellwetherOutbox(
+            DataSource dataSource, OutboxProperties properties, ObjectProvider<OutboxRelay> relay) {
+        var table = OutboxTable.named(properties.getTable());
+        if (properties.isCreateTables()) {
+            new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) connection -> {
+                OutboxSchema.create(connection, table);
+                return true;
+            });
+        }
+        return new TransactionalOutbox(dataSource, Outbox.of(table), () -> relay.ifAvailable(OutboxRelay::poke));
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnBean(Elections.class)
+    @ConditionalOnProperty(prefix = "bellwether.outbox.relay", name = "enabled", matchIfMissing = true)
+    OutboxRelay bellwetherOutboxRelay(
+            DataSource dataSource,
+            TransactionalOutbox outbox, // makes the tables
+            Elections elections,
+            OutboxProperties properties,
+            ObjectProvider<KafkaSettings> kafka,
+            ObjectProvider<RelayCustomizer> customizers) {
+        var settings = properties.getRelay();
+        var producer = new HashMap<String, Object>();
+        kafka.ifAvailable(one -> producer.putAll(one.properties()));
+        producer.putAll(settings.getProducer());
+        if (!producer.containsKey("bootstrap.servers")) {
+            throw new IllegalStateException("the relay of outbox \"" + properties.getName()
+                    + "\" knows no brokers: set spring.kafka.bootstrap-servers, or"
+                    + " bellwether.outbox.relay.producer[bootstrap.servers], or bellwether.outbox.relay.enabled=false"
+                    + " where another process publishes");
+        }
+        var relay = RelayConfig.named(String.valueOf(properties.getName()))
+                .table(OutboxTable.named(properties.getTable()))
+                .producer(producer);
+        Optional.ofNullable(settings.getShards()).ifPresent(relay::shards);
+        Optional.ofNullable(settings.getLease()).ifPresent(relay::lease);
+        Optional.ofNullable(settings.getOnce()).ifPresent(relay::once);
+        customizers.orderedStream().forEach(customizer -> customizer.customize(relay));
+        return OutboxRelay.start(dataSource, relay.build(), elections);
+    }
+
+    /** The producer's settings, as Spring makes them of {@code spring.kafka} and {@code KafkaConnectionDetails}. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.kafka.core.ProducerFactory")
+    static class Kafka {
+        /** How records are written, and which transactions they are in, is the relay's. */
+        private static final List<String> NOT_OURS = List.of(
+                "key.serializer",
+                "value.serializer",
+                "transactional.id",
+                "client.id",
+                "acks",
+                "retries",
+                "enable.idempotence",
+                "partitioner.class",
+                "partitioner.ignore.keys");
+
+        @Bean
+        KafkaSettings bellwetherKafkaSettings(ObjectProvider<ProducerFactory<?, ?>> producers) {
+            var all = new HashMap<String, Object>();
+            producers.ifUnique(factory -> all.putAll(factory.getConfigurationProperties()));
+            NOT_OURS.forEach(all::remove);
+            return new KafkaSettings(all);
+        }
+    }
+}

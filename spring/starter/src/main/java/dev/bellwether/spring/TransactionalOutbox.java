@@ -1,0 +1,80 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.outbox.Message;
+import dev.bellwether.outbox.Outbox;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Collection;
+import java.util.List;
+import javax.sql.DataSource;
+import org.springframework.jdbc.core.ConnectionCallback;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * Puts messages into the outbox within the transaction of the calling thread, so that they are published if and only if
+ * that commits: {@code @Transactional} with JDBC, JPA or whatever else works on the application's DataSource.
+ *
+ * <p>Thread-safe. For the one condition of order see {@link Outbox}.
+ */
+public final class TransactionalOutbox {
+    private final JdbcTemplate jdbc;
+    private final DataSource dataSource;
+    private final Outbox outbox;
+    private final Runnable poke;
+    private final TransactionSynchronization afterCommit = new TransactionSynchronization() {
+        @Override
+        public void afterCommit() {
+            poke.run();
+        }
+    };
+
+    /**
+     * Makes one by hand; the starter makes one where {@code bellwether.outbox.name} is set.
+     *
+     * @param poke what to do when a transaction with messages has committed: such as {@code relay::poke}, so that a
+     *     relay of this process looks at once
+     */
+    public TransactionalOutbox(DataSource dataSource, Outbox outbox, Runnable poke) {
+        this.dataSource = dataSource;
+        this.outbox = outbox;
+        this.poke = poke;
+        jdbc = new JdbcTemplate(dataSource);
+    }
+
+    /**
+     * Writes a message, if and when the transaction of this thread commits.
+     *
+     * @throws IllegalStateException if there is none, or it is of another DataSource
+     * @throws org.springframework.dao.DataAccessException if the database refuses it
+     */
+    public void stash(Message message) {
+        stash(List.of(message));
+    }
+
+    /** Writes messages in this order, in one batch: as {@link #stash(Message)}. */
+    public void stash(Collection<Message> messages) {
+        if (!TransactionSynchronizationManager.isActualTransactionActive()) {
+            throw new IllegalStateException(
+                    "messages were stashed outside a transaction: put @Transactional on the method"
+                            + " that changes the data, so that both are committed or neither");
+        }
+        jdbc.execute((ConnectionCallback<Boolean>) connection -> {
+            requireOfTransaction(connection);
+            outbox.stash(connection, messages);
+            return true;
+        });
+        if (!TransactionSynchronizationManager.getSynchronizations().contains(afterCommit)) {
+            TransactionSynchronizationManager.registerSynchronization(afterCommit);
+        }
+    }
+
+    /** In a transaction of another DataSource, Spring gives us a connection that commits each statement. */
+    private void requireOfTransaction(Connection connection) throws SQLException {
+        if (connection.getAutoCommit()) {
+            throw new IllegalStateException("the transaction of this thread is not one of the outbox's DataSource, "
+                    + dataSource + ": messages would be committed apart from the data");
+        }
+    }
+}
