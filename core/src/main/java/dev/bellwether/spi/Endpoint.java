@@ -41,6 +41,11 @@ public record Endpoint(String host, int port) {
             Pattern.compile("(?s)jdbc:(?<kind>[a-z0-9]+):(?:[a-z0-9-]+:)*//(?<hosts>[^/?#;]+).*");
     private static final Pattern ONE =
             Pattern.compile("(?<host>\\[[0-9a-fA-F:.%]+\\]|[^:\\[\\]()=]+)(?::(?<port>[^:]*))?");
+    /** How those are named who are not at the beginning of the URI. */
+    private static final Pattern HTTP = Pattern.compile("http(?<tls>s)?://(?<host>[^/?#@]+)/?");
+
+    private static final int HTTP_PORT = 80;
+    private static final int HTTPS_PORT = 443;
     private static final int LARGEST_PORT = 65_535;
 
     /**
@@ -50,6 +55,11 @@ public record Endpoint(String host, int port) {
      * @throws ElectionException if a port is none
      */
     public static List<Endpoint> of(ConnectUri uri) {
+        var http = HTTP.matcher(uri.parameter("endpoint").orElse(""));
+        if (http.matches()) {
+            return one(http.group("host"), http.group("tls") == null ? HTTP_PORT : HTTPS_PORT, uri).stream()
+                    .toList();
+        }
         var jdbc = JDBC.matcher(uri.expanded());
         var isJdbc = jdbc.matches();
         var usual = USUAL_PORTS.get(isJdbc ? jdbc.group("kind") : uri.scheme());

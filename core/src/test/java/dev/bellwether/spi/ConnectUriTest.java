@@ -62,8 +62,13 @@ class ConnectUriTest {
                 .containsExactly(new Endpoint("a", 1));
         assertThat(Endpoint.of(ConnectUri.parse("nats://me:secret@[::1]:4223,b?bucket=x")))
                 .containsExactly(new Endpoint("::1", 4223), new Endpoint("b", 4222));
+        assertThat(Endpoint.of(ConnectUri.parse("dynamodb://eu-west-1/table?endpoint=http://[::1]:8000")))
+                .containsExactly(new Endpoint("::1", 8000));
+        assertThat(Endpoint.of(ConnectUri.parse("dynamodb://eu-west-1/table?endpoint=https://a/")))
+                .containsExactly(new Endpoint("a", 443));
         for (var unclear : List.of(
                 "jdbc:sqlite:/a/b.db",
+                "dynamodb://eu-west-1/table",
                 "memory:x",
                 "jdbc:postgresql://me:s@a/x",
                 "nats://me:se@cr/et@a",

@@ -1,0 +1,56 @@
+package dev.bellwether.dynamodb;
+
+import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.ElectionsProvider;
+import dev.bellwether.spi.LeaseStore;
+import java.time.Duration;
+import java.util.Set;
+import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
+import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
+
+/** Knows {@code dynamodb:} URIs. */
+public final class DynamoDbProvider implements ElectionsProvider {
+    /** For {@link java.util.ServiceLoader}. */
+    public DynamoDbProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("dynamodb");
+    }
+
+    @Override
+    public void check(ConnectUri uri) {
+        DynamoDbSettings.of(uri);
+    }
+
+    @Override
+    public Backend connect(ConnectUri uri) {
+        var settings = DynamoDbSettings.of(uri);
+        var client = client(settings);
+        try {
+            return LeaseStore.over(DynamoDbRecordStore.open(settings, client, client::close));
+        } catch (RuntimeException e) {
+            client.close();
+            throw e;
+        }
+    }
+
+    /** It sends nothing again by itself: when that is worth it, core decides. */
+    static DynamoDbAsyncClient client(DynamoDbSettings settings) {
+        var builder = DynamoDbAsyncClient.builder()
+                .region(Region.of(settings.region()))
+                .overrideConfiguration(override -> override.retryStrategy(AwsRetryStrategy.doNotRetry()))
+                .asyncConfiguration(async ->
+                        async.advancedOption(SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, Runnable::run))
+                .httpClientBuilder(NettyNioAsyncHttpClient.builder()
+                        .maxConcurrency(TableClient.MOST_UNDER_WAY)
+                        .connectionTimeout(Duration.ofSeconds(2))
+                        .tcpKeepAlive(true));
+        settings.endpoint().ifPresent(builder::endpointOverride);
+        return builder.build();
+    }
+}

@@ -1,0 +1,398 @@
+package dev.bellwether.dynamodb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
+import dev.bellwether.fixtures.DynamoDbGateway;
+import dev.bellwether.fixtures.DynamoDbServer;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RecordStore.Found;
+import dev.bellwether.spi.RecordStore.What;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.retries.api.RetryStrategy;
+import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
+
+/** What the store does with records, one by one. */
+@Timeout(120)
+class RecordsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final String TABLE = "records";
+
+    @SuppressWarnings("NullAway.Init")
+    private static DynamoDbServer server;
+
+    @SuppressWarnings("NullAway.Init")
+    private static DynamoDbAsyncClient sdk;
+
+    private final RecordKey key = RecordKey.seat("records-" + UUID.randomUUID());
+
+    @BeforeAll
+    static void startServer() {
+        server = DynamoDbServer.launch();
+        sdk = client(URI.create("http://127.0.0.1:" + server.port()), AwsRetryStrategy.doNotRetry());
+    }
+
+    @AfterAll
+    static void stopServer() {
+        sdk.close();
+        server.close();
+    }
+
+    private static DynamoDbAsyncClient client(URI endpoint, RetryStrategy retries) {
+        return DynamoDbAsyncClient.builder()
+                .region(Region.US_EAST_1)
+                .endpointOverride(endpoint)
+                .overrideConfiguration(override -> override.retryStrategy(retries))
+                .build();
+    }
+
+    @Test
+    void writesGoByTheRevisionThatTheyName() {
+        try (var store = open("")) {
+            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(first.done()).isTrue();
+            var refused = now(store.write(key, 0, new Draft("two", ""), PATIENCE));
+            assertThat(refused.done()).isFalse();
+            assertThat(refused.revision()).as("what is there").isEqualTo(first.revision());
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE))
+                            .done())
+                    .isFalse();
+            var read = now(store.read(key, PATIENCE));
+            assertThat(read.text()).isEqualTo("two");
+            assertThat(read.revision()).isEqualTo(second.revision());
+            assertThat(read.written())
+                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
+            var absent = now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE));
+            assertThat(absent.done()).isFalse();
+            assertThat(absent.revision()).isZero();
+            now(store.write(key, second.revision(), new Draft("", ""), PATIENCE));
+            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+        }
+    }
+
+    @Test
+    void revisionsRiseWhenTheItemIsDeleted() {
+        try (var store = open("");
+                var other = open("")) {
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            pause();
+            now(store.remove(key, PATIENCE));
+            assertThat(now(store.write(key, second.revision(), new Draft("three", ""), PATIENCE))
+                            .done())
+                    .isFalse();
+            assertThat(now(other.write(key, 0, new Draft("three", ""), PATIENCE))
+                            .revision())
+                    .isGreaterThan(second.revision());
+        }
+    }
+
+    @Test
+    void revisionsRiseWhenTheTableIsDeletedAndMadeAgain() {
+        try (var store = open("again", "")) {
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            pause();
+            server.ask("UpdateTable", "{\"TableName\":\"again\",\"DeletionProtectionEnabled\":false}");
+            assertThat(server.ask("DeleteTable", "{\"TableName\":\"again\"}")).contains("TableDescription");
+            Eventually.eventually(
+                    "it is gone",
+                    PATIENCE,
+                    () -> server.ask("DescribeTable", "{\"TableName\":\"again\"}")
+                            .contains("ResourceNotFound"));
+            assertThatThrownBy(() -> now(store.read(key, PATIENCE)))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("no table \"again\" in us-east-1 any more");
+            try (var other = open("again", "")) {
+                assertThat(now(other.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+                assertThat(now(other.write(key, 0, new Draft("two", ""), PATIENCE))
+                                .revision())
+                        .isGreaterThan(first.revision());
+            }
+        }
+    }
+
+    /** Clocks are told in full seconds: what is deleted and written again within one may go back by as much. */
+    private static void pause() {
+        var later = Instant.now().plusMillis(1_500);
+        Eventually.eventually(
+                "the second is over", PATIENCE, () -> Instant.now().isAfter(later));
+    }
+
+    @Test
+    void aRevisionThatWasGivenAgainDeceivesNobody() {
+        try (var holder = open("");
+                var other = open("")) {
+            var held = now(holder.write(key, 0, new Draft("held by one", ""), PATIENCE));
+            // a table restored to a time before, and written by another since: the same revision, another record
+            var item = "{\"pk\":{\"S\":\"bellwether#seats\"},\"sk\":{\"S\":\"" + key.election()
+                    + "\"},\"rev\":{\"N\":\"" + held.revision() + "\"},\"body\":{\"S\":\"held by two\"}}";
+            server.ask("PutItem", "{\"TableName\":\"" + TABLE + "\",\"Item\":" + item + "}");
+            assertThat(now(other.read(key, PATIENCE)).revision()).isEqualTo(held.revision());
+
+            var written = now(holder.write(key, held.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+
+            assertThat(written.done()).isFalse();
+            assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("held by two");
+        }
+    }
+
+    @Test
+    void aWriteThatAClientSendsTwiceIsNotTakenForThatOfAnother() {
+        try (var gateway = DynamoDbGateway.to(server);
+                var eager = client(gateway.endpoint(), AwsRetryStrategy.standardRetryStrategy());
+                var store = open(gateway.uri(TABLE, "&create=true"), eager)) {
+            gateway.swallow("PutItem", 1);
+            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(gateway.count("PutItem")).isEqualTo(2);
+            assertThat(first.done()).isTrue();
+            assertThat(now(store.read(key, PATIENCE)).revision()).isEqualTo(first.revision());
+            gateway.swallow("PutItem", 1);
+            assertThat(now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE))
+                            .done())
+                    .isTrue();
+            assertThat(gateway.count("PutItem")).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void aWriteWithoutAnAnswerIsUnknownAndOurClientDoesNotSendItAgain() {
+        try (var gateway = DynamoDbGateway.to(server);
+                var other = open("")) {
+            var settings = DynamoDbSettings.of(ConnectUri.parse(gateway.uri(TABLE, "&create=true")));
+            var client = DynamoDbProvider.client(settings);
+            try (var store = DynamoDbRecordStore.open(settings, client, client::close)) {
+                var session = store.session();
+                gateway.swallow("PutItem", 1);
+                assertThatThrownBy(() -> now(store.write(key, 0, new Draft("unheard", ""), PATIENCE)))
+                        .isInstanceOf(UnavailableException.class);
+                assertThat(gateway.count("PutItem")).isEqualTo(1);
+                assertThat(store.session()).isNotEqualTo(session);
+                assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("unheard");
+            }
+        }
+    }
+
+    @Test
+    void aRequestThatIsNotAnsweredIsGivenUpInTime() {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var cut = client(URI.create("http://127.0.0.1:" + link.port()), AwsRetryStrategy.doNotRetry());
+                var store = open(DynamoDbServer.uri(link.port(), TABLE, "&create=true"), cut)) {
+            link.cut();
+            var begun = System.nanoTime();
+            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("did not answer PutItem within 300 ms");
+            assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(5));
+            link.heal();
+            Eventually.eventually("it answers again", PATIENCE, () -> {
+                try {
+                    return now(store.read(RecordKey.seat("nothing"), Duration.ofSeconds(1)))
+                            .equals(Found.NOTHING);
+                } catch (UnavailableException e) {
+                    return false;
+                }
+            });
+        }
+    }
+
+    @Test
+    void anItemOfOthersIsNamedAndNotWrittenOver() {
+        try (var store = open("")) {
+            var foreign = "{\"pk\":{\"S\":\"bellwether#seats\"},\"sk\":{\"S\":\"" + key.election() + "\"}}";
+            server.ask("PutItem", "{\"TableName\":\"" + TABLE + "\",\"Item\":" + foreign + "}");
+            assertThatThrownBy(() -> now(store.read(key, PATIENCE)))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("the item bellwether#seats " + key.election())
+                    .hasMessageContaining("was not written by Bellwether");
+            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("x", ""), PATIENCE)))
+                    .isInstanceOf(ElectionException.class);
+            now(store.remove(key, PATIENCE));
+        }
+    }
+
+    @Test
+    void namesNeverCollideWhateverIsInThem() {
+        try (var store = open("&prefix=names");
+                var nested = open("&prefix=names/seats")) {
+            var names = List.of(
+                    "a/b",
+                    "a%2Fb",
+                    "a%252Fb",
+                    "a",
+                    "a b",
+                    "ä",
+                    "seats/a",
+                    ".",
+                    "..",
+                    "*",
+                    "a\nb",
+                    "a#b",
+                    "🐑".repeat(200));
+            for (var name : names) {
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                assertThat(written.done()).as(name).isTrue();
+                assertThat(now(store.read(RecordKey.seat(name), PATIENCE)).text())
+                        .isEqualTo(name);
+                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                        .as(name)
+                        .isEqualTo(Found.NOTHING);
+                var standby = RecordKey.standby(name, Integer.MIN_VALUE, "ann");
+                now(store.put(standby, "ann", PATIENCE, PATIENCE));
+                assertThat(now(store.list(List.of(name), RecordKey.OF_STANDBY, PATIENCE))
+                                .keys())
+                        .as(name)
+                        .containsExactly(standby);
+            }
+            var session = RecordKey.session("s#1");
+            now(store.write(session, 0, new Draft("session", ""), PATIENCE));
+            assertThat(now(store.read(session, PATIENCE)).text()).isEqualTo("session");
+            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
+            assertThat(listed.isWhole()).isTrue();
+            assertThat(listed.keys())
+                    .extracting(RecordKey::election)
+                    .containsExactlyInAnyOrder(names.toArray(String[]::new));
+            assertThat(now(nested.list(List.of(), RecordKey.OF_SEAT, PATIENCE)).keys())
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void aListOfManyPagesIsWhole() {
+        try (var store = open("&prefix=pages")) {
+            var text = "x".repeat(300_000); // a page is a megabyte
+            for (var i : IntStream.range(0, 8).toArray()) {
+                now(store.put(RecordKey.standby("many", i, "ann"), text, PATIENCE, PATIENCE));
+            }
+            var listed = now(store.list(List.of("many"), RecordKey.OF_STANDBY, PATIENCE));
+            assertThat(listed.isWhole()).isTrue();
+            assertThat(listed.keys()).extracting(RecordKey::priority).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
+        }
+    }
+
+    @Test
+    void whatIsDisplayedIsNotListedWhenItsTimeIsOver() {
+        try (var store = open("&prefix=displayed")) {
+            var standby = RecordKey.standby("billing", -3, "ann");
+            now(store.put(standby, "ann", Duration.ofSeconds(3), PATIENCE));
+            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", PATIENCE, PATIENCE));
+            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
+            assertThat(listed.keys()).containsExactly(standby);
+            assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
+            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann");
+            Eventually.eventually(
+                    "it is gone",
+                    PATIENCE,
+                    () -> now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys()
+                            .isEmpty());
+            var old = RecordKey.standby("old", 0, "cy");
+            now(store.put(old, "cy", Duration.ofDays(-1), PATIENCE));
+            assertThat(now(store.list(List.of("old"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .isEmpty();
+            Eventually.eventually(
+                    "who lists it removes it",
+                    PATIENCE,
+                    () -> now(store.read(old, PATIENCE)).equals(Found.NOTHING));
+        }
+    }
+
+    @Test
+    void whatChangesIsHeardOfOnceAndWhatWasMissedToo() {
+        try (var watching = open("&poll=100ms");
+                var store = open("")) {
+            var heard = new CopyOnWriteArrayList<String>();
+            var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+            var watch = watching.watch(key, found -> heard.add(found.text()));
+            Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
+            Eventually.throughout("it hears it once", Duration.ofMillis(500), () -> heard.size() == 1);
+            var second = now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE));
+            Eventually.eventually("it hears the next", PATIENCE, () -> heard.contains("1"));
+            watch.close();
+            now(store.write(key, second.revision(), new Draft("2", ""), PATIENCE));
+            Eventually.throughout("closed, it hears no more", Duration.ofMillis(500), () -> heard.size() == 2);
+        }
+    }
+
+    @Test
+    void moreIsWatchedThanOneRequestHoldsAndEachHasItsTurn() {
+        try (var gateway = DynamoDbGateway.to(server);
+                var counted = client(gateway.endpoint(), AwsRetryStrategy.doNotRetry());
+                var store = open(gateway.uri(TABLE, "&create=true&poll=1s"), counted)) {
+            var heard = new CopyOnWriteArrayList<String>();
+            for (var i : IntStream.range(0, 250).toArray()) {
+                var one = RecordKey.seat(key.election() + i);
+                now(store.write(one, 0, new Draft("r" + i, ""), PATIENCE));
+                assertThat(store.watch(one, found -> heard.add(found.text()))).isNotSameAs(Watch.NONE);
+            }
+            Eventually.eventually("all are heard", PATIENCE, () -> heard.size() == 250);
+            assertThat(heard).doesNotHaveDuplicates();
+            var reads = gateway.count("GetItem");
+            Eventually.throughout(
+                    "no more than a hundred in a poll",
+                    Duration.ofSeconds(2),
+                    () -> gateway.count("GetItem") - reads <= 300);
+        }
+    }
+
+    @Test
+    void whileNobodyAnswersWhatIsWatchedTakesNoPlaceFromLeases() {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var cut = client(URI.create("http://127.0.0.1:" + link.port()), AwsRetryStrategy.doNotRetry());
+                var store = open(DynamoDbServer.uri(link.port(), TABLE, "&create=true&poll=100ms"), cut)) {
+            for (var i : IntStream.range(0, 100).toArray()) {
+                assertThat(store.watch(RecordKey.seat(key.election() + i), found -> {}))
+                        .isNotSameAs(Watch.NONE);
+            }
+            link.cut();
+            Eventually.throughout("no request waits for its turn", Duration.ofSeconds(3), () -> !store.isCrowded());
+        }
+    }
+
+    @Test
+    void whoWantsNoPollIsToldNothing() {
+        try (var store = open("&poll=0")) {
+            assertThat(store.watch(key, found -> {})).isSameAs(Watch.NONE);
+        }
+    }
+
+    private static DynamoDbRecordStore open(String rest) {
+        return open(TABLE, rest);
+    }
+
+    private static DynamoDbRecordStore open(String table, String rest) {
+        return open(server.uri(table, "&create=true" + rest), sdk);
+    }
+
+    private static DynamoDbRecordStore open(String uri, DynamoDbAsyncClient given) {
+        return DynamoDbRecordStore.open(DynamoDbSettings.of(ConnectUri.parse(uri)), given, () -> {});
+    }
+
+    private static <T> T now(CompletionStage<T> stage) {
+        return TableClient.answer(stage);
+    }
+}

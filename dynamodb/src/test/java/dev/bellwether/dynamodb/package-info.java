@@ -1,0 +1,4 @@
+@NullMarked
+package dev.bellwether.dynamodb;
+
+import org.jspecify.annotations.NullMarked;
