@@ -7,6 +7,8 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.fixtures.DynamoDbGateway;
+import dev.bellwether.fixtures.DynamoDbServer;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.ValkeyServers;
@@ -155,6 +157,18 @@ class OnlookersTest {
                         leader.candidate(),
                         "ACL SETUSER looker ~e:* &e:* +@read +@write");
             }
+        }
+    }
+
+    @Test
+    void dynamoDb() throws Exception {
+        try (var server = DynamoDbServer.launch();
+                var gateway = DynamoDbGateway.to(server);
+                var elections = Elections.connect(server.uri("elections", "&create=true"));
+                var leader = elections.stand("billing")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            gateway.deny("PutItem", "DeleteItem", "CreateTable");
+            looks(gateway.uri("elections", ""), leader.candidate(), "dynamodb:PutItem");
         }
     }
 

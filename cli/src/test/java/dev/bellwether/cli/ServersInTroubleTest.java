@@ -71,7 +71,9 @@ class ServersInTroubleTest {
             KUBERNETES,
             "k8s:elections?kubeconfig=%s",
             "Redis",
-            "redis://ops:hush-hush@%s");
+            "redis://ops:hush-hush@%s",
+            "DynamoDB",
+            "dynamodb://us-east-1/elections?endpoint=http://%s");
 
     @TempDir
     Path folder;

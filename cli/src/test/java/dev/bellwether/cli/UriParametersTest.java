@@ -18,7 +18,8 @@ class UriParametersTest {
         "nats://host:4222, create",
         "nats://host:4222, choria",
         "etcd://host:2379/elections, tls",
-        "consul://host:8500/elections, tls"
+        "consul://host:8500/elections, tls",
+        "dynamodb://eu-west-1/elections, create"
     })
     void whatMustBeTrueOrFalseIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "yes", "true or false");
@@ -32,7 +33,8 @@ class UriParametersTest {
         "etcd://host:2379/elections, presence",
         "redis://host:6379, presence",
         "consul://host:8500/elections, presence",
-        "k8s:payments, presence"
+        "k8s:payments, presence",
+        "dynamodb://eu-west-1/elections, poll"
     })
     void whatMustBeADurationIsRefusedAsAnythingElse(String uri, String parameter) {
         refuses(uri, parameter, "soon", "a duration such as 500ms or 10s");

@@ -18,8 +18,8 @@ public class BellwetherProperties {
     /**
      * The infrastructure to hold elections on, such as jdbc:postgresql://db/app, kafka://broker:9092,
      * zk://zoo:2181/elections, nats://nats:4222, etcd://etcd:2379/elections, consul://localhost:8500/elections,
-     * k8s:payments, redis://valkey:6379 or memory:. By default the client that the application has: its DataSource, Kafka settings,
-     * CuratorFramework or NATS Connection.
+     * k8s:payments, redis://valkey:6379, dynamodb://eu-west-1/elections or memory:. By default the client that the
+     * application has: its DataSource, Kafka settings, CuratorFramework or NATS Connection.
      */
     private @Nullable String uri;
 

@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.fixtures.DynamoDbServer;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.fixtures.KubernetesServers;
 import dev.bellwether.fixtures.NatsServers;
@@ -126,6 +127,15 @@ class ClientsTest {
                 var others = Elections.connect(servers.uri("seats", ""))) {
             standsAndHandsOver(
                     Contexts.plain().withPropertyValues("bellwether.uri=" + servers.uri("seats", "")), others);
+        }
+    }
+
+    @Test
+    void dynamoDbIsReachedByItsUri() {
+        try (var server = DynamoDbServer.launch();
+                var others = Elections.connect(server.uri("seats", "&create=true"))) {
+            standsAndHandsOver(
+                    Contexts.plain().withPropertyValues("bellwether.uri=" + server.uri("seats", "")), others);
         }
     }
 
