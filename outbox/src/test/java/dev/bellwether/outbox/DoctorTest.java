@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.outbox.OutboxAdmin.Finding;
 import dev.bellwether.outbox.OutboxAdmin.Severity;
@@ -12,6 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class DoctorTest {
 
@@ -36,9 +39,12 @@ class DoctorTest {
         }
     }
 
-    @Test
-    void stepsOfSeveralNodesAreAWarningOnMariaDb() throws Exception {
-        var uri = MysqlFamilyServer.shared().uri();
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void stepsOfSeveralNodesAreAWarningOnMariaDbAndMySql(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
         try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
             assertThat(warnings(uri + "&sessionVariables=auto_increment_increment=3", stage.table))
                     .anyMatch(what -> what.contains("auto_increment_increment is 3"));

@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
@@ -167,7 +168,9 @@ class PoisonTest {
     @Test
     void recordWhoseIdWasGivenOutAgainIsParkedBesideTheOther() throws Exception {
         for (var database : List.of(
-                PostgresServer.shared().uri(), MysqlFamilyServer.shared().uri())) {
+                PostgresServer.shared().uri(),
+                MysqlFamilyServer.shared().uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri())) {
             var table = OutboxTable.named(Servers.fresh("parking"));
             try (var connection = Servers.dataSource(database).getConnection()) {
                 var store = Store.of(connection, table);

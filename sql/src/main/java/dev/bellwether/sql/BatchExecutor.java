@@ -301,11 +301,7 @@ final class BatchExecutor {
         } else if (request instanceof Request.Names names) {
             names.answer().complete(session.use(PATIENCE, seats::list));
         } else if (request instanceof Request.Probe probe) {
-            session.use(PATIENCE, connection -> {
-                seats.probe(connection);
-                return true;
-            });
-            probe.answer().complete(true);
+            probe.answer().complete(session.use(PATIENCE, seats::probe));
         }
     }
 

@@ -4,7 +4,10 @@ import dev.bellwether.spi.BackendThread;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +24,8 @@ import org.slf4j.LoggerFactory;
 final class PostgresListener {
     /*
      * A pooler between us and the server may accept LISTEN and never deliver. So we believe only what we have seen:
-     * after LISTEN, a probe is sent over the other connection, and must arrive. The same goes on later, without a
+     * after LISTEN, a probe is sent over the other connection, and must arrive. A pooler that was seen to share sessions
+     * is not told to LISTEN at all, since that would stay behind in the session of others. The same goes on later, without a
      * statement more: who announces must hear it (see Echo), and is told by suspect() that it did not. A connection on
      * which nothing comes is asked now and then whether it lives, by an empty message that costs the database nothing.
      *
@@ -31,6 +35,7 @@ final class PostgresListener {
     private static final AtomicLong SERIAL = new AtomicLong();
     private static final int NAP_MILLIS = 500;
     private static final int PROBE_MILLIS = 2_000;
+    private static final int SHARED_TRIES = 5;
     private static final long PULSE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
@@ -56,8 +61,8 @@ final class PostgresListener {
 
     /** What the listener serves. */
     interface Ears {
-        /** Sends a probe over another connection. */
-        void probe();
+        /** Sends a probe over another connection. Returns which process of the server has sent it. */
+        CompletionStage<Integer> probe();
 
         /** It is certain from now on that announcements arrive; earlier ones may have been missed. */
         void listening();
@@ -169,6 +174,11 @@ final class PostgresListener {
         var before = SqlConnection.limit(opened, PROBE_MILLIS);
         var committed = SqlConnection.commitByItself(opened);
         var notifications = opened.unwrap(PGConnection.class);
+        if (isShared(opened)) {
+            warn();
+            leave(opened, before, committed);
+            return POOLED_RETRY_NANOS;
+        }
         try (var statement = opened.createStatement()) {
             statement.execute("LISTEN " + channel);
         }
@@ -183,13 +193,7 @@ final class PostgresListener {
                 }
             }
             if (!probed && !closed) {
-                if (!warned) {
-                    warned = true;
-                    log.warn(
-                            "What is announced on {} does not arrive, perhaps because of a pooler that shares connections between"
-                                    + " clients. Polling instead: a hand-over takes longer. Give a direct address",
-                            source);
-                }
+                warn();
                 return POOLED_RETRY_NANOS;
             }
             warned = false;
@@ -219,6 +223,38 @@ final class PostgresListener {
             leave(opened, before, committed);
         }
         return 0;
+    }
+
+    private void warn() {
+        if (!warned) {
+            warned = true;
+            log.warn(
+                    "What is announced on {} does not arrive, perhaps because of a pooler that shares connections between"
+                            + " clients. Polling instead: a hand-over takes longer. Give a direct address",
+                    source);
+        }
+    }
+
+    /** Returns whether a pooler was seen to serve this connection and that of the statements by one session. */
+    private boolean isShared(Connection opened) throws SQLException {
+        if (!Pooler.isBetween(opened)) {
+            return false;
+        }
+        var first = Pooler.process(opened);
+        for (var i = 0; i < SHARED_TRIES && !closed; i++) {
+            try {
+                var theirs = ears.probe().toCompletableFuture().get(PROBE_MILLIS, TimeUnit.MILLISECONDS);
+                if (theirs == first || Pooler.process(opened) != first) {
+                    return true;
+                }
+            } catch (ExecutionException | TimeoutException e) {
+                return false; // the probe that follows decides
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+        }
+        return false;
     }
 
     private boolean gaveUp() {

@@ -33,10 +33,11 @@ final class PostgresSeats extends SeatTable {
      * nothing); FOR NO KEY UPDATE, taken before a renewal, does not.
      *
      * A token that was handed out, or a lease that was extended, must survive a crash of the server, so we commit
-     * synchronously even where the user does not.
+     * synchronously even where the user does not; and with a synchronous standby, a fail-over to it, which "local"
+     * would leave out, and "remote_write" if that crashes too.
      */
     private static final String DURABLE =
-            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') = 'off'"
+            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
                     + " THEN set_config('synchronous_commit', 'on', true) END AS done)";
     private static final int PAYLOAD_METADATA = 5_000;
 
@@ -96,7 +97,7 @@ final class PostgresSeats extends SeatTable {
                 + " UNION ALL SELECT " + COLUMNS
                 + ", false, CAST(NULL AS text) FROM {e} e JOIN asked a ON e.election = a.election"
                 + " WHERE e.election NOT IN (SELECT v.election FROM vacated v)");
-        probe = "SELECT pg_notify('" + channel + "', '" + announcer + "')";
+        probe = "SELECT pg_notify('" + channel + "', '" + announcer + "'), pg_backend_pid()";
         announce = fill("SELECT " + notify + " FROM {e} e WHERE e.election = ANY (?)");
     }
 
@@ -244,9 +245,11 @@ final class PostgresSeats extends SeatTable {
     }
 
     @Override
-    void probe(Connection connection) throws SQLException {
-        try (var statement = connection.prepareStatement(probe)) {
-            statement.execute();
+    int probe(Connection connection) throws SQLException {
+        try (var statement = connection.prepareStatement(probe);
+                var result = statement.executeQuery()) {
+            result.next();
+            return result.getInt(2);
         }
     }
 

@@ -100,8 +100,8 @@ sealed interface Request<T> {
         }
     }
 
-    /** A probe to be sent to the listening connection. */
-    record Probe(CompletableFuture<Boolean> answer) implements Request<Boolean> {
+    /** A probe to be sent to the listening connection. The answer is which process of the server has sent it. */
+    record Probe(CompletableFuture<Integer> answer) implements Request<Integer> {
         @Override
         public Duration patience() {
             return OPERATOR_PATIENCE;

@@ -351,8 +351,10 @@ class SeatTable {
     /** Tells those who listen, when the transaction commits. */
     void announce(Connection connection, Collection<String> elections) throws SQLException {}
 
-    /** Sends what tells the listening connection that it hears. */
-    void probe(Connection connection) throws SQLException {}
+    /** Sends what tells the listening connection that it hears. Returns the process of the server that has sent it. */
+    int probe(Connection connection) throws SQLException {
+        return 0;
+    }
 
     /** Returns for how long a claimant is listed. */
     Duration presence(Claim claim) {

@@ -18,13 +18,14 @@ import javax.sql.DataSource;
 
 /** Where connections come from. Thread-safe. */
 final class Source {
+    private static final String POSTGRES = "jdbc:postgresql:";
     private static final String SQLITE = "jdbc:sqlite:";
     private static final Duration START_PATIENCE = Duration.ofSeconds(5);
     /** A file is opened by one after the other, and each may have to wait for the disk. */
     private static final Duration FILE_START_PATIENCE = Duration.ofSeconds(30);
     /** What a driver should do unless the URI says otherwise: give up in time, and keep what was committed. */
     private static final Map<String, Map<String, String>> DRIVER_DEFAULTS = Map.of(
-            "jdbc:postgresql:",
+            POSTGRES,
             Map.of(
                     "connectTimeout",
                     "3",
@@ -33,7 +34,10 @@ final class Source {
                     "tcpKeepAlive",
                     "true",
                     "ApplicationName",
-                    "bellwether"),
+                    "bellwether",
+                    // of several hosts, a standby may become the primary at any time
+                    "hostRecheckSeconds",
+                    "1"),
             "jdbc:mariadb:",
             Map.of(
                     "connectTimeout", "3000",
@@ -48,7 +52,7 @@ final class Source {
             Map.of("journal_mode", "WAL", "synchronous", "FULL", "busy_timeout", "20"));
 
     private static final Map<String, String> ARTIFACTS = Map.of(
-            "jdbc:postgresql:",
+            POSTGRES,
             "org.postgresql:postgresql",
             "jdbc:mariadb:",
             "org.mariadb.jdbc:mariadb-java-client",
@@ -110,7 +114,11 @@ final class Source {
             }
         });
         requireDriver(jdbc, driver, uri);
-        Opener server = patience -> DriverManager.getConnection(jdbc, properties);
+        var prepares = names(jdbc, "prepareThreshold");
+        Opener server = patience -> {
+            var opened = DriverManager.getConnection(jdbc, properties);
+            return driver.equals(POSTGRES) && !prepares ? Pooler.unprepared(opened) : opened;
+        };
         Opener file = patience -> BusyFile.untilFree(patience, () -> server.open(patience));
         var isFile = driver.equals(SQLITE);
         return new Source(

@@ -24,6 +24,7 @@ import java.util.function.Function;
 final class SqlDoctor {
     private static final String REPLICATION = "replication";
     private static final String DURABILITY = "durability";
+    private static final String POOLER = "pooler";
     private static final String CLOCKS = "clocks";
     private static final long NEVER_MILLIS = Duration.ofHours(1).toMillis();
     private static final Set<String> NETWORK_FILES =
@@ -32,9 +33,11 @@ final class SqlDoctor {
     private final Connection connection;
     private final Dialect dialect;
     private final SqlConfig config;
+    private final Pooler pooler;
     private final List<Finding> findings = new ArrayList<>();
 
-    private SqlDoctor(Connection connection, Dialect dialect, SqlConfig config) {
+    private SqlDoctor(Connection connection, Dialect dialect, SqlConfig config, Pooler pooler) {
+        this.pooler = pooler;
         this.connection = connection;
         this.dialect = dialect;
         this.config = config;
@@ -42,7 +45,12 @@ final class SqlDoctor {
 
     static List<Finding> of(Source source, Connection connection, SqlConfig config, CandidacyConfig candidacy)
             throws SQLException {
-        var checkup = new SqlDoctor(connection, Dialect.of(connection), config);
+        var dialect = Dialect.of(connection);
+        var checkup = new SqlDoctor(
+                connection,
+                dialect,
+                config,
+                dialect == Dialect.POSTGRESQL ? Pooler.of(connection, source, patience()) : Pooler.NONE);
         checkup.vacancies(candidacy);
         checkup.clock();
         checkup.clocks(source.nodes(), candidacy.standDownBudget());
@@ -78,16 +86,13 @@ final class SqlDoctor {
     }
 
     private void vacancies(CandidacyConfig candidacy) {
-        var told = dialect == Dialect.POSTGRESQL && config.listen();
+        var told = dialect == Dialect.POSTGRESQL && config.listen() && pooler != Pooler.TRANSACTION;
         var poll = new Term("poll", config.poll().orElse(dialect.poll()));
         var budget = Term.standDown(candidacy);
         findings.addAll(Finding.vacancies(
                 List.of(Term.lease(candidacy), Term.retry(candidacy)), told ? List.of(budget) : List.of(budget, poll)));
         if (told) {
-            findings.add(ok(
-                    "news",
-                    "standbys are told by LISTEN; where a pooler is in the way, they poll, every "
-                            + poll.length().toMillis() + " ms"));
+            findings.add(ok("news", "standbys are told by LISTEN"));
         } else {
             findings.add(ok("news", "standbys poll, every " + poll.length().toMillis() + " ms"));
         }
@@ -150,7 +155,30 @@ final class SqlDoctor {
         }
     }
 
+    private void pooler() {
+        switch (pooler) {
+            case NONE -> {}
+            case SESSION ->
+                findings.add(ok(
+                        POOLER, "there is one between us and the server, and each connection has a session to itself"));
+            case TRANSACTION -> {
+                var says =
+                        "there is one between us and the server that gives a session to one connection now and another"
+                                + " then (as pool_mode = transaction): elections are as safe, and nothing can be heard by LISTEN";
+                findings.add(
+                        config.listen()
+                                ? warning(
+                                        POOLER,
+                                        says,
+                                        "give the server's own address, or one with pool_mode = session; or say that you"
+                                                + " know, by bellwether.listen=false")
+                                : ok(POOLER, says));
+            }
+        }
+    }
+
     private void postgres() throws SQLException {
+        pooler();
         if (text("SHOW fsync").equals("off")) {
             findings.add(error(
                     DURABILITY,
@@ -161,8 +189,23 @@ final class SqlDoctor {
         }
         var standbys = number("SELECT count(*) FROM pg_stat_replication");
         var awaited = text("SHOW synchronous_standby_names");
-        if (!awaited.isEmpty()) {
-            findings.add(ok(REPLICATION, "synchronous, to " + awaited));
+        if (!awaited.isEmpty()
+                && number("SELECT count(*) FROM pg_stat_replication"
+                                + " WHERE coalesce(sync_state, '?') NOT IN ('async', 'potential')") // which not
+                        // all may
+                        // see
+                        == 0) {
+            findings.add(warning(
+                    REPLICATION,
+                    "synchronous, to " + awaited
+                            + ", of which none is connected: nobody can be elected, and no lease extended, until one is",
+                    "start a standby whose application_name is among synchronous_standby_names"));
+        } else if (!awaited.isEmpty()) {
+            findings.add(
+                    ok(
+                            REPLICATION,
+                            "synchronous, to " + awaited
+                                    + ": a fail-over to one that pg_stat_replication calls sync, or by quorum to the one that has most, forgets nothing"));
         } else if (standbys > 0) {
             findings.add(
                     warning(
@@ -197,9 +240,26 @@ final class SqlDoctor {
         if (variable.apply("wsrep_on").filter("ON"::equals).isPresent()) {
             return error(
                     REPLICATION,
-                    "Galera: each node has a clock and row locks of its own, and an update may be lost in a healthy cluster, so that"
-                            + " two may lead",
+                    "Galera: a guard's lock is on its own node only, so that a guarded transaction may be committed after another was"
+                            + " granted the seat; each node judges leases by a clock of its own, and an update may be lost in a"
+                            + " healthy cluster, so that two may lead",
                     "hold elections elsewhere: on one MariaDB with semi-synchronous replicas, PostgreSQL, ZooKeeper, NATS or Kafka");
+        }
+        if (variable.apply("group_replication_group_name")
+                .filter(name -> !name.isEmpty())
+                .isPresent()) {
+            return variable.apply("group_replication_single_primary_mode")
+                            .filter("ON"::equals)
+                            .isPresent()
+                    ? warning(
+                            REPLICATION,
+                            "Group Replication, single-primary: no fail-over of it was ever tested with elections, so nothing is"
+                                    + " promised about tokens and leases after one",
+                            "use semi-synchronous replication, or treat a fail-over as \"Asynchronous replication\" in docs/sql.md says")
+                    : error(
+                            REPLICATION,
+                            "Group Replication, multi-primary: each node has a clock and row locks of its own, so that two may lead",
+                            "set group_replication_single_primary_mode = ON, or hold elections elsewhere");
         }
         var semi = variable.apply("rpl_semi_sync_master_enabled")
                 .or(() -> variable.apply("rpl_semi_sync_source_enabled"))

@@ -83,6 +83,9 @@ final class SqlLeaseStore implements LeaseStore {
                 var dialect = Dialect.of(connection);
                 var grant = Tables.grant(connection, dialect, config);
                 faults[0] = new SqlErrors(source, config, grant);
+                if (dialect == Dialect.POSTGRESQL) {
+                    Pooler.requireTransactions(connection, source);
+                }
                 Tables.require(connection, dialect, config);
                 return new Found(
                         dialect,
@@ -225,8 +228,8 @@ final class SqlLeaseStore implements LeaseStore {
     /** Takes what the listener hears to where it belongs. Called on the listener's thread. */
     private final class Hearing implements PostgresListener.Ears {
         @Override
-        public void probe() {
-            requests.submit(new Request.Probe(new CompletableFuture<>()));
+        public CompletionStage<Integer> probe() {
+            return requests.submit(new Request.Probe(new CompletableFuture<>()));
         }
 
         @Override

@@ -45,7 +45,8 @@ class BorrowedConnectionsTest {
     static Stream<String> servers() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri());
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri());
     }
 
     @ParameterizedTest
@@ -160,8 +161,9 @@ class BorrowedConnectionsTest {
         var postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
         var sql = postgres
                 ? "SELECT current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')"
-                : "SELECT @@SESSION.wait_timeout, @@SESSION.idle_transaction_timeout, @@SESSION.net_read_timeout,"
-                        + " @@SESSION.net_write_timeout, @@SESSION.innodb_lock_wait_timeout";
+                : "SELECT @@SESSION.wait_timeout, @@SESSION.net_read_timeout, @@SESSION.net_write_timeout,"
+                        + " @@SESSION.innodb_lock_wait_timeout"
+                        + (isMysql(connection) ? "" : ", @@SESSION.idle_transaction_timeout");
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             result.next();
@@ -173,6 +175,10 @@ class BorrowedConnectionsTest {
             connection.rollback();
         }
         return settings;
+    }
+
+    private static boolean isMysql(Connection connection) throws SQLException {
+        return connection.getMetaData().getDatabaseProductName().equals("MySQL");
     }
 
     private Claim claim(String candidate) {

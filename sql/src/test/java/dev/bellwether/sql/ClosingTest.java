@@ -43,6 +43,7 @@ class ClosingTest {
         return Stream.of(
                 PostgresServer.shared().uri(),
                 MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri(),
                 "jdbc:h2:mem:closing;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("closing.db"));
     }

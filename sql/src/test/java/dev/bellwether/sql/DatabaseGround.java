@@ -3,6 +3,7 @@ package dev.bellwether.sql;
 import dev.bellwether.fixtures.DatabaseServer;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PgBouncer.Mode;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.BenchEnvironment;
@@ -66,14 +67,28 @@ final class DatabaseGround implements BenchEnvironment, BenchEnvironment.Server 
                 "PostgreSQL", server, server::kill, (place, port) -> PostgresServer.uri(port), places, clock, false);
     }
 
-    /**
-     * On MariaDB, with a wall clock that can be set back, by libfaketime; the candidates live in different time zones.
-     */
-    static DatabaseGround mariaDb(int places, Path folder, String libfaketime) {
-        var clock = clock(folder);
-        var server = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, SteppedClock.environmentOfServer(clock, libfaketime));
+    /** On PostgreSQL through PgBouncer. */
+    static DatabaseGround pgBouncer(int places, Mode mode) {
+        var server = new BouncedPostgres(mode);
         return new DatabaseGround(
-                "MariaDB",
+                "PostgreSQL behind PgBouncer",
+                server,
+                server::kill,
+                (place, port) -> PostgresServer.uri(port),
+                places,
+                Optional.empty(),
+                false);
+    }
+
+    /**
+     * On MariaDB or MySQL, with a wall clock that can be set back, by libfaketime; the candidates live in different
+     * time zones.
+     */
+    static DatabaseGround mysqlFamily(Kind kind, int places, Path folder, String libfaketime) {
+        var clock = clock(folder);
+        var server = MysqlFamilyServer.start(kind, SteppedClock.environmentOfServer(clock, libfaketime));
+        return new DatabaseGround(
+                kind == Kind.MYSQL ? "MySQL" : "MariaDB",
                 server,
                 server::kill,
                 (place, port) -> MysqlFamilyServer.uri(port) + "&connectTimeout=3000&sessionVariables=time_zone='"

@@ -1,10 +1,13 @@
 package dev.bellwether.sql;
 
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PgBouncer.Mode;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,9 +30,25 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnMariaDb(@TempDir Path folder) {
         var libfaketime = Scripts.where("libfaketime");
-        try (var ground = DatabaseGround.mariaDb(3, folder, libfaketime)) {
+        try (var ground = DatabaseGround.mysqlFamily(Kind.MARIADB_PLAIN, 3, folder, libfaketime)) {
             FaultBench.run(
                     ground, Setting.of("mariadb", LEASE).with(Pooled.class).withSteps(libfaketime));
+        }
+    }
+
+    @Test
+    void noFaultMakesTwoLeadersOnMySql(@TempDir Path folder) {
+        var libfaketime = Scripts.where("libfaketime");
+        try (var ground = DatabaseGround.mysqlFamily(Kind.MYSQL, 3, folder, libfaketime)) {
+            FaultBench.run(ground, Setting.of("mysql", LEASE).withSteps(libfaketime));
+        }
+    }
+
+    @Test
+    @Tag("cluster")
+    void noFaultMakesTwoLeadersBehindPgBouncer() {
+        try (var ground = DatabaseGround.pgBouncer(3, Mode.TRANSACTION)) {
+            FaultBench.run(ground, Setting.of("pgbouncer", LEASE));
         }
     }
 

@@ -55,6 +55,7 @@ class GuardTest {
         return Stream.of(
                 PostgresServer.shared().uri(),
                 MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri(),
                 "jdbc:h2:mem:guard;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("guard.db"));
     }
@@ -63,7 +64,8 @@ class GuardTest {
     static Stream<String> servers() {
         return Stream.of(
                 PostgresServer.shared().uri(),
-                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri());
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri());
     }
 
     private void open(String uri) {

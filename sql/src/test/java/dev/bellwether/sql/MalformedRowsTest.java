@@ -75,6 +75,7 @@ class MalformedRowsTest {
         return Stream.of(
                 PostgresServer.shared().uri(),
                 MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri(),
                 "jdbc:h2:mem:rows;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("rows.db"));
     }

@@ -14,6 +14,7 @@ import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.servers.Ports;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
@@ -160,11 +161,17 @@ class PostgresErrorTest {
     }
 
     @Test
-    void anUnknownDriverIsNamedWithWhatToAdd() {
-        assertThatThrownBy(() -> Elections.connect("jdbc:mysql://127.0.0.1/app?password=geheim123"))
-                .isInstanceOf(ElectionException.class)
-                .hasMessageContaining("com.mysql:mysql-connector-j")
-                .hasMessageNotContaining("geheim123");
+    void anUnknownDriverIsNamedWithWhatToAdd() throws SQLException {
+        var driver = DriverManager.getDriver("jdbc:mysql://127.0.0.1/app");
+        DriverManager.deregisterDriver(driver);
+        try {
+            assertThatThrownBy(() -> Elections.connect("jdbc:mysql://127.0.0.1/app?password=geheim123"))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("com.mysql:mysql-connector-j")
+                    .hasMessageNotContaining("geheim123");
+        } finally {
+            DriverManager.registerDriver(driver);
+        }
         assertThatThrownBy(() -> Elections.connect("jdbc:oracle:thin:@//127.0.0.1/app"))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("jdbc:postgresql:");

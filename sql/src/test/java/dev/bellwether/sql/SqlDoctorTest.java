@@ -19,9 +19,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
 import org.postgresql.replication.LogSequenceNumber;
 
@@ -90,7 +93,8 @@ class SqlDoctorTest {
             set(connection, "synchronous_standby_names", "nobody");
             try {
                 var found = only(backend.findings(config()), "replication");
-                assertThat(found).isEqualTo(Finding.ok("replication", "synchronous, to nobody"));
+                assertThat(found.level()).isEqualTo(Finding.Level.WARNING);
+                assertThat(found.says()).contains("synchronous, to nobody", "nobody can be elected");
             } finally {
                 set(connection, "synchronous_standby_names", "");
             }
@@ -99,9 +103,12 @@ class SqlDoctorTest {
         }
     }
 
-    @Test
-    void mariadbThatDoesNotSyncVoidsTheTokens() throws SQLException {
-        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void mariadbOrMysqlThatDoesNotSyncVoidsTheTokens(Kind kind) throws SQLException {
+        var server = MysqlFamilyServer.shared(kind);
         try (var connection = server.connect()) {
             var found = only(find(server.uri()), "durability");
             assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
@@ -139,6 +146,38 @@ class SqlDoctorTest {
         }
         try (var logging = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, "--log-bin=log")) {
             assertThat(only(find(logging.uri()), "replication").level()).isEqualTo(Finding.Level.WARNING);
+        }
+    }
+
+    @Test
+    void mysqlReplicationIsToldByWhetherCommitsWaitForIt() throws SQLException {
+        try (var server = MysqlFamilyServer.start(Kind.MYSQL);
+                var connection = server.connect()) {
+            var logged = only(find(server.uri()), "replication"); // it keeps a binary log unless told otherwise
+            assertThat(logged.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(logged.says()).contains("binary log", "two may lead");
+            execute(connection, "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'");
+            execute(connection, "SET GLOBAL rpl_semi_sync_source_enabled = 1");
+            var forAWhile = only(find(server.uri()), "replication");
+            assertThat(forAWhile.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(forAWhile.says()).contains("after 10000 ms without a replica");
+            execute(connection, "SET GLOBAL rpl_semi_sync_source_timeout = 4294967295");
+            assertThat(only(find(server.uri()), "replication").level()).isEqualTo(Finding.Level.OK);
+            execute(connection, "SET GLOBAL rpl_semi_sync_source_wait_point = AFTER_COMMIT");
+            var seenEarly = only(find(server.uri()), "replication");
+            assertThat(seenEarly.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(seenEarly.says()).contains("AFTER_COMMIT", "two may lead");
+
+            execute(connection, "INSTALL PLUGIN group_replication SONAME 'group_replication.so'");
+            execute(connection, "SET GLOBAL group_replication_group_name = '" + UUID.randomUUID() + "'");
+            var onePrimary = only(find(server.uri()), "replication");
+            assertThat(onePrimary.level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(onePrimary.says()).contains("Group Replication");
+            execute(connection, "SET GLOBAL group_replication_enforce_update_everywhere_checks = OFF");
+            execute(connection, "SET GLOBAL group_replication_single_primary_mode = OFF");
+            var manyPrimaries = only(find(server.uri()), "replication");
+            assertThat(manyPrimaries.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(manyPrimaries.says()).contains("multi-primary", "two may lead");
         }
     }
 

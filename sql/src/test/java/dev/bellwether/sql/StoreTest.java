@@ -64,6 +64,7 @@ class StoreTest {
         return Stream.of(
                 PostgresServer.shared().uri(),
                 MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri(),
                 "jdbc:h2:mem:store;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("store.db"));
     }

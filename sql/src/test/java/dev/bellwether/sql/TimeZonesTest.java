@@ -44,6 +44,7 @@ class TimeZonesTest {
         return Stream.of(
                 PostgresServer.shared().uri(),
                 MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri(),
                 "jdbc:h2:mem:zones;DB_CLOSE_DELAY=-1",
                 "jdbc:sqlite:" + folder.resolve("zones.db"));
     }

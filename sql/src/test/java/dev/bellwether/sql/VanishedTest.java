@@ -17,6 +17,8 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A process that vanishes without a word between two statements of a transaction of ours. */
 class VanishedTest {
@@ -30,16 +32,21 @@ class VanishedTest {
                 PostgresServer.shared().uri(), new PostgresSeats(SqlConfig.defaults(), "bellwether_0", "nobody"));
     }
 
-    @Test
-    void itHoldsUpASeatOfMariaDbForSecondsOnly() throws Exception {
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void itHoldsUpASeatOfMariaDbAndMySqlForSecondsOnly(Kind kind) throws Exception {
         requireHeldUpForSecondsOnly(
-                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
-                new SeatTable(Dialect.MARIADB, SqlConfig.defaults()));
+                MysqlFamilyServer.shared(kind).uri(), new SeatTable(Dialect.MARIADB, SqlConfig.defaults()));
     }
 
-    @Test
-    void itHoldsUpASeatOfMariaDbForSecondsOnlyWhoeverOpenedTheConnection() throws Exception {
-        var uri = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri();
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void itHoldsUpASeatOfMariaDbAndMySqlForSecondsOnlyWhoeverOpenedTheConnection(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
         requireHeldUpForSecondsOnly(
                 uri, new SeatTable(Dialect.MARIADB, SqlConfig.defaults()), () -> DriverManager.getConnection(uri));
     }

@@ -3,18 +3,24 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-class MariaDbTest {
+/** A relay on MariaDB and MySQL. */
+class MysqlFamilyTest {
 
-    @Test
-    void concurrentWritersAreReadInOrderAndLateRowsKeepTheirPlace() throws Exception {
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void concurrentWritersAreReadInOrderAndLateRowsKeepTheirPlace(Kind kind) throws Exception {
         try (var stage = new RelayStage(
-                        Servers.dataSource(MysqlFamilyServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                        Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER);
                 var reader = stage.reader(true);
                 var slow = stage.connect()) {
             slow.setAutoCommit(false);
@@ -52,10 +58,13 @@ class MariaDbTest {
         }
     }
 
-    @Test
-    void shardsShareTheKeysAndKeepTheirOrder() throws Exception {
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void shardsShareTheKeysAndKeepTheirOrder(Kind kind) throws Exception {
         try (var stage = new RelayStage(
-                        Servers.dataSource(MysqlFamilyServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                        Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER);
                 var reader = stage.reader(true)) {
             var relay = stage.relay(more -> more.shards(3));
             var written = new Writers(stage.database, stage.table, stage.topic, 20).write(4, 300, 9);
@@ -70,10 +79,13 @@ class MariaDbTest {
         }
     }
 
-    @Test
-    void formerLeaderDeletesNothingAndThePresentOneWaitsForNobody() throws Exception {
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void formerLeaderDeletesNothingAndThePresentOneWaitsForNobody(Kind kind) throws Exception {
         try (var stage = new RelayStage(
-                        Servers.dataSource(MysqlFamilyServer.shared().uri()), OutboxTable.Layout.BELLWETHER);
+                        Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER);
                 var slow = stage.connect();
                 var connection = stage.connect()) {
             stage.stash(Writers.numbered(stage.topic, "k", 0, 2));
