@@ -45,10 +45,16 @@ public interface RecordStore extends AutoCloseable {
      * @param revision where it was written: each write has a higher one; 0 for nothing
      * @param written when it was written, by the store's clock; {@link Instant#EPOCH} if that is unknown
      * @param text what was written; empty in a marker
+     * @param lease of a name, where records say that: for how long it keeps others away; zero if it was released
      */
-    record Found(What what, long revision, Instant written, String text) {
+    record Found(What what, long revision, Instant written, String text, Duration lease) {
         /** Nothing. */
         public static final Found NOTHING = new Found(What.NOTHING, 0, Instant.EPOCH, "");
+
+        /** Returns what says nothing of a lease by itself. */
+        public Found(What what, long revision, Instant written, String text) {
+            this(what, revision, written, text, Duration.ZERO);
+        }
     }
 
     /**

@@ -18,6 +18,7 @@ import java.util.List;
  * @param presence how long a standby is listed after its last sign; zero if the store keeps no standbys
  * @param sharing from how many leases of one length on, which one process holds, one record keeps all of them; 0 if
  *     each is to be kept by a record of its own
+ * @param others the rules of others who hold elections on the same records and say in each for how long it counts
  */
 public record RecordTraits(
         boolean mayVanish,
@@ -27,7 +28,8 @@ public record RecordTraits(
         Duration pause,
         Duration foreign,
         Duration presence,
-        int sharing) {
+        int sharing,
+        ForeignRules others) {
     /** From so many leases on one record keeps them all, unless told otherwise: see {@link #sharing(int)}. */
     public static final int MANY = 16;
 
@@ -44,6 +46,19 @@ public record RecordTraits(
     public static final RecordTraits PLAIN =
             new RecordTraits(false, "", "", Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO, MANY);
 
+    /** Returns what a store is like in which there are no {@link #others}. */
+    public RecordTraits(
+            boolean mayVanish,
+            String unreadable,
+            String endless,
+            Duration grace,
+            Duration pause,
+            Duration foreign,
+            Duration presence,
+            int sharing) {
+        this(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing, ForeignRules.NONE);
+    }
+
     /**
      * Returns what a store is like that keeps what is written and lists standbys, as this URI wants it.
      *
@@ -59,17 +74,25 @@ public record RecordTraits(
 
     /** Returns the same, for a store that drops records by itself or does not. */
     public RecordTraits vanishing(boolean mayVanish) {
-        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing);
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing, others);
     }
 
     /** Returns the same, for a store that lists a standby for so long after its last sign. */
     public RecordTraits listing(Duration presence) {
-        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing);
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, sharing, others);
     }
 
     /** Returns the same, for a store in which one record keeps this many leases of a process or more; 0 for never. */
     public RecordTraits sharing(int leases) {
-        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, leases);
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, leases, others);
+    }
+
+    /**
+     * Returns the same, for a store in which others hold elections on the same records, so that one can neither end nor
+     * be deleted.
+     */
+    public RecordTraits beside(ForeignRules others, String endless) {
+        return new RecordTraits(mayVanish, unreadable, endless, grace, pause, foreign, presence, 0, others);
     }
 
     /**
@@ -77,7 +100,7 @@ public record RecordTraits(
      * its seat would not notice that it is gone.
      */
     public boolean sharesAmong(int leases) {
-        return sharing > 0 && leases >= sharing && !mayVanish && !writeOnly() && !hasGrace();
+        return sharing > 0 && leases >= sharing && !mayVanish && !writeOnly() && !hasGrace() && !others.apply();
     }
 
     /** Returns whether we may write records and not read them. */

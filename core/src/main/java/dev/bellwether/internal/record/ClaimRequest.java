@@ -1,8 +1,10 @@
 package dev.bellwether.internal.record;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Durations;
 import java.util.function.Supplier;
 
 /** Takes a seat if nobody holds it. Confined to whoever holds the lock of the memory. */
@@ -37,6 +39,14 @@ final class ClaimRequest extends SeatRequest<Answer> {
     @Override
     SeatStep<Answer> looked(ObservedRecord known, long nowNanos) {
         var record = known.record();
+        var others = memory.traits().others();
+        if (memory.rules().isShorterThanTold(known.record(), others)) {
+            return SeatStep.failed(new ElectionException("\"" + memory.election() + "\" was held by \""
+                    + known.record().candidate() + "\" with a lease of "
+                    + Durations.show(known.record().lease()) + ", and the shortest of theirs was said to be "
+                    + Durations.show(others.lease())
+                    + ": it could lead beside us. Say in the URI what they are configured with"));
+        }
         if (record.isHeldUnder(claim.nonce()) && memory.isOurs(known.stored())) {
             return SeatStep.done(new Answer(true, view(known, nowNanos))); // its answer was lost
         }
@@ -56,6 +66,9 @@ final class ClaimRequest extends SeatRequest<Answer> {
         if (record.ended() || waitNanos(known, nowNanos) > 0) {
             return refuse(known, nowNanos);
         }
+        if (others.apply()) {
+            return besideOthers(known, before, nowNanos);
+        }
         if (!memory.traits().hasGrace() && memory.rules().mustBeMarked(known)) {
             var lease = memory.riddle(claim.lease());
             return write(0, before.nobodys(memory.highestToken(), memory.base(before, 0), lease, stamp()));
@@ -64,6 +77,19 @@ final class ClaimRequest extends SeatRequest<Answer> {
         var kind = memory.traits().hasGrace() && !confirmed ? Kind.PENDING : Kind.HELD;
         var over = isHidden(known) ? 0 : known.revision();
         return writeOwn(over, before.taken(claim, kind, stamp(), memory.base(before, over)));
+    }
+
+    /** Takes the seat; to lead at once only if none of theirs can still. */
+    private SeatStep<Answer> besideOthers(ObservedRecord known, SeatRecord before, long nowNanos) {
+        var grace = memory.grace(nowNanos);
+        if (grace.isZero()) {
+            return writeOwn(
+                    known.revision(), before.taken(claim, Kind.HELD, stamp(), memory.base(before, known.revision())));
+        }
+        var pending = memory.isOurPending(known.stored(), claim)
+                ? before.renewed(0, null, claim.lease(), "", stamp())
+                : before.taken(claim, Kind.PENDING, stamp(), memory.base(before, known.revision()));
+        return writeOwn(known.revision(), pending.withGrace(grace));
     }
 
     @Override
@@ -81,7 +107,7 @@ final class ClaimRequest extends SeatRequest<Answer> {
 
     private long waitNanos(ObservedRecord known, long nowNanos) {
         if (memory.isOurPending(known.stored(), claim)) {
-            return Math.max(0, known.seenNanos() + memory.traits().grace().toNanos() - nowNanos);
+            return memory.pendingNanos(known, nowNanos);
         }
         if (isHidden(known)) {
             var pause = known.record().kind() == Kind.FOREIGN

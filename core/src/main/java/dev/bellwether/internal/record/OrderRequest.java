@@ -1,5 +1,6 @@
 package dev.bellwether.internal.record;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.spi.Order;
@@ -48,6 +49,10 @@ final class OrderRequest extends SeatRequest<Boolean> {
         }
         if (isDone(known)) {
             return SeatStep.done(true);
+        }
+        if (record.kind() == Kind.FOREIGN && memory.traits().others().apply()) {
+            return SeatStep.failed(new ElectionException("\"" + memory.election() + "\" is led by \"" + candidate
+                    + "\", which is no candidate of Bellwether's and heeds no orders. Stop it where it runs"));
         }
         if (order == Order.STAND_DOWN && record.kind() == Kind.FOREIGN) {
             return write(known.revision(), SeatRecord.bare(Kind.DELETED, "")); // as Choria evicts its leaders

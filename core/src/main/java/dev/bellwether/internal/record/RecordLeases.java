@@ -2,11 +2,13 @@ package dev.bellwether.internal.record;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
+import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
@@ -97,6 +99,14 @@ public final class RecordLeases implements LeaseStore {
     @Override
     public void check(String election, CandidacyConfig candidacy) {
         store.check(election, candidacy);
+        var others = store.traits().others();
+        if (!SeatRules.TRUE.mayStand(candidacy.lease(), others)) {
+            throw new ElectionException("lease " + Durations.show(candidacy.lease()) + " is longer than the "
+                    + Durations.show(others.longestLease())
+                    + " that are safe beside candidates of others with a lease of "
+                    + Durations.show(others.lease()) + ": one of them could lead before ours is over. Make it "
+                    + Durations.show(others.longestLease()) + " or shorter");
+        }
         store.objection(election, candidacy.lease())
                 .ifPresent(brief -> log.warn("{}: {}; {}", describe(), brief.says(), brief.remedy()));
     }

@@ -36,7 +36,8 @@ final class ReleaseRequest extends SeatRequest<Answer> {
             memory.forget(claim.nonce());
             return answer(false, known, nowNanos);
         }
-        return write(known.revision(), known.record().vacated(known.token(), stamp()));
+        var vacated = known.record().vacated(known.token(), stamp()).withGrace(memory.grace(nowNanos));
+        return write(known.revision(), vacated);
     }
 
     @Override

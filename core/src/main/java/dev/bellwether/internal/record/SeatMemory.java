@@ -30,6 +30,8 @@ final class SeatMemory {
     private long highestToken;
     private long floor; // the store has given revisions up to this one
     private Duration longestLease = Duration.ZERO;
+    private Duration longestForeign = Duration.ZERO;
+    private long graceUntilNanos; // nobody may lead before, if there are others
     private Object connection = "";
     private boolean unconfirmed;
     private long readRevision; // what was read, or written here, last
@@ -76,6 +78,8 @@ final class SeatMemory {
         highestToken = copied.highestToken;
         floor = copied.floor;
         longestLease = copied.longestLease;
+        longestForeign = copied.longestForeign;
+        graceUntilNanos = copied.graceUntilNanos;
         copied.written.forEach((nonce, one) -> {
             var own = new Written();
             own.unanswered.putAll(one.unanswered);
@@ -165,19 +169,46 @@ final class SeatMemory {
     /** Takes note of what was read, or of what was written here. */
     ObservedRecord note(StoredRecord found, long nowNanos) {
         var before = observed;
+        var isSame = before != null && rules.isSame(found, before.stored());
         observed = before == null
                 ? ObservedRecord.first(found, traits.mayVanish(), nowNanos)
-                : before.next(
-                        found,
-                        rules.isSame(found, before.stored()),
-                        traits.mayVanish() || before.suspect() || before.revision() > 0,
-                        nowNanos);
+                : before.next(found, isSame, traits.mayVanish() || before.suspect() || before.revision() > 0, nowNanos);
+        if (!isSame) {
+            noteGrace(found, before == null, nowNanos);
+        }
         highestToken = Math.max(highestToken, observed.token());
         floor = Math.max(floor, found.revision());
         if (found.record().isHeld() && found.record().lease().compareTo(longestLease) > 0) {
             longestLease = found.record().lease();
         }
         return observed;
+    }
+
+    private void noteGrace(StoredRecord found, boolean isFirst, long nowNanos) {
+        var record = found.record();
+        if (record.kind() == SeatRecord.Kind.FOREIGN && record.lease().compareTo(longestForeign) > 0) {
+            longestForeign = record.lease();
+        }
+        var continued = record.kind() == SeatRecord.Kind.PENDING && isOurs(found);
+        if (isFirst || !continued) { // what we wrote ourselves was written over what we count from
+            graceUntilNanos = nowNanos
+                    + rules.grace(record, traits.others(), isFirst, longestForeign)
+                            .toNanos();
+        }
+    }
+
+    /** Returns for how long nobody may lead yet, because one may still who goes by the rules of others. */
+    Duration grace(long nowNanos) {
+        return traits.others().apply() ? Duration.ofNanos(Math.max(0, graceUntilNanos - nowNanos)) : Duration.ZERO;
+    }
+
+    /** Returns how long to wait until our own claim that is to be confirmed can be, or has to be written again. */
+    long pendingNanos(ObservedRecord known, long nowNanos) {
+        if (!traits.others().apply()) {
+            return Math.max(0, known.seenNanos() + traits.grace().toNanos() - nowNanos);
+        }
+        var renewal = known.seenNanos() + known.record().lease().toNanos() / 3 - nowNanos;
+        return Math.max(0, Math.min(grace(nowNanos).toNanos(), renewal));
     }
 
     /**
@@ -187,7 +218,10 @@ final class SeatMemory {
      */
     ObservedRecord noteFall(StoredRecord found, long given, long nowNanos) {
         floor = given;
-        return note(found, nowNanos);
+        var noted = note(found, nowNanos);
+        graceUntilNanos =
+                nowNanos + rules.afterLoss(traits.others(), longestForeign).toNanos();
+        return noted;
     }
 
     /**
@@ -217,7 +251,8 @@ final class SeatMemory {
     long waitNanos(ObservedRecord known, Claim claim, long nowNanos) {
         return known.record().isShared()
                 ? Math.max(0, untilNanos(known, nowNanos) - nowNanos)
-                : rules.waitNanos(known, claim.nonce(), riddle(claim.lease()), nowNanos);
+                : rules.waitNanos(
+                        known, claim.nonce(), isOfOthers(known) ? Duration.ZERO : riddle(claim.lease()), nowNanos);
     }
 
     /**
@@ -236,8 +271,18 @@ final class SeatMemory {
 
     /** Returns whether somebody holds the seat, as far as is known here. */
     boolean isHeld(ObservedRecord known, long nowNanos) {
-        return (known.record().isHeld() || known.record().kind() == SeatRecord.Kind.FOREIGN)
+        return (known.record().isHeld() || isHeldByOthers(known.record()))
                 && untilNanos(known, nowNanos) - nowNanos > 0;
+    }
+
+    /** Returns whether it is a record of others that says itself for how long it keeps us away. */
+    private boolean isOfOthers(ObservedRecord known) {
+        return traits.others().apply() && known.record().kind() == SeatRecord.Kind.FOREIGN;
+    }
+
+    private boolean isHeldByOthers(SeatRecord record) {
+        return record.kind() == SeatRecord.Kind.FOREIGN
+                && !(traits.others().apply() && record.lease().isZero());
     }
 
     /** Returns whether the session that this seat names is over, for certain. */
@@ -359,10 +404,15 @@ final class SeatMemory {
         var record = known.record();
         var token = held ? known.token() : Math.max(highestToken, known.token());
         var holder = new View.Holder(record.candidate(), shownNonce(known.stored()), known.since(), record.metadata());
+        var remaining = Math.max(
+                waitNanos,
+                !held
+                        ? 0
+                        : isOurPending(known.stored())
+                                ? pendingNanos(known, nowNanos)
+                                : untilNanos(known, nowNanos) - nowNanos);
         return View.of(election, token)
-                .heldBy(
-                        held ? Optional.of(holder) : Optional.empty(),
-                        Duration.ofNanos(Math.max(waitNanos, held ? untilNanos(known, nowNanos) - nowNanos : 0)))
+                .heldBy(held ? Optional.of(holder) : Optional.empty(), Duration.ofNanos(remaining))
                 .orderedToStandDown(held && record.orders().standDown() == token)
                 .inEra(record.era(), record.ended());
     }
@@ -377,9 +427,11 @@ final class SeatMemory {
 
     /** Returns whether another claim of the same candidacy stands in this record, to be confirmed. */
     boolean isOurPending(StoredRecord stored, Claim claim) {
-        return stored.record().kind() == SeatRecord.Kind.PENDING
-                && candidacy(stored.record().nonce()).equals(candidacy(claim.nonce()))
-                && isOurs(stored);
+        return isOurPending(stored) && candidacy(stored.record().nonce()).equals(candidacy(claim.nonce()));
+    }
+
+    private boolean isOurPending(StoredRecord stored) {
+        return stored.record().kind() == SeatRecord.Kind.PENDING && isOurs(stored);
     }
 
     /** Returns what the nonces of a candidacy have in common. */

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  *     Of a vacant seat, the last token. Of a session, how many seats have left it
  * @param base what is added to a revision to make a token of it: more than 0 since revisions have fallen
  * @param lease for how long the record keeps others away from when they see it
+ * @param grace for how long, from when it is seen, nobody may lead, because one may still who goes by {@linkplain
+ *     dev.bellwether.spi.ForeignRules other rules}
  * @param since when it was granted, by the store's clock; null in the record that granted it
  * @param session the record whose lease this seat shares, its own being meant for when that record is gone; empty if it
  *     shares none
@@ -29,6 +31,7 @@ record SeatRecord(
         long token,
         long base,
         Duration lease,
+        Duration grace,
         @Nullable Instant since,
         int priority,
         Map<String, String> metadata,
@@ -39,7 +42,7 @@ record SeatRecord(
     enum Kind {
         /** Somebody holds the seat. */
         HELD,
-        /** As {@link #HELD}, but not to lead before the grace of Choria's rules is over. */
+        /** As {@link #HELD}, but not to lead before the grace is over that the rules of others demand. */
         PENDING,
         /**
          * Nobody holds it. With a lease: somebody may believe to hold it, and the record is there to be watched for so
@@ -106,7 +109,8 @@ record SeatRecord(
     /** Returns a record of which nothing is known but this. */
     static SeatRecord bare(Kind kind, String candidate) {
         var orders = kind == Kind.FOREIGN ? new Orders(0, false, 0, true, 0) : Orders.NONE;
-        return new SeatRecord(kind, candidate, "", "", 0, 0, Duration.ZERO, null, 0, Map.of(), "", orders);
+        return new SeatRecord(
+                kind, candidate, "", "", 0, 0, Duration.ZERO, Duration.ZERO, null, 0, Map.of(), "", orders);
     }
 
     /** Returns the seat as held under this claim. */
@@ -119,6 +123,7 @@ record SeatRecord(
                 0,
                 base,
                 claim.lease(),
+                Duration.ZERO,
                 null,
                 claim.priority(),
                 claim.metadata(),
@@ -134,7 +139,7 @@ record SeatRecord(
     SeatRecord renewed(long token, @Nullable Instant since, Duration lease, String session, String stamp) {
         var same = new Orders(orders.standDown, orders.ended, orders.era, orders.listed, 0);
         return new SeatRecord(
-                kind, candidate, nonce, stamp, token, base, lease, since, priority, metadata, session, same);
+                kind, candidate, nonce, stamp, token, base, lease, grace, since, priority, metadata, session, same);
     }
 
     /** Returns the seat given up. */
@@ -145,7 +150,8 @@ record SeatRecord(
     /** Returns a record that is nobody's, which others must have watched for this lease before they claim. */
     SeatRecord nobodys(long lastToken, long base, Duration lease, String stamp) {
         var kept = new Orders(0, orders.ended, orders.era, orders.listed, 0);
-        return new SeatRecord(Kind.VACANT, "", "", stamp, lastToken, base, lease, null, 0, Map.of(), "", kept);
+        return new SeatRecord(
+                Kind.VACANT, "", "", stamp, lastToken, base, lease, Duration.ZERO, null, 0, Map.of(), "", kept);
     }
 
     /**
@@ -161,6 +167,7 @@ record SeatRecord(
                 isHeld() ? token : this.token,
                 base,
                 lease,
+                grace,
                 isHeld() ? since : this.since,
                 priority,
                 metadata,
@@ -170,7 +177,8 @@ record SeatRecord(
 
     /** Returns a session that so many seats have left. */
     static SeatRecord session(String id, Duration lease, long left, String stamp) {
-        return new SeatRecord(Kind.HELD, "", id, stamp, left, 0, lease, null, 0, Map.of(), "", Orders.NONE);
+        return new SeatRecord(
+                Kind.HELD, "", id, stamp, left, 0, lease, Duration.ZERO, null, 0, Map.of(), "", Orders.NONE);
     }
 
     /** Returns the session with the wish that its holder look at this seat; at all of them, if it is to at another. */
@@ -178,7 +186,19 @@ record SeatRecord(
         var other = lookedFor();
         var wish = Map.of(LOOK, other.isEmpty() || other.equals(election) ? election : ALL);
         return new SeatRecord(
-                kind, candidate, nonce, stamp, token, base, lease, since, priority, wish, "", orders.over(origin));
+                kind,
+                candidate,
+                nonce,
+                stamp,
+                token,
+                base,
+                lease,
+                grace,
+                since,
+                priority,
+                wish,
+                "",
+                orders.over(origin));
     }
 
     /** Returns which seat the holder of this session is to look at, {@link #ALL} for each; empty for none. */
@@ -189,7 +209,13 @@ record SeatRecord(
     /** Returns a record of something unreadable that keeps others away for so long. */
     SeatRecord keptFor(Duration lease) {
         return new SeatRecord(
-                kind, candidate, nonce, stamp, token, base, lease, since, priority, metadata, session, orders);
+                kind, candidate, nonce, stamp, token, base, lease, grace, since, priority, metadata, session, orders);
+    }
+
+    /** Returns the same, under which nobody may lead for so long. */
+    SeatRecord withGrace(Duration grace) {
+        return new SeatRecord(
+                kind, candidate, nonce, stamp, token, base, lease, grace, since, priority, metadata, session, orders);
     }
 
     boolean ended() {

@@ -2,6 +2,7 @@ package dev.bellwether.internal.record;
 
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.internal.record.SeatRecord.Orders;
+import dev.bellwether.spi.ForeignRules;
 import java.time.Duration;
 
 /**
@@ -37,7 +38,29 @@ class SeatRules {
      * from there. It cannot come back, since only its first write finds nothing there; should that one be doubled and
      * late, it is a session that nobody prolongs.
      */
+    /*
+     * Beside others, who hold elections on the same records by rules of their own (client-go's, for one). Let c be the
+     * last write of a leader of theirs, L its lease and G its grace: that leader has stopped by c + L + G, or by r + G
+     * if it released at r. So there is a time until which nobody of ours may lead. It counts from when we saw the last
+     * record of theirs; whoever claims before writes PENDING, with what is left of that time, and renews it until then,
+     * so that others stay away. Each record of ours says how much was left when it was written, or that it was over.
+     * So it does not matter who of us saw the record of theirs: who sees a record of ours counts from there. A record
+     * at which ours stands in between tells nothing more than ours did, since it was replaced at its revision.
+     *
+     * The other way round, they take a record over when they have seen it unchanged for the lease in it, or for their
+     * own, by their clock from when they saw it; or, some of them, from the time that is written in it. They saw it
+     * after it was sent. So our deadline is over if our lease is not longer than the shortest of theirs, less what wall
+     * clocks may differ by.
+     *
+     * One of theirs that is frozen, and wakes, leads until it looks. No rule of ours helps there.
+     */
     static final SeatRules TRUE = new SeatRules();
+
+    /** Whoever is configured with a longer lease than we were told leads on for less than so many tenths of it. */
+    private static final int LONGEST_GRACE_TENTHS = 29;
+
+    /** Who releases says so by a lease of a second at most. */
+    private static final Duration RELEASED = Duration.ofSeconds(1);
 
     /**
      * Returns whether this is the same record as that one, so that whoever has waited since they saw that one has
@@ -177,6 +200,52 @@ class SeatRules {
     /** Returns what is added to revisions so that a record over this one has a token above all that were seen here. */
     long base(SeatRecord over, long highestToken, long reached) {
         return Math.max(over.base(), highestToken - reached);
+    }
+
+    /**
+     * Returns for how long nobody may lead after this record was seen, since one may still who goes by the rules of
+     * others.
+     *
+     * @param isFirst whether nothing was ever seen here before
+     * @param longest the longest lease that was seen of them here
+     */
+    Duration grace(SeatRecord record, ForeignRules others, boolean isFirst, Duration longest) {
+        return !others.apply()
+                ? Duration.ZERO
+                : switch (record.kind()) {
+                    case HELD -> Duration.ZERO;
+                    case PENDING, VACANT -> record.grace();
+                    case FOREIGN -> afterForeign(record.lease(), others);
+                    case ABSENT -> isFirst ? Duration.ZERO : afterLoss(others, longest);
+                    case DELETED, EXPIRED, UNKNOWN -> afterLoss(others, longest);
+                };
+    }
+
+    /** Returns the same for what tells nothing of who of the others wrote last. */
+    final Duration afterLoss(ForeignRules others, Duration longest) {
+        return !others.apply()
+                ? Duration.ZERO
+                : afterForeign(longest.compareTo(others.lease()) > 0 ? longest : others.lease(), others);
+    }
+
+    private static Duration afterForeign(Duration lease, ForeignRules others) {
+        var ofLonger = lease.compareTo(others.lease()) > 0
+                ? lease.multipliedBy(LONGEST_GRACE_TENTHS).dividedBy(10)
+                : Duration.ZERO;
+        return lease.plus(ofLonger.compareTo(others.grace()) > 0 ? ofLonger : others.grace());
+    }
+
+    /** Returns whether the lease of a candidate of ours is over before one of the others may take its record over. */
+    boolean mayStand(Duration lease, ForeignRules others) {
+        return !others.apply() || lease.compareTo(others.longestLease()) <= 0;
+    }
+
+    /** Returns whether one of the others is configured with a shorter lease than we were told. */
+    final boolean isShorterThanTold(SeatRecord record, ForeignRules others) {
+        return record.kind() == Kind.FOREIGN
+                && others.apply()
+                && record.lease().compareTo(RELEASED) > 0
+                && record.lease().compareTo(others.lease()) < 0;
     }
 
     /** Returns whether a record may be taken at all. */

@@ -47,6 +47,7 @@ final class SeatText {
                 .and("stamp", record.stamp())
                 .and("token", record.token())
                 .and("lease_nanos", record.lease().toNanos())
+                .andUnlessZero("grace_nanos", record.grace().toNanos())
                 .andUnlessZero("base", record.base())
                 .andUnlessZero("priority", record.priority())
                 .andUnlessZero("stand_down", orders.standDown())
@@ -74,7 +75,7 @@ final class SeatText {
     private SeatRecord record(Found found) {
         return switch (found.what()) {
             case TEXT -> read(found.text());
-            case NAME -> foreign(found.text());
+            case NAME -> traits.others().apply() ? foreign(found.text(), found.lease()) : foreign(found.text());
             case DELETED -> SeatRecord.bare(SeatRecord.Kind.DELETED, "");
             case EXPIRED -> SeatRecord.bare(SeatRecord.Kind.EXPIRED, "");
             case NOTHING -> SeatRecord.ABSENT;
@@ -103,7 +104,13 @@ final class SeatText {
     private SeatRecord read(Fields fields, String text) {
         var kind = kind(fields.text("state"));
         var lease = fields.number("lease_nanos");
-        if (kind == null || lease < 0 || lease > LONGEST_LEASE_NANOS || fields.number("token") < 0) {
+        var grace = fields.number("grace_nanos");
+        if (kind == null
+                || lease < 0
+                || lease > LONGEST_LEASE_NANOS
+                || grace < 0
+                || grace > LONGEST_LEASE_NANOS
+                || fields.number("token") < 0) {
             return foreign(text); // somebody wrote something like ours
         }
         Instant since;
@@ -120,6 +127,7 @@ final class SeatText {
                 fields.number("token"),
                 fields.number("base"),
                 Duration.ofNanos(lease),
+                Duration.ofNanos(grace),
                 since,
                 (int) fields.number("priority"),
                 fields.metadata(),
@@ -142,8 +150,12 @@ final class SeatText {
     }
 
     private SeatRecord foreign(String text) {
+        return foreign(text, traits.foreign());
+    }
+
+    private static SeatRecord foreign(String text, Duration lease) {
         var name = text.substring(0, Math.min(text.length(), LONGEST_NAME)).replaceAll("\\p{Cntrl}", "?");
         return SeatRecord.bare(SeatRecord.Kind.FOREIGN, name.isBlank() ? "?" : name)
-                .keptFor(traits.foreign());
+                .keptFor(lease);
     }
 }

@@ -40,11 +40,16 @@ final class SeatSimulation {
     private static final String ELECTION = "simulated";
 
     /** What a run is told beside its seed. */
-    record Setting(SeatRules rules, boolean freshNonces) {
-        static final Setting TRUE = new Setting(SeatRules.TRUE, true);
+    record Setting(SeatRules rules, boolean freshNonces, boolean beside) {
+        static final Setting TRUE = new Setting(SeatRules.TRUE, true, false);
 
         static Setting of(SeatRules rules) {
-            return new Setting(rules, true);
+            return new Setting(rules, true, false);
+        }
+
+        /** Others hold elections on the same record by rules of their own. */
+        static Setting beside(SeatRules rules) {
+            return new Setting(rules, true, true);
         }
     }
 
@@ -56,6 +61,8 @@ final class SeatSimulation {
     private final PriorityQueue<Event> agenda =
             new PriorityQueue<>(Comparator.comparingLong(Event::time).thenComparingLong(Event::number));
     private final List<Member> processes = new ArrayList<>();
+    private final List<ForeignCandidate> others = new ArrayList<>();
+    private final RecordTraits traits;
     private final boolean vanishes;
     private final boolean deletes;
     private final boolean forgets;
@@ -81,14 +88,22 @@ final class SeatSimulation {
         this.setting = setting;
         random = new Random(seed * 0x9E3779B97F4A7C15L + 1);
         store = new ModelStore(new Random(seed));
-        vanishes = random.nextInt(3) == 0;
-        deletes = random.nextInt(3) == 0;
-        forgets = random.nextInt(2) == 0;
-        copies = random.nextInt(3) == 0;
+        vanishes = random.nextInt(3) == 0 && !setting.beside;
+        deletes = random.nextInt(3) == 0 && !setting.beside;
+        forgets = random.nextInt(2) == 0 && !setting.beside;
+        copies = random.nextInt(3) == 0 && !setting.beside;
         bad = random.nextInt(3) == 0 ? 0 : 0.3 * random.nextDouble();
         var same = vanishes || deletes;
+        traits = setting.beside
+                ? RecordTraits.PLAIN.beside(ForeignCandidate.RULES, "others do not heed it")
+                : RecordTraits.PLAIN.vanishing(vanishes);
+        var tooLong = Duration.ofSeconds(8);
         leases = new Duration[] {
-            Duration.ofSeconds(3), Duration.ofSeconds(same ? 3 : 2), Duration.ofSeconds(same ? 3 : 5)
+            Duration.ofSeconds(3),
+            Duration.ofSeconds(same ? 3 : 2),
+            setting.beside && setting.rules.mayStand(tooLong, traits.others())
+                    ? tooLong
+                    : Duration.ofSeconds(same ? 3 : setting.beside ? 4 : 5)
         };
         operator = new Member("operator", 3);
     }
@@ -98,6 +113,9 @@ final class SeatSimulation {
         for (var i = 0; i < 3; i++) {
             start(i, between(0, 2_000));
         }
+        for (var i = 0; setting.beside && i < 2; i++) {
+            startOther(between(0, 10_000));
+        }
         at(between(500, 3_000), this::disturb);
         runUntil(STORM);
         storm = false;
@@ -106,11 +124,16 @@ final class SeatSimulation {
         var dead = random.nextBoolean();
         if (dead) {
             processes.stream().filter(Member::leads).forEach(Member::crash);
-            orderAgain();
+            if (!setting.beside) {
+                orderAgain();
+            }
         }
         reopen();
         var began = now;
-        var bound = (riddled ? 60_000 * MILLI : longestLease()) * 7 / 2 + 2_000 * MILLI;
+        var grace = setting.beside
+                ? ForeignCandidate.LEASE.plus(traits.others().grace()).toNanos()
+                : 0;
+        var bound = (riddled ? 60_000 * MILLI : longestLease() + grace) * 7 / 2 + 2_000 * MILLI;
         while (violation == null && lastLed <= began && now - began < bound && step()) {
             look();
         }
@@ -154,6 +177,72 @@ final class SeatSimulation {
                 leader = leader == null || leader.excused ? process : leader;
             }
         }
+        for (var other : others) { // two of theirs are their own affair
+            if (other.leads()) {
+                lastLed = now;
+                if (leader != null) {
+                    violation = "two lead at " + now / MILLI + " ms: " + leader.name + " under " + leader.token
+                            + " and " + other;
+                }
+            }
+        }
+    }
+
+    private void startOther(long delay) {
+        in(
+                delay,
+                () -> others.add(new ForeignCandidate(
+                        "other" + ++serial,
+                        world(),
+                        store,
+                        random,
+                        1 + (random.nextDouble() - 0.5) * DRIFT_BOUND * 0.99)));
+    }
+
+    private ForeignCandidate.World world() {
+        return new ForeignCandidate.World() {
+            @Override
+            public long now() {
+                return now;
+            }
+
+            @Override
+            public void in(long nanos, Runnable what) {
+                SeatSimulation.this.in(nanos, what);
+            }
+
+            @Override
+            public long delay() {
+                return SeatSimulation.this.delay();
+            }
+
+            @Override
+            public boolean passes() {
+                return random.nextDouble() >= bad / 3;
+            }
+
+            @Override
+            public void wrote() {
+                tell();
+            }
+        };
+    }
+
+    private void disturbOthers() {
+        var living = others.stream().filter(ForeignCandidate::isAlive).toList();
+        if (living.isEmpty()) {
+            return;
+        }
+        var victim = living.get(random.nextInt(living.size()));
+        switch (random.nextInt(4)) {
+            case 0 -> {
+                victim.crash();
+                startOther(between(10, 6_000));
+            }
+            case 1 -> victim.cut(between(100, 8_000), between(100, 15_000));
+            case 2 -> victim.cut(between(2_000, 6_000), between(100, 15_000));
+            default -> victim.stop();
+        }
     }
 
     private void at(long time, Runnable what) {
@@ -191,6 +280,16 @@ final class SeatSimulation {
             return;
         }
         in(between(50, 2_500), this::disturb);
+        var waiting = processes.stream().filter(Member::waitsForOthers).findFirst();
+        if (waiting.isPresent() && random.nextInt(3) == 0) {
+            waiting.get().crash();
+            start(waiting.get().place, between(10, 6_000));
+            return;
+        }
+        if (setting.beside && random.nextBoolean()) {
+            disturbOthers();
+            return;
+        }
         var standing = processes.stream().filter(Member::stands).toList();
         var victim = standing.isEmpty() ? null : standing.get(random.nextInt(standing.size()));
         switch (random.nextInt(12)) {
@@ -216,7 +315,11 @@ final class SeatSimulation {
                 }
             }
             case 5, 6 ->
-                order(new Order[] {Order.STAND_DOWN, Order.STAND_DOWN, Order.END, Order.DELETE}[random.nextInt(4)]);
+                order(
+                        setting.beside
+                                ? Order.STAND_DOWN
+                                : new Order[] {Order.STAND_DOWN, Order.STAND_DOWN, Order.END, Order.DELETE}
+                                        [random.nextInt(4)]);
             case 7 -> {
                 if (vanishes) {
                     store.drop(now);
@@ -337,7 +440,7 @@ final class SeatSimulation {
             this.rate = rate;
             this.offset = offset;
             lease = leases[place % leases.length];
-            memory = new SeatMemory(ELECTION, RecordTraits.PLAIN.vanishing(vanishes), setting.rules);
+            memory = new SeatMemory(ELECTION, traits, setting.rules);
         }
 
         private Member copy() {
@@ -382,6 +485,16 @@ final class SeatSimulation {
 
         private boolean leads() {
             return alive && holding && clock() - deadline < 0;
+        }
+
+        /** Returns whether it has claimed, and is not to lead before others cannot. */
+        private boolean waitsForOthers() {
+            return alive
+                    && memory.observed()
+                            .map(ObservedRecord::record)
+                            .filter(record -> record.kind() == SeatRecord.Kind.PENDING)
+                            .filter(record -> record.candidate().equals("c" + place))
+                            .isPresent();
         }
 
         private void crash() {
@@ -487,7 +600,7 @@ final class SeatSimulation {
 
         /** Who looks on must not see another leader at each renewal. */
         private void checkSince(SeatRecord written) {
-            if (written.isHeld()) {
+            if (written.kind() == SeatRecord.Kind.HELD) {
                 var granted = grantedAt.computeIfAbsent(written.nonce(), absent -> Instant.ofEpochMilli(now / MILLI));
                 if (written.since() != null && !written.since().equals(granted)) {
                     violation = written.candidate() + " leads since " + granted + ", and says since " + written.since();
@@ -510,7 +623,7 @@ final class SeatSimulation {
         private void claim(int mine) {
             waiting = false;
             var sent = clock();
-            var nonce = name.replace("'", "") + "-" + ++claims + (setting.freshNonces ? "-" + chance() : "-x");
+            var nonce = name.replace("'", "") + "-" + ++claims + (setting.freshNonces ? "." + chance() : ".x");
             var asked = new Claim(ELECTION, "c" + place, nonce, lease, lease, 0, Map.of());
             claim = asked;
             after(lease.toNanos() / 2, () -> {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.internal.record.SeatRecord.Orders;
 import dev.bellwether.internal.record.SeatSimulation.Setting;
+import dev.bellwether.spi.ForeignRules;
 import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -130,7 +131,7 @@ class SeatSimulationTest {
             }
         };
         caught("whatever stands under our name is ours", Setting.of(rules));
-        caught("whatever stands under our name is ours, and claims are counted", new Setting(rules, false));
+        caught("whatever stands under our name is ours, and claims are counted", new Setting(rules, false, false));
     }
 
     @Test
@@ -152,6 +153,66 @@ class SeatSimulationTest {
         memory.note(new StoredRecord(950, java.time.Instant.EPOCH, before), 0);
         memory.noteFall(new StoredRecord(17, java.time.Instant.EPOCH, before), 17, 1);
         assertThat(memory.base(before, 17) + 18).isGreaterThan(900);
+    }
+
+    @Test
+    void nobodyOfOursLeadsTogetherWithOneWhoElectsByOtherRules() {
+        var terms = 0;
+        for (var seed = FIRST; seed < FIRST + SEEDS; seed++) {
+            var simulation = new SeatSimulation(seed, Setting.beside(SeatRules.TRUE));
+            assertThat(simulation.run()).as("seed " + seed).isEmpty();
+            terms += simulation.terms();
+        }
+        assertThat(terms).as("mandates").isGreaterThan(SEEDS / 2);
+        System.out.println("beside others: " + SEEDS + " seeds, " + terms + " mandates");
+    }
+
+    @Test
+    void afterOthersReleasedNobodyLeadsAtOnce() {
+        caughtBeside("a seat that one of theirs released is free at once", new SeatRules() {
+            @Override
+            Duration grace(SeatRecord record, ForeignRules others, boolean isFirst, Duration longest) {
+                return record.kind() == Kind.FOREIGN && record.lease().isZero()
+                        ? Duration.ZERO
+                        : super.grace(record, others, isFirst, longest);
+            }
+        });
+    }
+
+    @Test
+    void othersLeadOnAfterTheirLease() {
+        caughtBeside("a seat of theirs is free when its lease is over", new SeatRules() {
+            @Override
+            Duration grace(SeatRecord record, ForeignRules others, boolean isFirst, Duration longest) {
+                return record.kind() == Kind.FOREIGN ? record.lease() : super.grace(record, others, isFirst, longest);
+            }
+        });
+    }
+
+    @Test
+    void aLeaseIsNotLongerThanTheirs() {
+        caughtBeside("our lease is longer than theirs", new SeatRules() {
+            @Override
+            boolean mayStand(Duration lease, ForeignRules others) {
+                return true;
+            }
+        });
+    }
+
+    @Test
+    void whoFollowsOneOfOursThatWaitedWaitsToo() {
+        caughtBeside("a claim that was to be confirmed is taken over and led at once", new SeatRules() {
+            @Override
+            Duration grace(SeatRecord record, ForeignRules others, boolean isFirst, Duration longest) {
+                return record.kind() == Kind.PENDING || record.kind() == Kind.VACANT
+                        ? Duration.ZERO
+                        : super.grace(record, others, isFirst, longest);
+            }
+        });
+    }
+
+    private static void caughtBeside(String rule, SeatRules rules) {
+        caught(rule, Setting.beside(rules));
     }
 
     private static void caught(String rule, SeatRules rules) {
