@@ -110,12 +110,22 @@ final class KubernetesClient {
 
     /** Asks for something to be done; no answer means that it may have been, or will be. */
     CompletableFuture<Answer> write(Urgency urgency, String verb, String path, String body, Duration timeout) {
-        var method = verb.equals("create") ? "POST" : verb.equals("update") ? "PUT" : "DELETE";
+        var method = switch (verb) {
+            case "create" -> "POST";
+            case "update" -> "PUT";
+            case "patch" -> "PATCH";
+            default -> "DELETE";
+        };
+        var type = verb.equals("patch") ? "application/merge-patch+json" : "application/json";
         return members.write(
                 urgency,
                 timeout,
-                (member, left) ->
-                        ask(verb, path, to -> to.method(method, HttpRequest.BodyPublishers.ofString(body)), left));
+                (member, left) -> ask(
+                        verb,
+                        path,
+                        to -> to.setHeader("Content-Type", type)
+                                .method(method, HttpRequest.BodyPublishers.ofString(body)),
+                        left));
     }
 
     private CompletableFuture<Answer> ask(
@@ -189,7 +199,7 @@ final class KubernetesClient {
     }
 
     private static String what(String path) {
-        return path.contains("/leases") ? "leases" : path;
+        return path.contains("/leases") ? "leases" : path.contains("/pods") ? "pods" : path;
     }
 
     // ---------------------------------------------------------------- what it means
@@ -258,8 +268,10 @@ final class KubernetesClient {
                         message.contains("cannot " + verb)
                                 ? what + ". Grant it: a Role in namespace " + access.namespace() + " with the verb "
                                         + verb
-                                        + " on leases of coordination.k8s.io. Elections need "
-                                        + String.join(", ", KubernetesDoctor.VERBS)
+                                        + (path.contains("/pods")
+                                                ? " on pods. podLabel needs list and patch"
+                                                : " on leases of coordination.k8s.io. Elections need "
+                                                        + String.join(", ", KubernetesDoctor.VERBS))
                                 : what);
             case TOO_LARGE, INVALID ->
                 new ElectionException(what

@@ -19,6 +19,7 @@ import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -43,12 +44,14 @@ final class KubernetesRecordStore implements RecordStore {
     private final KubernetesSettings settings;
     private final KubernetesClient client;
     private final KubernetesWatch watch;
+    private final Optional<PodLabels> labels;
     private final LastSeen<StoredLease> known = new LastSeen<>();
 
     private KubernetesRecordStore(KubernetesSettings settings, KubernetesClient client) {
         this.settings = settings;
         this.client = client;
-        watch = new KubernetesWatch(client);
+        watch = new KubernetesWatch(client, settings.others().isPresent());
+        labels = settings.pod().map(pod -> new PodLabels(client, pod));
     }
 
     /**
@@ -85,7 +88,17 @@ final class KubernetesRecordStore implements RecordStore {
 
     @Override
     public List<Finding> findings(CandidacyConfig candidacy) {
-        return KubernetesDoctor.findings(client);
+        var findings = new ArrayList<>(KubernetesDoctor.findings(client));
+        settings.others().ifPresent(those -> findings.add(those.finding()));
+        return findings;
+    }
+
+    @Override
+    public void check(String election, CandidacyConfig candidacy) {
+        settings.others().ifPresent(those -> those.check(election, candidacy));
+        if (labels.isPresent()) {
+            PodLabels.check(election);
+        }
     }
 
     // ---------------------------------------------------------------- records
@@ -102,18 +115,43 @@ final class KubernetesRecordStore implements RecordStore {
     }
 
     private Found found(RecordKey key, StoredLease lease) {
-        var text = lease.text(key);
+        var record = lease.text(key, isBeside(key));
         known.put(lease.name(), lease);
-        return new Found(
-                text.isEmpty() ? What.DELETED : What.TEXT,
-                lease.revision(),
-                lease.spec().renewed(),
-                text);
+        var spec = lease.spec();
+        if (key.parts().size() == RecordKey.OF_SEAT) {
+            labels.ifPresent(all -> all.seen(
+                    key.election(), record.map(KubernetesRecordStore::holder).orElse("")));
+        }
+        return record.map(text ->
+                        new Found(text.isEmpty() ? What.DELETED : What.TEXT, lease.revision(), spec.renewed(), text))
+                .orElseGet(() -> new Found(
+                        What.NAME,
+                        lease.revision(),
+                        spec.renewed(),
+                        spec.holder(),
+                        Duration.ofSeconds(spec.holder().isEmpty() ? 0 : spec.seconds())));
+    }
+
+    /** Returns whether others elect by this Lease, too: seats only are theirs. */
+    private boolean isBeside(RecordKey key) {
+        return settings.others().isPresent() && key.parts().size() == RecordKey.OF_SEAT;
+    }
+
+    /** Returns what is written as the time: of a seat beside others our own, as they do. */
+    private Instant now(RecordKey key) {
+        return isBeside(key) ? Instant.now() : client.now();
     }
 
     @Override
     public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
-        return write(Urgency.KEEP, key, expected, next(key, draft), timeout);
+        return write(Urgency.KEEP, key, expected, next(key, draft), timeout).thenApply(written -> {
+            var fields = Fields.parse(draft.text());
+            var isGrant = !holder(draft.text()).isEmpty() && fields.number("token") == 0;
+            if (written.done() && isGrant && key.parts().size() == RecordKey.OF_SEAT) {
+                labels.ifPresent(all -> all.taken(key.election(), fields.text("nonce")));
+            }
+            return written;
+        });
     }
 
     /*
@@ -123,7 +161,7 @@ final class KubernetesRecordStore implements RecordStore {
     private CompletableFuture<Written> write(
             Urgency urgency, RecordKey key, long expected, Next next, Duration timeout) {
         if (expected == 0) {
-            var body = StoredLease.first(key, next, client.now());
+            var body = StoredLease.first(key, next, now(key));
             return client.write(urgency, "create", client.leases(""), body, timeout)
                     .thenApply(answer -> written(key, answer));
         }
@@ -136,7 +174,7 @@ final class KubernetesRecordStore implements RecordStore {
                 return CompletableFuture.completedFuture(Written.outdated(present));
             }
             var left = timeout.minusNanos(System.nanoTime() - begun);
-            var body = lease.orElseThrow().json(key, next, client.now());
+            var body = lease.orElseThrow().json(key, next, now(key));
             return client.write(urgency, "update", path(key), body, left).thenApply(answer -> written(key, answer));
         });
     }
@@ -158,13 +196,23 @@ final class KubernetesRecordStore implements RecordStore {
                 : candidate.isEmpty() ? nonce : candidate + '_' + nonce;
         var shares = !fields.text("session").isEmpty(); // it is not renewed, and must not look as if it were over
         var former = known.of(StoredLease.name(key))
-                .map(lease -> Fields.parse(lease.text(key)).text("stamp"))
+                .flatMap(lease -> lease.text(key, isBeside(key)))
+                .map(text -> Fields.parse(text).text("stamp"))
                 .orElse("");
+        var clockError = settings.traits().others().clockError(); // who goes by renewTime must not come too early
+        var lease = Duration.ofNanos(fields.number("lease_nanos")).plus(clockError);
         return new Next(
                 draft.text(),
                 holder,
-                shares ? Integer.MAX_VALUE : seconds(Duration.ofNanos(fields.number("lease_nanos"))),
-                former.isEmpty() || !former.equals(fields.text("stamp")));
+                shares ? Integer.MAX_VALUE : holder.isEmpty() && isBeside(key) ? 1 : seconds(lease),
+                former.isEmpty() || !former.equals(fields.text("stamp")),
+                isBeside(key));
+    }
+
+    /** Returns the nonce of whoever leads according to this record; empty if nobody does. */
+    private static String holder(String text) {
+        var fields = Fields.parse(text);
+        return fields.text("state").equals("held") ? fields.text("nonce") : "";
     }
 
     private static long seconds(Duration duration) {
@@ -274,7 +322,7 @@ final class KubernetesRecordStore implements RecordStore {
 
     @Override
     public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
-        var next = new Next(text, Fields.parse(text).text("candidate"), seconds(kept), true);
+        var next = new Next(text, Fields.parse(text).text("candidate"), seconds(kept), true, false);
         var begun = System.nanoTime();
         var at = known.of(StoredLease.name(key)).map(StoredLease::revision).orElse(0L);
         return write(Urgency.LIST, key, at, next, timeout).thenCompose(first -> {
@@ -309,6 +357,7 @@ final class KubernetesRecordStore implements RecordStore {
     @Override
     public void close() {
         watch.close();
+        labels.ifPresent(PodLabels::close);
     }
 
     @Override

@@ -42,9 +42,10 @@ final class KubernetesWatch implements AutoCloseable {
     private static final Duration SILENCE = Duration.ofSeconds(60);
 
     private static final int GONE = 410;
-    private static final String SELECTOR = StoredLease.KIND + " in (seat,session)";
+    private static final String OURS = StoredLease.KIND + " in (seat,session)";
 
     private final KubernetesClient client;
+    private final String selector;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by name of the Lease
     private final Map<String, String> told = new ConcurrentHashMap<>(); // at which version each was told of
     private final Thread thread = new Thread(this::run, "bellwether-kubernetes-watch");
@@ -55,8 +56,14 @@ final class KubernetesWatch implements AutoCloseable {
     private boolean started; // guarded by this
     private volatile boolean closed;
 
-    KubernetesWatch(KubernetesClient client) {
+    /**
+     * Watches nothing yet.
+     *
+     * @param isOfAll whether Leases are to be watched, too, that others have made and that so have no label of ours
+     */
+    KubernetesWatch(KubernetesClient client, boolean isOfAll) {
         this.client = client;
+        selector = isOfAll ? "" : OURS;
         client.onBreak(() -> lines.close());
         thread.setDaemon(true);
     }
@@ -106,7 +113,7 @@ final class KubernetesWatch implements AutoCloseable {
 
     private void list() {
         var items = new ArrayList<Json>();
-        var reached = HttpMembers.answer(KubernetesRecordStore.pages(client, Urgency.LIST, SELECTOR, items, PATIENCE));
+        var reached = HttpMembers.answer(KubernetesRecordStore.pages(client, Urgency.LIST, selector, items, PATIENCE));
         items.forEach(this::tell);
         version = reached;
     }
@@ -115,7 +122,7 @@ final class KubernetesWatch implements AutoCloseable {
         var seconds = ThreadLocalRandom.current().nextInt(SHORTEST_SECONDS, LONGEST_SECONDS);
         var path = client.leases("?watch=true&allowWatchBookmarks=true&timeoutSeconds=" + seconds
                 + "&resourceVersion=" + version + "&labelSelector="
-                + URLEncoder.encode(SELECTOR, StandardCharsets.UTF_8));
+                + URLEncoder.encode(selector, StandardCharsets.UTF_8));
         heardNanos = System.nanoTime();
         try (var opened = client.stream(path, PATIENCE).join()) {
             lines = opened;

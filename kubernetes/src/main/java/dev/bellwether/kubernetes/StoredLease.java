@@ -37,6 +37,10 @@ record StoredLease(
      * who look with client-go; nothing here is decided by them, but one thing: whether somebody else has written them.
      * All other electors keep annotations when they take a Lease over, so the annotation "spec" repeats holder and
      * transitions. Where it differs, the record is not what counts for them.
+     *
+     * Beside others the specification decides for them, and so is written as they want it: renewTime is by our clock, as
+     * theirs is, and rises by a second at least, since they compare it by the second; the lease is rounded up; and a
+     * seat that is free has no holder, but all other fields, without which some of them fail.
      */
     static final String MANAGED = "app.kubernetes.io/managed-by";
     static final String OURS = "bellwether";
@@ -59,12 +63,17 @@ record StoredLease(
      * What the Lease says to those who know nothing of us.
      *
      * @param holder empty for nobody
+     * @param seconds how long they leave the holder alone; 0 if it does not say
      * @param strategy of an election that the API server itself decides; empty for none
      */
-    record Spec(String holder, Instant acquired, Instant renewed, long transitions, String strategy) {
-        /** Returns what the annotation repeats. */
-        private String repeated() {
-            return transitions + " " + holder;
+    record Spec(String holder, Instant acquired, Instant renewed, long seconds, long transitions, String strategy) {
+        /**
+         * Returns what the annotation repeats.
+         *
+         * @param timed whether with the time of the last renewal: beside others, who change that each time
+         */
+        private String repeated(boolean timed) {
+            return transitions + " " + holder + (timed ? " " + time(renewed) : "");
         }
 
         static String time(Instant time) {
@@ -128,6 +137,7 @@ record StoredLease(
                         spec.text("holderIdentity"),
                         time(spec.text("acquireTime")),
                         time(spec.text("renewTime")),
+                        spec.number("leaseDurationSeconds"),
                         spec.number("leaseTransitions"),
                         spec.text("strategy") + spec.text("preferredHolder")),
                 !metadata.list("managedFields").isEmpty());
@@ -168,27 +178,36 @@ record StoredLease(
     }
 
     /**
-     * Returns the record.
+     * Returns the record; empty if others wrote the Lease last, beside whom ours may stand.
      *
      * @throws ElectionException if it is not for this key, or others hold elections with this Lease
      */
-    String text(RecordKey key) {
+    Optional<String> text(RecordKey key, boolean beside) {
         var lease = "Lease " + name + " (held by \"" + spec.holder + "\")";
         var text = annotations.get(RECORD);
         if (!spec.strategy.isEmpty()) {
             throw new ElectionException(lease + " has a strategy: there the API server itself elects, and leaves out"
                     + " what we write. Give the election another name");
         }
-        if (text == null || !spec.repeated().equals(annotations.get(SPEC))) {
+        if (text == null || !spec.repeated(beside).equals(annotations.get(SPEC))) {
+            if (beside && (spec.holder.isEmpty() || spec.seconds > 0)) {
+                return Optional.empty();
+            }
+            if (beside) {
+                throw new ElectionException(
+                        lease + " has a holder and no leaseDurationSeconds: whoever wrote it never"
+                                + " renews it, and it cannot be told when that leader has gone. Give the election another name");
+            }
             throw new ElectionException(lease + (text == null ? " was made" : " was written over") + " by others"
-                    + " than Bellwether, such as client-go: they elect by other rules, and two could lead. Give the"
-                    + " election another name; or stop them, wait until their lease is over, and delete the Lease");
+                    + " than Bellwether, such as client-go: they elect by other rules, and two could lead. Say so in"
+                    + " the URI (?beside=client-go), for all candidates; or give the election another name; or stop"
+                    + " them, wait until their lease is over, and delete the Lease");
         }
         if (!key.path().equals(annotations.get(KEY))) {
             throw new ElectionException(lease + " is for " + annotations.get(KEY) + ", not for " + key.path()
                     + ": somebody has copied it. Delete it while nobody stands for either");
         }
-        return text;
+        return Optional.of(text);
     }
 
     // ---------------------------------------------------------------- writing
@@ -199,12 +218,13 @@ record StoredLease(
      * @param holder empty for nobody
      * @param seconds how long others keep off who know nothing of us
      * @param isRenewed whether its holder, or nobody, wrote it; not an operator
+     * @param beside whether others elect by this Lease, too
      */
-    record Next(String text, String holder, long seconds, boolean isRenewed) {}
+    record Next(String text, String holder, long seconds, boolean isRenewed, boolean beside) {}
 
     /** Returns the Lease that is not there yet, as JSON. */
     static String first(RecordKey key, Next next, Instant now) {
-        var none = new Spec("", now, now, 0, "");
+        var none = new Spec("", now, Instant.EPOCH, 0, 0, "");
         return new StoredLease(name(key), 0, "", Map.of(), Map.of(), none, false).json(key, next, now, 0);
     }
 
@@ -216,8 +236,7 @@ record StoredLease(
 
     private String json(RecordKey key, Next next, Instant now, long transitions) {
         var same = next.holder.isEmpty() || next.holder.equals(spec.holder);
-        var said =
-                new Spec(next.holder, same ? spec.acquired : now, next.isRenewed ? now : spec.renewed, transitions, "");
+        var said = new Spec(next.holder, same ? spec.acquired : now, renewed(next, now), next.seconds, transitions, "");
         var allLabels = new TreeMap<>(labels);
         allLabels.put(MANAGED, OURS);
         allLabels.put(KIND, kind(key.parts().size()));
@@ -227,7 +246,7 @@ record StoredLease(
         var allAnnotations = new TreeMap<>(annotations);
         allAnnotations.put(KEY, key.path());
         allAnnotations.put(RECORD, next.text);
-        allAnnotations.put(SPEC, said.repeated());
+        allAnnotations.put(SPEC, said.repeated(next.beside));
         return "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":" + quoted(name)
                 + (uid.isEmpty() ? "" : ",\"uid\":" + quoted(uid) + ",\"resourceVersion\":\"" + revision + "\"")
                 + (isTracked ? ",\"managedFields\":[{}]" : "")
@@ -236,6 +255,11 @@ record StoredLease(
                 + "\"acquireTime\":\"" + Spec.time(said.acquired) + "\",\"renewTime\":\"" + Spec.time(said.renewed)
                 + "\",\"leaseDurationSeconds\":" + Math.max(1, Math.min(Integer.MAX_VALUE, next.seconds))
                 + ",\"leaseTransitions\":" + transitions + "}}";
+    }
+
+    private Instant renewed(Next next, Instant now) {
+        var rising = spec.renewed.plusSeconds(1);
+        return !next.isRenewed ? spec.renewed : next.beside && rising.isAfter(now) ? rising : now;
     }
 
     private static String quoted(Map<String, String> texts) {

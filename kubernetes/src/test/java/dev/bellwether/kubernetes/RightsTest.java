@@ -195,7 +195,7 @@ class RightsTest {
         var watched = new AtomicInteger();
         var gone = Reply.failure(410, "Expired", "too old resource version: 7 (9)", "{}")
                 .body();
-        var lease = StoredLease.first(KEY, new StoredLease.Next("missed", "", 1, true), Instant.EPOCH)
+        var lease = StoredLease.first(KEY, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
                 .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"9\",");
         Function<Request, Reply> answers = request -> {
             if (request.uri().contains("watch=true")) {

@@ -1,0 +1,125 @@
+package dev.bellwether.kubernetes;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps a label on the pod of whoever holds a seat, so that a Service can select it: a hint, which fences nothing. A
+ * pod that has crashed keeps its label until the next leader takes it off. Thread-safe; never blocks.
+ */
+final class PodLabels {
+    private static final Logger log = LoggerFactory.getLogger(PodLabels.class);
+    private static final String PREFIX = "leads.bellwether.dev/";
+    private static final String NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PAUSE = Duration.ofSeconds(5);
+
+    private final KubernetesClient client;
+    private final String pod;
+    private final Map<String, String> held = new ConcurrentHashMap<>(); // nonce, by election
+    private CompletableFuture<Boolean> last = CompletableFuture.completedFuture(true); // guarded by this
+    private volatile boolean closed;
+
+    PodLabels(KubernetesClient client, String pod) {
+        this.client = client;
+        this.pod = pod;
+    }
+
+    /**
+     * Refuses a name that a label cannot have.
+     *
+     * @throws ElectionException if it cannot
+     */
+    static void check(String election) {
+        if (!election.matches(NAME)) {
+            throw new ElectionException("election name \"" + election + "\" cannot be that of a label, which podLabel"
+                    + " asks for: use at most 63 letters, digits, - _ and .");
+        }
+    }
+
+    /** This process took the seat under this nonce. */
+    void taken(String election, String nonce) {
+        held.put(election, nonce);
+        update(election);
+    }
+
+    /** The seat is held under this nonce; empty if it is not held. */
+    void seen(String election, String nonce) {
+        var ours = held.get(election);
+        if (ours != null && !ours.equals(nonce) && held.remove(election, ours)) {
+            update(election);
+        }
+    }
+
+    private synchronized void update(String election) {
+        last = last.handle((done, error) -> true)
+                .thenCompose(done -> held.containsKey(election) ? on(election) : off(election, pod))
+                .exceptionally(error -> {
+                    log.warn(
+                            "{}: pod {} does not have the label that tells whether it leads \"{}\"; trying again in {}: {}",
+                            client,
+                            pod,
+                            election,
+                            Durations.show(PAUSE),
+                            error.getMessage());
+                    if (!closed) {
+                        CompletableFuture.delayedExecutor(PAUSE.toMillis(), TimeUnit.MILLISECONDS)
+                                .execute(() -> update(election));
+                    }
+                    return true;
+                });
+    }
+
+    /** Labels our pod, and takes the label off all others, which may have crashed. */
+    private CompletableFuture<Boolean> on(String election) {
+        return patch(pod, election, "\"true\"").thenCompose(done -> {
+            var selector = URLEncoder.encode(PREFIX + election, StandardCharsets.UTF_8);
+            return client.get(Urgency.LIST, "list", pods("?labelSelector=" + selector), PATIENCE)
+                    .thenCompose(answer -> {
+                        var others = new ArrayList<CompletableFuture<?>>();
+                        for (var one : answer.json().list("items")) {
+                            var name = one.at("metadata").text("name");
+                            if (!name.equals(pod)) {
+                                others.add(off(election, name));
+                            }
+                        }
+                        return CompletableFuture.allOf(others.toArray(CompletableFuture[]::new))
+                                .thenApply(all -> true);
+                    });
+        });
+    }
+
+    private CompletableFuture<Boolean> off(String election, String name) {
+        return patch(name, election, "null");
+    }
+
+    private CompletableFuture<Boolean> patch(String name, String election, String value) {
+        var body = "{\"metadata\":{\"labels\":{\"" + PREFIX + election + "\":" + value + "}}}";
+        return client.write(Urgency.LIST, "patch", pods("/" + name), body, PATIENCE)
+                .thenApply(answer -> {
+                    if (!answer.isDone() && name.equals(pod)) {
+                        throw new ElectionException("there is no pod \"" + name + "\": name it by ?pod=");
+                    }
+                    return true;
+                });
+    }
+
+    private String pods(String rest) {
+        return "/api/v1/namespaces/" + client.access().namespace() + "/pods" + rest;
+    }
+
+    void close() {
+        closed = true;
+    }
+}

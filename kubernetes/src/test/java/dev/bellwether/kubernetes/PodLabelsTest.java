@@ -1,0 +1,142 @@
+package dev.bellwether.kubernetes;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
+import dev.bellwether.kubernetes.StubServer.Reply;
+import dev.bellwether.kubernetes.StubServer.Request;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Fields;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The label on the pod of a leader, by which a Service selects it. */
+class PodLabelsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final RecordKey KEY = RecordKey.seat("billing");
+    private static final String LABEL = "{\"metadata\":{\"labels\":{\"leads.bellwether.dev/billing\":";
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    Path folder;
+
+    @SuppressWarnings("NullAway.Init")
+    private Path token;
+
+    @BeforeEach
+    void writeToken() throws IOException {
+        token = Files.writeString(folder.resolve("token"), "secret");
+    }
+
+    @Test
+    void theLeadersPodHasItAndNoOther() {
+        try (var stub = new StubServer(PodLabelsTest::usual);
+                var store = open(stub)) {
+            store.write(KEY, 0, held("n-1", 0), PATIENCE).toCompletableFuture().join();
+            eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
+            store.write(KEY, 8, new Draft(record("vacant", "", 3), ""), PATIENCE)
+                    .toCompletableFuture()
+                    .join();
+            eventually(
+                    stub,
+                    List.of(
+                            "pod-1 " + LABEL + "\"true\"}}}",
+                            "pod-0 " + LABEL + "null}}}",
+                            "pod-1 " + LABEL + "null}}}"));
+        }
+    }
+
+    @Test
+    void anOrderToAnotherLeaderLabelsNoPod() {
+        try (var stub = new StubServer(PodLabelsTest::usual);
+                var store = open(stub)) {
+            store.write(KEY, 0, held("of-another", 7), PATIENCE)
+                    .toCompletableFuture()
+                    .join();
+            store.write(KEY, 8, held("n-1", 0), PATIENCE).toCompletableFuture().join();
+            eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
+        }
+    }
+
+    @Test
+    void whatCannotBeALabelIsRefused() {
+        try (var stub = new StubServer(PodLabelsTest::usual);
+                var store = open(stub)) {
+            store.check("billing", CandidacyConfig.defaults());
+            assertThatThrownBy(() -> store.check("billing run", CandidacyConfig.defaults()))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("\"billing run\"");
+        }
+    }
+
+    private void eventually(StubServer stub, List<String> patches) {
+        Eventually.eventually(
+                "labels are " + patches, PATIENCE, () -> patches(stub).equals(patches));
+        assertThat(patches(stub)).isEqualTo(patches);
+    }
+
+    private static List<String> patches(StubServer stub) {
+        return stub.requests().stream()
+                .filter(request -> request.method().equals("PATCH"))
+                .map(request -> request.uri().replace("/api/v1/namespaces/payments/pods/", "") + " " + request.body())
+                .toList();
+    }
+
+    private static Draft held(String nonce, long token) {
+        return new Draft(record("held", nonce, token), "c");
+    }
+
+    private static String record(String state, String nonce, long token) {
+        return Fields.with("bellwether", 4)
+                .and("state", state)
+                .and("stamp", nonce + token)
+                .and("token", token)
+                .and("lease_nanos", 5_000_000_000L)
+                .and("candidate", "c")
+                .and("nonce", nonce)
+                .build()
+                .text();
+    }
+
+    private static Reply usual(Request request) {
+        if (request.uri().contains("/pods")) {
+            return request.method().equals("GET")
+                    ? Reply.of(
+                            200,
+                            "{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"pod-0\"}},"
+                                    + "{\"metadata\":{\"name\":\"pod-1\"}}]}")
+                    : Reply.of(200, "{\"kind\":\"Pod\"}");
+        }
+        return switch (request.method()) {
+            case "POST" ->
+                Reply.of(
+                        201,
+                        request.body()
+                                .replaceFirst(
+                                        "\"metadata\":\\{",
+                                        "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"8\","));
+            case "PUT" ->
+                Reply.of(200, request.body().replaceFirst("\"resourceVersion\":\"8\"", "\"resourceVersion\":\"9\""));
+            default -> Reply.list();
+        };
+    }
+
+    private KubernetesRecordStore open(StubServer stub) {
+        var settings =
+                KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token) + "&podLabel=true&pod=pod-1"));
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        return KubernetesRecordStore.open(settings, access, access::client);
+    }
+}
