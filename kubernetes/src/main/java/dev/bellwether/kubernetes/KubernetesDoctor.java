@@ -1,5 +1,6 @@
 package dev.bellwether.kubernetes;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
@@ -9,9 +10,12 @@ import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Looks at the API server: whether it can be used, and what an operator should know of it. Blocks. */
 final class KubernetesDoctor {
+    private static final Logger log = LoggerFactory.getLogger(KubernetesDoctor.class);
     /** What elections do with Leases. */
     static final List<String> VERBS = List.of("get", "list", "watch", "create", "update", "delete");
 
@@ -27,10 +31,36 @@ final class KubernetesDoctor {
      * @throws UnavailableException if it does not answer
      */
     static void requireReachable(KubernetesClient client) {
+        try {
+            requireList(client);
+        } catch (UnavailableException | AccessRefusedException e) {
+            throw e;
+        } catch (ElectionException e) {
+            requireReady(client);
+            requireList(client);
+        }
+    }
+
+    private static void requireList(KubernetesClient client) {
         client.members()
                 .requireReachable(member -> client.get(Urgency.LOOK, "list", client.leases("?limit=1"), PATIENCE)
                         .thenApply(answer -> StoredLease.revision(
                                 answer.json().at("metadata").text("resourceVersion"))));
+    }
+
+    /**
+     * A server that is starting may not know of Leases yet: it says 404, and here that it is not ready.
+     *
+     * @throws UnavailableException if it says so
+     */
+    private static void requireReady(KubernetesClient client) {
+        try {
+            var unused = HttpMembers.answer(client.get(Urgency.LOOK, "get", "/readyz", PATIENCE));
+        } catch (UnavailableException e) {
+            throw e;
+        } catch (ElectionException e) {
+            log.debug("{} does not say that it is starting: {}", client, e.getMessage());
+        }
     }
 
     static List<Finding> findings(KubernetesClient client) {

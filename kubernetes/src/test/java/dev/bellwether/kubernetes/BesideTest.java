@@ -118,6 +118,7 @@ class BesideTest {
 
         ourLink.cut();
         eventually("theirs leads after ours was cut off", theirs::leads);
+        Eventually.throughout("theirs keeps it", Duration.ofSeconds(2), theirs::leads);
         ourLink.heal();
 
         var begun = System.nanoTime();
@@ -140,6 +141,7 @@ class BesideTest {
         Eventually.throughout("theirs renews all the same", Duration.ofSeconds(10), () -> !ours.isLeader());
         theirLink.cut(Link.Way.ANSWERS);
         eventually("ours leads", ours::isLeader);
+        Eventually.throughout("ours keeps it", Duration.ofSeconds(5), ours::isLeader);
         assertNeverTogether();
     }
 
@@ -156,6 +158,7 @@ class BesideTest {
         var second = elections.stand(name, OURS);
         overlap.audit(second::isLeader);
         eventually("the second leads", second::isLeader);
+        Eventually.throughout("the second keeps it", Duration.ofSeconds(5), second::isLeader);
         assertNeverTogether();
     }
 

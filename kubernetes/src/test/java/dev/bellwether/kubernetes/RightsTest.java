@@ -189,6 +189,21 @@ class RightsTest {
         }
     }
 
+    @Test
+    void aServerThatIsStartingIsAwayAndNoWrongAddress() {
+        var ready = new AtomicInteger(500);
+        try (var stub = new StubServer(request -> request.uri().equals("/readyz")
+                ? Reply.of(ready.get(), "[-]poststarthook/crd-informer-synced failed")
+                : Reply.of(404, "404 page not found"))) {
+            assertThatThrownBy(() -> open(stub)).isInstanceOf(UnavailableException.class);
+            ready.set(200);
+            assertThatThrownBy(() -> open(stub))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("Check the address");
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"200", "410"})
     void aVersionThatIsTooOldHasAllListedAgain(int status) throws Exception {
