@@ -369,7 +369,11 @@ class RecordsTest {
                         .isNotSameAs(Watch.NONE);
             }
             link.cut();
-            Eventually.throughout("no request waits for its turn", Duration.ofSeconds(3), () -> !store.isCrowded());
+            var session = store.session();
+            Eventually.eventually("a read is given up", PATIENCE, () -> {
+                assertThat(store.isCrowded()).as("requests wait for their turn").isFalse();
+                return !store.session().equals(session);
+            });
         }
     }
 
