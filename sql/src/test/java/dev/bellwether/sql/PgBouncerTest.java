@@ -84,7 +84,7 @@ class PgBouncerTest {
                     }
                 }
                 var tokens = 0L;
-                for (var round = 0; round < 6; round++) {
+                for (var round = 0; round < 3; round++) {
                     var leader = leader(candidates, 0);
                     var token = leader.mandate().orElseThrow().token();
                     assertThat(token).as("NEVER: a token that does not rise").isGreaterThan(tokens);
