@@ -130,7 +130,8 @@ final class WorldRun {
         }
         pass(2 * known.lease());
         var next = seat.leader();
-        if (next == null || world.isBroken()) {
+        // whoever came up meanwhile may be set to wait less for an answer than one takes here
+        if (next == null || world.isBroken() || !seat.bounds().feasible(world.weather())) {
             return;
         }
         heirs = hasHeir(seat, next);
