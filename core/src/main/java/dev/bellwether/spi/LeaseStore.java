@@ -25,8 +25,8 @@ public non-sealed interface LeaseStore extends Backend {
      * under another nonce included, or if the election has ended; and leaves everything as it is if the claim
      * {@linkplain Claim#isBefore is of an era before}: an election that was deleted stays so.
      *
-     * <p>Otherwise, refused or not, the claimant counts as a candidate for the observers until the claim's patience is over, where
-     * the store can keep track.
+     * <p>Otherwise, refused or not, the claimant counts as a candidate for the observers until the claim's patience is
+     * over, where the store can keep track.
      */
     CompletionStage<Answer> acquire(Claim claim);
 

@@ -374,14 +374,14 @@ class StoreTest {
         var first = claim("first");
         acquire(first);
         assertThat(join(store.order(election, Order.DELETE))).isTrue();
-        assertThat(acquire(inEra(0, claim("late"))).granted()).isFalse();
+        assertThat(acquire(claim("late", 0)).granted()).isFalse();
         assertThat(join(store.list())).as("while its last leader leads").doesNotContain(election);
         assertThat(join(store.release(first)).granted()).isTrue();
-        var late = acquire(inEra(0, claim("late")));
+        var late = acquire(claim("late", 0));
         assertThat(late.granted()).isFalse();
         assertThat(late.view().era()).isOne();
         assertThat(join(store.list())).doesNotContain(election);
-        assertThat(acquire(inEra(1, claim("second"))).view().token()).isEqualTo(2);
+        assertThat(acquire(claim("second", 1)).view().token()).isEqualTo(2);
         assertThat(join(store.list())).contains(election);
     }
 
@@ -470,10 +470,18 @@ class StoreTest {
     // ---------------------------------------------------------------- small things
 
     private Claim claim(String candidate) {
-        return claim(election, candidate, LEASE);
+        return claim(candidate, Claim.ANY_ERA);
+    }
+
+    private Claim claim(String candidate, long era) {
+        return claim(election, candidate, LEASE, era);
     }
 
     private static Claim claim(String election, String candidate, Duration lease) {
+        return claim(election, candidate, lease, Claim.ANY_ERA);
+    }
+
+    private static Claim claim(String election, String candidate, Duration lease, long era) {
         return new Claim(
                 election,
                 candidate,
@@ -481,18 +489,7 @@ class StoreTest {
                 lease,
                 Duration.ofMinutes(20),
                 0,
-                Map.of("host", "a&b=c\nd é"));
-    }
-
-    private static Claim inEra(long era, Claim claim) {
-        return new Claim(
-                claim.election(),
-                claim.candidate(),
-                claim.nonce(),
-                claim.lease(),
-                claim.patience(),
-                claim.priority(),
-                claim.metadata(),
+                Map.of("host", "a&b=c\nd é"),
                 era);
     }
 

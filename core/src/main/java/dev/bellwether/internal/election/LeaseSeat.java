@@ -318,17 +318,8 @@ final class LeaseSeat implements Seat {
         become(Phase.CLAIMING);
         meanwhile = null;
         var mine = ++attempt;
-        var config = standing.config();
         var sent = loop.clock().now();
-        var asked = new Claim(
-                standing.election(),
-                standing.candidate(),
-                newNonce(mine),
-                config.lease(),
-                timings.patience(),
-                config.priority(),
-                config.metadata(),
-                era);
+        var asked = withNonce(newNonce(mine));
         claim = asked;
         claimedAt = sent;
         setTimer(sent.nanos() + timings.answerNanos(), () -> {
@@ -661,7 +652,8 @@ final class LeaseSeat implements Seat {
                 standing.config().lease(),
                 timings.patience(),
                 standing.config().priority(),
-                standing.config().metadata());
+                standing.config().metadata(),
+                era);
     }
 
     private Duration latency(Moment sent) {

@@ -174,11 +174,11 @@ class RecordLeasesTest {
         get(leases.acquire(claim("a")));
         get(leases.release(claim("a")));
         assertThat(get(leases.order("e", Order.DELETE))).isTrue();
-        var late = get(leases.acquire(inEra(0, claim("a"))));
+        var late = get(leases.acquire(claim("a", 0)));
         assertThat(late.granted()).isFalse();
         assertThat(late.view().era()).isOne();
         assertThat(get(leases.list())).isEmpty();
-        assertThat(get(leases.acquire(inEra(1, claim("b")))).granted()).isTrue();
+        assertThat(get(leases.acquire(claim("b", 1))).granted()).isTrue();
         assertThat(get(leases.list())).containsExactly("e");
     }
 
@@ -220,19 +220,11 @@ class RecordLeasesTest {
     }
 
     private static Claim claim(String candidate) {
-        return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of());
+        return claim(candidate, Claim.ANY_ERA);
     }
 
-    private static Claim inEra(long era, Claim claim) {
-        return new Claim(
-                claim.election(),
-                claim.candidate(),
-                claim.nonce(),
-                claim.lease(),
-                claim.patience(),
-                claim.priority(),
-                claim.metadata(),
-                era);
+    private static Claim claim(String candidate, long era) {
+        return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of(), era);
     }
 
     private static <T> T get(CompletionStage<T> answer) {
