@@ -223,24 +223,18 @@ final class MysqlStore extends Store {
     /** Nothing was read in this transaction before it has the row, so what is read next is what is committed then. */
     @Override
     Tenancy raise(Connection connection, Claim claim) throws SQLException {
-        try (var upsert = connection.prepareStatement(
-                        "INSERT INTO " + table.relay()
-                                + " (shard, shards, epoch, low, sent, rate, relay)"
-                                + " VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE "
-                                + raiseEpoch("", claim.keepsProgress())
-                                + ", relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0");
-                var query = connection.prepareStatement("SELECT epoch, low, progress_epoch, progress_number FROM "
-                        + table.relay() + " WHERE shard = ?")) {
+        try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
+                + " (shard, shards, epoch, low, sent, rate, relay)"
+                + " VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE "
+                + raiseEpoch("", claim.keepsProgress())
+                + ", relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0")) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
             upsert.setLong(3, -1);
             upsert.setString(4, claim.relay());
             upsert.executeUpdate();
-            query.setInt(1, claim.shard());
-            try (var result = query.executeQuery()) {
-                return tenancy(result);
-            }
         }
+        return tenancy(connection, claim.shard()).orElseThrow();
     }
 
     @Override

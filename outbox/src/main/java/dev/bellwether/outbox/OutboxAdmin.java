@@ -261,15 +261,11 @@ public final class OutboxAdmin {
     /** Deletes what is certain to be published. If nothing is, whoever leads next is to doubt it, too, and say so. */
     private void forgetPublished(Connection connection, Store store, ProgressTopic progress, int shard, boolean anew)
             throws SQLException, DeposedException, InterruptedException, ExecutionException, TimeoutException {
-        Store.Tenancy tenancy;
-        try (var query = connection.prepareStatement("SELECT epoch, low, progress_epoch, progress_number FROM "
-                        + table.relay() + " WHERE shard = " + shard);
-                var row = query.executeQuery()) {
-            if (!row.isBeforeFirst()) {
-                return; // nobody has led it
-            }
-            tenancy = Store.tenancy(row);
+        var row = store.tenancy(connection, shard);
+        if (row.isEmpty()) {
+            return;
         }
+        var tenancy = row.get();
         var epoch = tenancy.epoch();
         var before = tenancy.progress();
         var found = progress.recover(shard, before.number());

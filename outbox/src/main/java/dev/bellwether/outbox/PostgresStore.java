@@ -355,12 +355,13 @@ final class PostgresStore extends Store {
                 + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
                 + " ON CONFLICT (shard) DO UPDATE SET " + raiseEpoch("r.", claim.keepsProgress())
                 + ", relay = excluded.relay, since = now(), seen = now(), rate = 0"
-                + " RETURNING epoch, low, progress_epoch, progress_number")) {
+                + " RETURNING " + TENANCY)) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
             upsert.setLong(3, Long.MIN_VALUE + 1);
             upsert.setString(4, claim.relay());
             try (var result = upsert.executeQuery()) {
+                result.next();
                 return tenancy(result);
             }
         }

@@ -7,7 +7,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** The properties of a relay's producer. */
 final class ProducerSettings {
-    private static final List<String> OURS = List.of(
+    static final List<String> OURS = List.of(
             "transactional.id",
             "enable.idempotence",
             "acks",

@@ -9,16 +9,8 @@ package dev.bellwether.outbox;
  */
 record ProgressMark(long epoch, long number) {
 
-    /** Of a shard that nobody has led. */
-    static final ProgressMark NONE = new ProgressMark(0, 0);
-
     /** Returns whether every leader kept progress, up to the one of this epoch. */
     boolean isUnbroken(long present) {
         return epoch == present;
-    }
-
-    /** Returns what stands in the row when the epoch was raised to this one. */
-    ProgressMark raised(long raised, boolean keepsProgress) {
-        return keepsProgress && isUnbroken(raised - 1) ? new ProgressMark(raised, number) : this;
     }
 }

@@ -84,6 +84,11 @@ public final class RelayConfig {
         return new Builder(Names.election(name));
     }
 
+    /** Returns the properties of a producer that the relay decides, and {@link Builder#producer} refuses. */
+    public static List<String> producerPropertiesOfTheRelay() {
+        return ProducerSettings.OURS;
+    }
+
     /** Returns what {@link #named} was told. */
     public String name() {
         return name;

@@ -89,7 +89,7 @@ final class ShardRun {
                 System::nanoTime);
         this.progress = progress;
         number = progress == null ? 0 : progress.last() + 1;
-        disposal = new RowDeleter(this, deleting, Math.max(0, number - 1));
+        disposal = new RowDeleter(this, deleting, progress == null ? 0 : progress.last());
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }

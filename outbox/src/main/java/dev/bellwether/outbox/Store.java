@@ -32,6 +32,9 @@ abstract class Store {
      */
     static final int WHOLE = -1;
 
+    /** The columns of a {@link Tenancy}, in their order. */
+    static final String TENANCY = "epoch, low, progress_epoch, progress_number";
+
     /** A shard's row, when a leader has made it its own. */
     record Tenancy(long epoch, long low, ProgressMark progress) {}
 
@@ -177,8 +180,8 @@ abstract class Store {
     }
 
     /**
-     * Sets the columns of a row to another leader's, in this order, because MySQL goes by it: as {@link
-     * ProgressMark#raised} has it.
+     * Sets the columns of a row to another leader's, in this order, because MySQL goes by it. Whether all leaders have
+     * kept progress is passed on from one that does to the next that does.
      *
      * @param row what names the row as it is before
      */
@@ -196,9 +199,19 @@ abstract class Store {
     /** Makes what this connection deletes from now on durable before it is confirmed, or soon after. */
     abstract void durable(Connection connection, boolean before) throws SQLException;
 
-    /** Reads the columns epoch, low, progress_epoch, progress_number. */
+    /** Returns the row of a shard; empty if nobody has led it. */
+    final Optional<Tenancy> tenancy(Connection connection, int shard) throws SQLException {
+        try (var query =
+                connection.prepareStatement("SELECT " + TENANCY + " FROM " + table.relay() + " WHERE shard = ?")) {
+            query.setInt(1, shard);
+            try (var result = query.executeQuery()) {
+                return result.next() ? Optional.of(tenancy(result)) : Optional.empty();
+            }
+        }
+    }
+
+    /** Reads the {@link #TENANCY}. */
     static Tenancy tenancy(ResultSet result) throws SQLException {
-        result.next();
         return new Tenancy(
                 result.getLong(1), result.getLong(2), new ProgressMark(result.getLong(3), result.getLong(4)));
     }

@@ -47,6 +47,9 @@ final class OnceModel {
 
     private record Backup(TreeMap<Long, String> table, long epoch, ProgressMark mark, long sequence, int events) {}
 
+    /** Of a row that was inserted. */
+    private static final ProgressMark UNMARKED = new ProgressMark(0, 0);
+
     private final Random random;
     private final Planted planted;
     private final Trouble trouble;
@@ -55,7 +58,7 @@ final class OnceModel {
     private final TreeMap<Long, String> table = new TreeMap<>();
     private final Map<Long, String> deletedNotDurably = new HashMap<>();
     private long epoch;
-    private ProgressMark mark = ProgressMark.NONE;
+    private ProgressMark mark = UNMARKED;
     private long sequence;
     private final List<Backup> backups = new ArrayList<>();
     /** The epoch and the mark that a crash leaves. */
@@ -226,7 +229,7 @@ final class OnceModel {
         private final Deque<Transaction> toDelete = new ArrayDeque<>();
         private final boolean keepsProgress = trouble != Trouble.FORGETFUL_LEADERS || random.nextBoolean();
         private PublishedRows found = new PublishedRows();
-        private ProgressMark before = ProgressMark.NONE;
+        private ProgressMark before = UNMARKED;
         private long unmarked;
         private long base;
         private boolean dead;
@@ -282,7 +285,9 @@ final class OnceModel {
                 flushed = null;
             }
             ours = ++epoch;
-            mark = ours == 1 ? mark : mark.raised(ours, keepsProgress); // the first inserts the row
+            if (ours > 1 && keepsProgress && mark.isUnbroken(ours - 1)) { // the first inserts the row
+                mark = new ProgressMark(ours, mark.number());
+            }
             before = planted == Planted.LEADERS_WITHOUT_PROGRESS_ARE_NOT_NOTICED
                     ? new ProgressMark(ours, mark.number())
                     : mark;

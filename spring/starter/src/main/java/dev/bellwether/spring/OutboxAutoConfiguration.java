@@ -7,7 +7,6 @@ import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
 import dev.bellwether.outbox.RelayConfig;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import javax.sql.DataSource;
@@ -44,10 +43,11 @@ public class OutboxAutoConfiguration {
     /** Properties of a client of Kafka, from wherever the application has them. */
     record KafkaSettings(Map<String, Object> properties) {}
 
+    /** The table that messages are written into, made if it was to be. */
+    record Table(OutboxTable named) {}
+
     @Bean
-    @ConditionalOnMissingBean
-    TransactionalOutbox bellwetherOutbox(
-            DataSource dataSource, OutboxProperties properties, ObjectProvider<OutboxRelay> relay) {
+    Table bellwetherOutboxTable(DataSource dataSource, OutboxProperties properties) {
         var table = OutboxTable.named(properties.getTable());
         if (properties.isCreateTables()) {
             new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) connection -> {
@@ -55,7 +55,14 @@ public class OutboxAutoConfiguration {
                 return true;
             });
         }
-        return new TransactionalOutbox(dataSource, Outbox.of(table), () -> relay.ifAvailable(OutboxRelay::poke));
+        return new Table(table);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    TransactionalOutbox bellwetherOutbox(DataSource dataSource, Table table, ObjectProvider<OutboxRelay> relays) {
+        var relay = relays.getIfAvailable();
+        return new TransactionalOutbox(dataSource, Outbox.of(table.named()), relay == null ? () -> {} : relay::poke);
     }
 
     @Bean
@@ -64,7 +71,7 @@ public class OutboxAutoConfiguration {
     @ConditionalOnProperty(prefix = "bellwether.outbox.relay", name = "enabled", matchIfMissing = true)
     OutboxRelay bellwetherOutboxRelay(
             DataSource dataSource,
-            TransactionalOutbox outbox, // makes the tables
+            Table table,
             Elections elections,
             OutboxProperties properties,
             ObjectProvider<KafkaSettings> kafka,
@@ -80,7 +87,7 @@ public class OutboxAutoConfiguration {
                     + " where another process publishes");
         }
         var relay = RelayConfig.named(String.valueOf(properties.getName()))
-                .table(OutboxTable.named(properties.getTable()))
+                .table(table.named())
                 .producer(producer);
         Optional.ofNullable(settings.getShards()).ifPresent(relay::shards);
         Optional.ofNullable(settings.getLease()).ifPresent(relay::lease);
@@ -93,23 +100,12 @@ public class OutboxAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.kafka.core.ProducerFactory")
     static class Kafka {
-        /** How records are written, and which transactions they are in, is the relay's. */
-        private static final List<String> NOT_OURS = List.of(
-                "key.serializer",
-                "value.serializer",
-                "transactional.id",
-                "client.id",
-                "acks",
-                "retries",
-                "enable.idempotence",
-                "partitioner.class",
-                "partitioner.ignore.keys");
-
         @Bean
         KafkaSettings bellwetherKafkaSettings(ObjectProvider<ProducerFactory<?, ?>> producers) {
             var all = new HashMap<String, Object>();
             producers.ifUnique(factory -> all.putAll(factory.getConfigurationProperties()));
-            NOT_OURS.forEach(all::remove);
+            RelayConfig.producerPropertiesOfTheRelay().forEach(all::remove);
+            all.remove("client.id"); // each of the relay's producers has its own
             return new KafkaSettings(all);
         }
     }
