@@ -36,8 +36,8 @@ final class OrderRequest extends SeatRequest<Boolean> {
             return SeatStep.settle(record.session(), false);
         }
         if (!named) {
-            if (order == Order.STAND_DOWN && !memory.isHeld(known, nowNanos)) {
-                return SeatStep.done(false);
+            if (order == Order.STAND_DOWN && (record.kind() == Kind.PENDING || !memory.isHeld(known, nowNanos))) {
+                return SeatStep.done(false); // whose claim is to be confirmed does not lead, and will by another token
             }
             if (order == Order.REOPEN && !known.lastReadable().ended()) {
                 return SeatStep.done(false);

@@ -157,6 +157,18 @@ class RecordLeasesTest {
     }
 
     @Test
+    void whoseClaimIsToBeConfirmedDoesNotLeadAndIsNotOrderedToStandDown() {
+        var waiting = new RecordTraits(false, "", "", LEASE, Duration.ZERO, Duration.ZERO, Duration.ZERO, 0);
+        var store = over(new MemoryRecordStore(clock, waiting));
+        assertThat(get(store.acquire(claim("a"))).granted()).isFalse();
+        assertThat(get(store.order("e", Order.STAND_DOWN))).as("somebody leads").isFalse();
+        clock.nanos += LEASE.toNanos();
+        assertThat(get(store.acquire(claim("a"))).granted()).isTrue();
+        assertThat(get(store.order("e", Order.STAND_DOWN))).isTrue();
+        assertThat(get(store.read("e")).standDown()).isTrue();
+    }
+
+    @Test
     void anElectionThatEndedIsListedAndOneThatWasDeletedIsNot() {
         get(leases.acquire(claim("a")));
         assertThat(get(leases.list())).containsExactly("e");
