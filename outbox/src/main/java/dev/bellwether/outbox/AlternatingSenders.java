@@ -49,15 +49,20 @@ final class AlternatingSenders {
         }
     }
 
-    /** Returns when all of them are in the log, though what was appended before may still be uncommitted. */
-    void append(List<Row> rows) throws LineStoppedException {
-        lines[turn].append(rows);
+    /**
+     * Returns when all of them are in the log, though what was appended before may still be uncommitted.
+     *
+     * @param progress what they say of themselves, sent along; null if it is sent with the commit, or not at all
+     */
+    void append(List<Row> rows, @Nullable ProducerRecord<byte[], byte[]> progress)
+            throws LineStoppedException, ProgressRefusedException {
+        lines[turn].append(rows, progress);
     }
 
     /**
      * Begins to commit what was appended last, when all before it is {@linkplain #settle settled}.
      *
-     * @param progress what it says of itself, in a record of the same transaction
+     * @param progress what it says of itself, in a record of the same transaction, if that was not sent along
      * @param committed what to do then, on another thread
      * @param ended what to do in any case, on the same
      */

@@ -8,13 +8,15 @@ final class LineStoppedException extends Exception {
     private final Exception failure;
     private final int index;
     private final int records;
+    private final boolean inDoubt;
 
     /**
      * Says which record of how many.
      *
      * @param index of the first that failed, in the transaction
+     * @param inDoubt whether it may have been the fault of what was sent along with the rows
      */
-    LineStoppedException(Row row, int index, int records, Exception cause) {
+    LineStoppedException(Row row, int index, int records, Exception cause, boolean inDoubt) {
         super(
                 row.describe() + ", " + (index + 1) + " of " + records + " in its transaction: " + cause.getMessage(),
                 cause);
@@ -22,6 +24,7 @@ final class LineStoppedException extends Exception {
         failure = cause;
         this.index = index;
         this.records = records;
+        this.inDoubt = inDoubt;
     }
 
     Row row() {
@@ -34,6 +37,11 @@ final class LineStoppedException extends Exception {
 
     int records() {
         return records;
+    }
+
+    /** Returns whether it may have been no row's fault. */
+    boolean inDoubt() {
+        return inDoubt;
     }
 
     Exception failure() {

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.zip.CRC32;
@@ -28,17 +29,24 @@ record Published(long number, long base, long epoch, long[] ids, int[] hashes) {
     static final int BYTES_PER_ROW = 2 * LONGEST + Integer.BYTES;
 
     static Published of(long number, long base, long epoch, List<Row> rows) {
-        var sorted = rows.stream().sorted(Comparator.comparingLong(Row::id)).toList();
-        return new Published(
-                number,
-                base,
-                epoch,
-                sorted.stream().mapToLong(Row::id).toArray(),
-                sorted.stream().mapToInt(row -> hash(row.eventId())).toArray());
+        var sorted = rows.toArray(new Row[0]);
+        Arrays.sort(sorted, Comparator.comparingLong(Row::id)); // as they mostly are
+        var ids = new long[sorted.length];
+        var hashes = new int[sorted.length];
+        var crc = new CRC32();
+        for (var i = 0; i < sorted.length; i++) {
+            ids[i] = sorted[i].id();
+            hashes[i] = hash(crc, sorted[i].eventId());
+        }
+        return new Published(number, base, epoch, ids, hashes);
     }
 
     static int hash(String eventId) {
-        var crc = new CRC32();
+        return hash(new CRC32(), eventId);
+    }
+
+    private static int hash(CRC32 crc, String eventId) {
+        crc.reset();
         crc.update(eventId.getBytes(UTF_8));
         return (int) crc.getValue();
     }

@@ -41,6 +41,9 @@ final class Shard {
     private volatile @Nullable Store store;
     private volatile boolean stopping;
     private volatile boolean leading;
+    /** So many rows are to pass before progress is sent along with rows again. */
+    private int doubtful;
+
     private long backoffNanos;
     private long retryNanos;
     private TransactionSize size;
@@ -204,7 +207,10 @@ final class Shard {
             judge.pardon();
             pause(config.haltRetry().toNanos(), mandate);
         } catch (LineStoppedException e) {
-            if (judge.failed(e)) {
+            if (e.inDoubt()) {
+                doubtful = e.records(); // and the judge is not asked: it would take them for at fault
+                LOG.debug("outbox {}: sends again, progress last: {}", config.name(), e.getMessage());
+            } else if (judge.failed(e)) {
                 LOG.info("outbox {}: stopped at {}", config.name(), e.getMessage());
                 if (judge.holds(e.row())) {
                     stranded(e.row());
@@ -370,7 +376,16 @@ final class Shard {
     /** A transaction of so many records went through. */
     void succeeded(int count, long nanos) {
         backoffNanos = 0;
+        doubtful = Math.max(0, doubtful - count);
         size.succeeded(count, nanos);
+    }
+
+    /**
+     * Returns whether progress is to be sent when all rows of its transaction are in the log, and not along with them,
+     * which is quicker: since one failed of which nobody can tell whether a row was at fault, until as many have passed.
+     */
+    boolean isCareful() {
+        return doubtful > 0;
     }
 
     private void pause(long nanos, Mandate mandate) {

@@ -223,11 +223,13 @@ final class ShardRun {
             nextNanos = began + shard.config().transactionInterval().toNanos();
             attempted += rows.size();
             shard.size().begins(rows.size());
-            lines.append(rows);
+            var told = number;
+            var progress = progress(rows);
+            var along = !judge.searches() && !shard.isCareful();
+            lines.append(rows, along ? progress : null);
             settle();
             committing = rows;
-            var told = number;
-            lines.commit(progress(rows), () -> committed(rows, told, began), this::wake);
+            lines.commit(along ? null : progress, () -> committed(rows, told, began), this::wake);
         }
         if (halt != null) {
             settle();

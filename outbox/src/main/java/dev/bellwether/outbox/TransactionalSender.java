@@ -45,12 +45,25 @@ final class TransactionalSender {
         producer.initTransactions();
     }
 
-    /** Returns when all of them are in the log, in this order, in a transaction that is not committed yet. */
-    void append(List<Row> rows) throws LineStoppedException {
+    /**
+     * Returns when all of them are in the log, in this order, in a transaction that is not committed yet.
+     *
+     * @param progress sent along; null to send none, or only with the {@link #commit}
+     * @throws LineStoppedException if one of them failed, or what was sent along
+     * @throws ProgressRefusedException if the brokers will never take what was sent along
+     */
+    void append(List<Row> rows, @Nullable ProducerRecord<byte[], byte[]> progress)
+            throws LineStoppedException, ProgressRefusedException {
+        var refused = new AtomicReference<@Nullable Exception>();
+        var along = false;
         try {
             producer.beginTransaction();
             for (var i = 0; i < rows.size() && failure.get() == null; i++) {
                 send(rows.get(i), i);
+            }
+            if (progress != null && failure.get() == null) {
+                along = true;
+                send(progress, refused);
             }
             producer.flush();
         } catch (RuntimeException e) {
@@ -60,28 +73,36 @@ final class TransactionalSender {
         }
         var failed = failure.get();
         if (failed != null) {
-            throw new LineStoppedException(rows.get(failed.index()), failed.index(), rows.size(), failed.cause());
+            throw new LineStoppedException(
+                    rows.get(failed.index()), failed.index(), rows.size(), failed.cause(), along);
         }
+        ProgressRefusedException.throwIf(refused.get()); // the rows are in the log: it was not their fault
     }
 
     /**
      * Returns when what was appended is committed, and this record with it.
      *
+     * @param progress sent now, when all others are in the log, so that no failure of it is taken for theirs; null if it
+     *     was sent along with them
      * @throws ProgressRefusedException if the brokers will never take it
      */
-    @SuppressWarnings("FutureReturnValueIgnored") // the commit fails if that did
     void commit(@Nullable ProducerRecord<byte[], byte[]> progress) throws ProgressRefusedException {
         // never before all others are in the log: a commit that was delayed by the network may come at any time
         var refused = new AtomicReference<@Nullable Exception>();
         try {
             if (progress != null) {
-                producer.send(progress, (metadata, exception) -> refused.compareAndSet(null, exception));
+                send(progress, refused);
             }
             producer.commitTransaction();
         } catch (RuntimeException e) {
             ProgressRefusedException.throwIf(refused.get());
             throw e;
         }
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // the commit fails if that did
+    private void send(ProducerRecord<byte[], byte[]> progress, AtomicReference<@Nullable Exception> refused) {
+        producer.send(progress, (metadata, exception) -> refused.compareAndSet(null, exception));
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // the callback is told the same

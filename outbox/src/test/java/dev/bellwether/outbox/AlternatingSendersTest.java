@@ -65,10 +65,10 @@ class AlternatingSendersTest {
 
     @Test
     void oneAppendsWhileTheOtherCommits() throws Exception {
-        tandem.append(row(1));
+        tandem.append(row(1), null);
         tandem.commit(null, () -> {}, () -> {});
         await(committing);
-        tandem.append(row(2));
+        tandem.append(row(2), null);
         assertThat(other.uncommittedRecords()).hasSize(1);
         goOn.countDown();
         assertThat(tandem.settle()).isTrue();
@@ -82,10 +82,10 @@ class AlternatingSendersTest {
 
     @Test
     void nothingIsCommittedBeforeWhatWasAppendedBeforeIt() throws Exception {
-        tandem.append(row(1));
+        tandem.append(row(1), null);
         tandem.commit(null, () -> {}, () -> {});
         await(committing);
-        tandem.append(row(2));
+        tandem.append(row(2), null);
         assertThatThrownBy(() -> tandem.commit(null, () -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
         assertThat(other.history()).isEmpty();
     }
@@ -93,12 +93,12 @@ class AlternatingSendersTest {
     @Test
     void nothingIsCommittedBehindACommitThatFailed() throws Exception {
         one.commitTransactionException = new TimeoutException("planted");
-        tandem.append(row(1));
+        tandem.append(row(1), null);
         goOn.countDown();
         var confirmed = new CountDownLatch(1);
         var ended = new CountDownLatch(1);
         tandem.commit(null, confirmed::countDown, ended::countDown);
-        tandem.append(row(2));
+        tandem.append(row(2), null);
         assertThatThrownBy(tandem::settle).hasMessage("planted");
         assertThatThrownBy(tandem::settle).hasMessage("planted");
         assertThatThrownBy(() -> tandem.commit(null, () -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
@@ -109,7 +109,7 @@ class AlternatingSendersTest {
 
     @Test
     void closeAwaitsACommitThatIsUnderWay() throws Exception {
-        tandem.append(row(1));
+        tandem.append(row(1), null);
         var confirmed = new CountDownLatch(1);
         tandem.commit(null, confirmed::countDown, () -> {});
         await(committing);

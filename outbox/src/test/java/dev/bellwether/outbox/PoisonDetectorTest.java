@@ -35,7 +35,7 @@ class PoisonDetectorTest {
     }
 
     private static LineStoppedException failed(Row row, Exception cause) {
-        return new LineStoppedException(row, 0, 1, cause);
+        return new LineStoppedException(row, 0, 1, cause, false);
     }
 
     @Test
