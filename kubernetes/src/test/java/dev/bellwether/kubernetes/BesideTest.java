@@ -75,10 +75,10 @@ class BesideTest {
 
     /** Whose program. */
     enum Kind {
-        MODEL("client-go") {
+        CLIENT_GO("client-go") {
             @Override
             ForeignElector stand(Setting setting) {
-                return new ClientGoModel(servers, setting);
+                return new ClientGoElector(servers.kubeconfig(setting.port()), setting);
             }
         },
         FABRIC8("fabric8") {
@@ -134,9 +134,9 @@ class BesideTest {
 
     @Test
     void aCutThatDelaysAnswersMakesNoTwoLeaders() {
-        var theirs = theirs(Kind.MODEL, "theirs-1");
+        var theirs = theirs(Kind.CLIENT_GO, "theirs-1");
         eventually("theirs leads", theirs::leads);
-        var ours = ours(Kind.MODEL);
+        var ours = ours(Kind.CLIENT_GO);
         theirLink.delay(Duration.ofMillis(1_600)); // each answer comes 3.2 s late
         Eventually.throughout("theirs renews all the same", Duration.ofSeconds(10), () -> !ours.isLeader());
         theirLink.cut(Link.Way.ANSWERS);
@@ -147,9 +147,9 @@ class BesideTest {
 
     @Test
     void whoTakesOverFromOneOfOursThatWaitedWaitsToo() throws Exception {
-        var theirs = theirs(Kind.MODEL, "theirs-1");
+        var theirs = theirs(Kind.CLIENT_GO, "theirs-1");
         eventually("theirs leads", theirs::leads);
-        var first = ours(Kind.MODEL);
+        var first = ours(Kind.CLIENT_GO);
         theirLink.cut();
         eventually("ours has claimed", () -> holder().startsWith(first.candidate()));
         assertThat(first.isLeader()).isFalse();
@@ -165,7 +165,7 @@ class BesideTest {
     @Test
     void whoNeverSawALeaderLeadsAtOnce() {
         var begun = System.nanoTime();
-        var ours = ours(Kind.MODEL);
+        var ours = ours(Kind.CLIENT_GO);
         eventually("ours leads", ours::isLeader);
         assertThat(Duration.ofNanos(System.nanoTime() - begun))
                 .as("whoever waits does so for longer")
@@ -174,7 +174,7 @@ class BesideTest {
 
     @Test
     void afterALeaseWasDeletedOursWaitsUntilNobodyCanLeadStill() {
-        var ours = ours(Kind.MODEL);
+        var ours = ours(Kind.CLIENT_GO);
         eventually("ours leads", ours::isLeader);
         var begun = System.nanoTime();
         servers.send(0, "DELETE", KubernetesServers.leases("beside") + "/" + name, "{}");
@@ -186,7 +186,7 @@ class BesideTest {
 
     @Test
     void whatOursWritesIsWhatOthersWantToRead() throws Exception {
-        var ours = ours(Kind.MODEL);
+        var ours = ours(Kind.CLIENT_GO);
         eventually("ours leads", ours::isLeader);
         var held = spec();
         assertThat(held.text("holderIdentity")).startsWith(ours.candidate() + "_");
@@ -232,7 +232,7 @@ class BesideTest {
 
     @Test
     void whoLeadsBesideOthersIsNotOrderedAway() {
-        var theirs = theirs(Kind.MODEL, "theirs-1");
+        var theirs = theirs(Kind.CLIENT_GO, "theirs-1");
         eventually("theirs leads", theirs::leads);
         try (var elections = Elections.connect(uri(servers.member(0).port(), "client-go"))) {
             assertThatThrownBy(() -> elections.election(name).standDown())
@@ -245,17 +245,17 @@ class BesideTest {
     /** What no rule of ours can prevent: see the document. */
     @Test
     void theirsLeadTwiceByThemselvesWhenALeaseIsDeleted() {
-        var first = theirs(Kind.MODEL, "theirs-1");
+        var first = theirs(Kind.CLIENT_GO, "theirs-1");
         eventually("theirs leads", first::leads);
         theirLink.cut();
         servers.send(0, "DELETE", KubernetesServers.leases("beside") + "/" + name, "{}");
         var second =
-                opened(Kind.MODEL.stand(new Setting(servers.member(0).port(), "beside", name, "theirs-2", THEIRS)));
+                opened(Kind.CLIENT_GO.stand(new Setting(servers.member(0).port(), "beside", name, "theirs-2", THEIRS)));
         overlap.audit(second::leads);
         eventually("the second leads", second::leads);
         eventually("the first gives up", () -> !first.leads());
-        System.out.println("client-go's rules beside themselves, Lease deleted: " + overlap.nanos() / 1_000_000
-                + " ms with two leaders");
+        System.out.println(
+                "client-go beside itself, Lease deleted: " + overlap.nanos() / 1_000_000 + " ms with two leaders");
         assertThat(overlap.nanos()).isPositive();
     }
 
