@@ -4,6 +4,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FreeNumbers;
 import dev.bellwether.testkit.Infrastructure;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.time.Duration;
@@ -16,12 +17,16 @@ import org.apache.kafka.clients.admin.ListGroupsOptions;
 
 /** A Kafka cluster that the tests of one JVM share. */
 class KafkaInfrastructure implements Infrastructure {
-    /** How many clients can be cut off at a time. */
+    /** How many clients of one test can be cut off at a time. */
     static final int LINKS = 3;
+    /** How many clients of those that run side by side. */
+    static final int ALL_LINKS = 4 * LINKS;
+
+    private static final FreeNumbers NUMBERS = new FreeNumbers(ALL_LINKS);
 
     private final KafkaBrokers brokers;
     private final String query;
-    private int links;
+    private final FreeNumbers.Taken links = NUMBERS.begin();
 
     KafkaInfrastructure(KafkaBrokers brokers) {
         this(brokers, "");
@@ -65,7 +70,7 @@ class KafkaInfrastructure implements Infrastructure {
 
     @Override
     public Linked connectLinked(ElectionsConfig config) {
-        var number = links++;
+        var number = links.next();
         var link = brokers.link(number);
         link.heal();
         return new Linked(Elections.connect("kafka://" + brokers.bootstrap(number) + query, config), link);
@@ -116,5 +121,10 @@ class KafkaInfrastructure implements Infrastructure {
     @Override
     public void resumeServer() {
         List.copyOf(brokers.brokers()).forEach(broker -> broker.resume());
+    }
+
+    @Override
+    public void close() {
+        links.close();
     }
 }

@@ -6,7 +6,7 @@ import java.util.Map;
 /** One broker for all tests that do not hurt it; it ends with the process. */
 final class SharedBroker {
     private static final KafkaBrokers BROKERS =
-            KafkaInfrastructure.warm(KafkaBrokers.start(1, KafkaInfrastructure.LINKS, Map.of()));
+            KafkaInfrastructure.warm(KafkaBrokers.start(1, KafkaInfrastructure.ALL_LINKS, Map.of()));
 
     private SharedBroker() {}
 

@@ -8,8 +8,18 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceAccessMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.ResourceLockTarget;
 
-/** Sets the stage for each fact, and clears it. */
+/**
+ * Sets the stage for each fact, and clears it. Where JUnit runs tests side by side, facts are, but for those that
+ * disturb the server of all, or count what is left on it: those are {@link AloneOnServer}.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+@ResourceLock(value = AloneOnServer.SERVER, mode = ResourceAccessMode.READ, target = ResourceLockTarget.CHILDREN)
 abstract class ContractStage {
     private static final int LONGEST_WORD = 24;
 

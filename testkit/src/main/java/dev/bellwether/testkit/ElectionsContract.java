@@ -25,6 +25,7 @@ public abstract class ElectionsContract extends LockFacts {
     protected ElectionsContract() {}
 
     @Test
+    @AloneOnServer
     void cyclesOfStandAndCloseLeaveNothingBehind() {
         var cycles = Integer.getInteger(CYCLES, stage.infrastructure().cycles());
         var leader = stage.stand(
@@ -79,6 +80,7 @@ public abstract class ElectionsContract extends LockFacts {
     }
 
     @Test
+    @AloneOnServer
     void aClosedClientLeavesNoThreadAndNoConnection() {
         connectStandClose();
         var before = Leftovers.of(stage);

@@ -300,6 +300,7 @@ abstract class OutageFacts extends ListenerFacts {
     }
 
     @Test
+    @AloneOnServer
     void aServerRestartKeepsTheTokenRising() {
         var first = stage.stand(stage.client());
         var before = first.awaitLeads();
@@ -313,6 +314,7 @@ abstract class OutageFacts extends ListenerFacts {
     }
 
     @Test
+    @AloneOnServer
     void aLeaderOutlivesOrStandsAgainAfterAServerRestart() {
         if (lacks(Capability.RESTART).isPresent()) {
             return; // printed
@@ -331,6 +333,7 @@ abstract class OutageFacts extends ListenerFacts {
     }
 
     @Test
+    @AloneOnServer
     void aServerThatIsPausedForLongerThanTheLeaseCostsTheMandateAndNoMore() {
         if (lacks(Capability.PAUSE).isPresent()) {
             return; // printed

@@ -79,6 +79,7 @@ abstract class SeatFacts extends ContractStage {
     }
 
     @Test
+    @AloneOnServer
     void closeWhileStandingByLeavesNoTrace() {
         var observed = stage.observe(stage.client());
         var leader = stage.standLong(stage.client());
@@ -230,6 +231,7 @@ abstract class SeatFacts extends ContractStage {
     }
 
     @Test
+    @AloneOnServer
     void whatTheInfrastructureLacksIsPrinted() {
         for (var capability : Capability.values()) {
             var before = printed().size();

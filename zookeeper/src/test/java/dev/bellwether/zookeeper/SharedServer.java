@@ -4,7 +4,7 @@ import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 
 /** One server for all tests that do not hurt it; it ends with the process. */
 final class SharedServer {
-    private static final ZooKeeperServers SERVERS = ZooKeeperServers.start(1, ZooKeeperInfrastructure.LINKS);
+    private static final ZooKeeperServers SERVERS = ZooKeeperServers.start(1, ZooKeeperInfrastructure.ALL_LINKS);
 
     private SharedServer() {}
 

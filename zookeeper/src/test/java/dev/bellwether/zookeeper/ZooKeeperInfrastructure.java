@@ -2,6 +2,7 @@ package dev.bellwether.zookeeper;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.testkit.FreeNumbers;
 import dev.bellwether.testkit.Infrastructure;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServer;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
@@ -10,11 +11,15 @@ import java.util.Map;
 
 /** ZooKeeper servers that the tests of one JVM share. */
 class ZooKeeperInfrastructure implements Infrastructure {
-    /** How many clients can be cut off at a time. */
+    /** How many clients of one test can be cut off at a time. */
     static final int LINKS = 3;
+    /** How many clients of those that run side by side. */
+    static final int ALL_LINKS = 4 * LINKS;
+
+    private static final FreeNumbers NUMBERS = new FreeNumbers(ALL_LINKS);
 
     private final ZooKeeperServers servers;
-    private int links;
+    private final FreeNumbers.Taken links = NUMBERS.begin();
 
     ZooKeeperInfrastructure(ZooKeeperServers servers) {
         this.servers = servers;
@@ -46,7 +51,7 @@ class ZooKeeperInfrastructure implements Infrastructure {
 
     @Override
     public Linked connectLinked(ElectionsConfig config) {
-        var number = links++;
+        var number = links.next();
         var link = servers.link(number);
         link.heal();
         return new Linked(Elections.connect(uri(servers.addresses(number)), config), link);
@@ -90,5 +95,10 @@ class ZooKeeperInfrastructure implements Infrastructure {
     @Override
     public void resumeServer() {
         servers.servers().forEach(ZooKeeperServer::resume);
+    }
+
+    @Override
+    public void close() {
+        links.close();
     }
 }
