@@ -2,13 +2,17 @@ package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,6 +92,29 @@ class AlternatingSendersTest {
         tandem.append(row(2), null);
         assertThatThrownBy(() -> tandem.commit(null, () -> {}, () -> {})).isInstanceOf(IllegalStateException.class);
         assertThat(other.history()).isEmpty();
+    }
+
+    @Test
+    void aRowThatFailsBesideItsProgressMayBeInnocent() {
+        var progress = new ProducerRecord<byte[], byte[]>("progress", new byte[0]);
+        assertThat(failed(null).inDoubt()).isFalse();
+        assertThat(failed(progress).inDoubt()).isTrue();
+    }
+
+    private static LineStoppedException failed(@Nullable ProducerRecord<byte[], byte[]> progress) {
+        var failing = new MockProducer<>(false, null, new ByteArraySerializer(), new ByteArraySerializer());
+        var sender = new TransactionalSender(
+                FaultyProducer.of(failing, new FaultyProducer.Fault() {
+                    @Override
+                    public void before(String method) {
+                        if (method.equals("flush")) {
+                            failing.errorNext(new TopicAuthorizationException("planted"));
+                        }
+                    }
+                }),
+                "event-id");
+        sender.open();
+        return catchThrowableOfType(LineStoppedException.class, () -> sender.append(row(1), progress));
     }
 
     @Test
