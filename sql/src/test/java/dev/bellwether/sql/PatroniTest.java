@@ -57,6 +57,7 @@ class PatroniTest {
                 elections.election(election).standDown();
                 Eventually.eventually("it stands down", PATIENCE, () -> !mandate.isValid());
                 var next = mandate(one, two);
+                var since = System.nanoTime();
                 if (both) {
                     old.kill();
                 } else {
@@ -65,6 +66,8 @@ class PatroniTest {
                 assertThat(next.token()).as("NEVER: a token that does not rise").isGreaterThan(last);
                 last = next.token();
                 var primary = servers.primaryAfter(old);
+                System.out.println("patroni: another primary " + (System.nanoTime() - since) / 1_000_000 + " ms after "
+                        + (both ? "it and its Patroni were killed" : "PostgreSQL was killed"));
                 assertThat(token(primary)).as("NEVER: a token that falls").isGreaterThanOrEqualTo(last);
                 old.delayReplication(Duration.ZERO);
                 if (both) {
