@@ -92,6 +92,23 @@ public interface Candidacy extends AutoCloseable {
     void standDown();
 
     /**
+     * Leaves the seat to others, in order if it is held, and does not lead again before {@link #standAgain}, also if
+     * nobody else stands: for a process that is being drained, warms up, or knows that it is not well. Returns at once:
+     * a leader's listener hears {@link LeadershipEvent.Revoked} with the cause {@link Cause#STOOD_DOWN}; what a standby
+     * is granted just then, it gives back. May be called from a listener or a task. Idempotent.
+     *
+     * <p>Meanwhile it need not be listed among the candidates, and what it knows may be old: whom it follows, and that
+     * the election has ended, of which it hears at the latest when it stands again.
+     */
+    void standBy();
+
+    /**
+     * Claims the seat again after {@link #standBy}, at once; does nothing else. Whom an operator ordered to stand down
+     * holds back for the rest of that lease.
+     */
+    void standAgain();
+
+    /**
      * Gives up the seat if it is held, in order, and stands no more. Returns at once: {@link #awaitClose} waits for the
      * end. May be called from a listener or a task.
      */

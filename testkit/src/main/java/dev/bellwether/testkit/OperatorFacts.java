@@ -171,6 +171,36 @@ abstract class OperatorFacts extends OutageFacts {
     }
 
     @Test
+    void aLeaderThatStandsByLeavesTheSeatToOthersUntilItStandsAgain() {
+        var first = stage.stand(stage.client());
+        var before = first.awaitLeads();
+        var second = stage.stand(stage.client());
+        second.awaitFollows(first);
+        first.candidacy().standBy();
+        var after = second.awaitLeads();
+        assertThat(after.token()).isGreaterThan(before.token());
+        assertThat(before.isValid()).as("the mandate of the one who stands by").isFalse();
+        second.candidacy().close();
+        Eventually.throughout("the seat stays vacant", stage.lease().multipliedBy(3), () -> !first.isLeader());
+        first.candidacy().standAgain();
+        assertThat(first.awaitLeads().token()).isGreaterThan(after.token());
+    }
+
+    @Test
+    void aStandbyThatIsToldToStandByDoesNotTakeTheSeatUntilItStandsAgain() {
+        var first = stage.stand(stage.client());
+        var before = first.awaitLeads();
+        var second = stage.stand(stage.client());
+        second.awaitFollows(first);
+        second.candidacy().standBy();
+        Eventually.throughout("the leader does not care", stage.lease(), before::isValid);
+        first.candidacy().close();
+        Eventually.throughout("the seat stays vacant", stage.lease().multipliedBy(3), () -> !second.isLeader());
+        second.candidacy().standAgain();
+        assertThat(second.awaitLeads().token()).isGreaterThan(before.token());
+    }
+
+    @Test
     void anOrderToStandDownIsForThePresentLeaderOnly() {
         var orders = stage.observe(stage.client());
         var first = stage.stand(stage.client());

@@ -41,6 +41,10 @@ public final class CandidacyMachine {
      * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
      * every step is safe to take twice, and what may be told once only is remembered when it has been told.
      *
+     * Who was told to stand by stays in STANDING_BY and claims nothing; a grant that comes all the same is given back.
+     * Reports come later than what they tell of: a grant may be told when the seat was given up and is claimed again.
+     * That it is from before shows in its proof.
+     *
      * We do not stand again before the old work has ended, even if it takes for ever: two terms of one candidate must
      * not run side by side. Others may lead meanwhile.
      */
@@ -99,6 +103,10 @@ public final class CandidacyMachine {
 
     private long pulsedNanos;
     private boolean awaitingPulse;
+    /** Told to stand by: others may lead, and we do not claim. */
+    private boolean aside;
+    /** When the seat was given up while we stood by: what was granted by then, and is told later, is not ours. */
+    private @Nullable Long gaveUpNanos;
 
     /** While standing by: when to claim the seat again, if that is put off. */
     private @Nullable Long claimAtNanos;
@@ -121,7 +129,12 @@ public final class CandidacyMachine {
 
     public void start(Moment now) {
         pulsedNanos = now.nanos();
-        if (phase == Phase.STANDING_BY) { // else we were told to leave before we had begun
+        claim(); // unless we were told to leave before we had begun
+    }
+
+    /** Claims the seat, unless there is a reason not to. */
+    private void claim() {
+        if (phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside) {
             seat.claim();
         }
     }
@@ -133,9 +146,7 @@ public final class CandidacyMachine {
         pulsedNanos = now.nanos();
         if (awaitingPulse) {
             awaitingPulse = false;
-            if (phase == Phase.STANDING_BY && claimAtNanos == null) {
-                seat.claim();
-            }
+            claim();
         }
     }
 
@@ -143,6 +154,37 @@ public final class CandidacyMachine {
     public void leaveToOthers(Moment now) {
         if (!expired(now) && phase == Phase.LEADING) {
             standDown(now, Cause.STOOD_DOWN, budget());
+        }
+    }
+
+    /** Leaves the seat to others, and claims it no more until {@link #standAgain}. */
+    public void standBy(Moment now) {
+        if (aside || closing) {
+            return;
+        }
+        aside = true;
+        if (expired(now)) {
+            return;
+        }
+        if (phase == Phase.LEADING) {
+            standDown(now, Cause.STOOD_DOWN, budget());
+        } else if (phase == Phase.STANDING_BY) {
+            giveUp(now); // a claim may be under way, or granted and not told yet
+        }
+    }
+
+    private void giveUp(Moment now) {
+        gaveUpNanos = now.nanos();
+        seat.release();
+    }
+
+    /** Claims the seat again after {@link #standBy}. */
+    public void standAgain(Moment now) {
+        if (aside) {
+            aside = false;
+            if (!expired(now)) {
+                claim();
+            }
         }
     }
 
@@ -187,9 +229,7 @@ public final class CandidacyMachine {
             case STANDING_BY -> {
                 if (claimAtNanos != null && now.nanos() - claimAtNanos >= 0) {
                     claimAtNanos = null;
-                    if (!awaitingPulse) {
-                        seat.claim();
-                    }
+                    claim();
                 }
             }
             case LEADING -> {
@@ -297,15 +337,18 @@ public final class CandidacyMachine {
             lost(now, present().token(), Cause.REPLACED); // by ourselves; a seat is never released under a mandate
         }
         var validity = validity(proof);
-        if (phase != Phase.STANDING_BY || awaitingPulse || claimAtNanos != null) {
+        if (aside && phase == Phase.STANDING_BY) {
+            giveUp(now);
+        } else if (phase != Phase.STANDING_BY || awaitingPulse || claimAtNanos != null) {
             seat.release(); // we no longer want it
-        } else if (!validity.holdsAt(now)) {
-            seat.release(); // the grant took so long to come that nothing of it is left
+        } else if (!validity.holdsAt(now) || isFromBeforeWeGaveUp(proof)) {
+            seat.release(); // the grant took so long to come that nothing of it is left, or it has been given back
             claimAtNanos = now.nanos() + standing.config().retryInterval().toNanos();
         } else {
             var granted = new LocalMandate(standing.election(), standing.candidate(), token, validity, clock);
             term = granted;
             termBegan = now;
+            gaveUpNanos = null;
             follow(Optional.empty(), false);
             pulsedNanos = now.nanos();
             become(Phase.LEADING, granted);
@@ -313,6 +356,10 @@ public final class CandidacyMachine {
             endTold = false;
             effects.startWork(granted);
         }
+    }
+
+    private boolean isFromBeforeWeGaveUp(Proof proof) {
+        return gaveUpNanos != null && proof.since().nanos() - gaveUpNanos <= 0;
     }
 
     public void proven(Moment now, long token, Proof proof) {
@@ -447,10 +494,10 @@ public final class CandidacyMachine {
         }
         var cause = lastCause.orElse(Cause.EXPIRED);
         become(Phase.STANDING_BY, null);
-        if (cause == Cause.REVOKED_BY_OPERATOR || cause == Cause.STOOD_DOWN) {
+        if (cause == Cause.REVOKED_BY_OPERATOR || (cause == Cause.STOOD_DOWN && !aside)) {
             claimAtNanos = now.nanos() + standing.config().lease().toNanos(); // let another have it
-        } else if (!awaitingPulse) {
-            seat.claim();
+        } else {
+            claim();
         }
     }
 

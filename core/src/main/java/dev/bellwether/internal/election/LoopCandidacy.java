@@ -286,6 +286,16 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     @Override
+    public void standBy() {
+        loop.execute(() -> turn(machine::standBy));
+    }
+
+    @Override
+    public void standAgain() {
+        loop.execute(() -> turn(machine::standAgain));
+    }
+
+    @Override
     public void resign() {
         loop.execute(() -> turn(machine::resign));
     }

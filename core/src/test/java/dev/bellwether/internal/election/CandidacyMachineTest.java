@@ -230,6 +230,36 @@ class CandidacyMachineTest {
     }
 
     @Test
+    void whoStandsByTakesNoVacantSeatUntilItStandsAgain() {
+        var first = rig.stand("a", rig.config());
+        var second = rig.stand("b", rig.config().listener(event -> {}));
+        first.standBy();
+        rig.settle();
+        assertThat(second.isLeader()).isTrue();
+        second.close();
+        rig.pass(Duration.ofSeconds(60));
+        assertThat(first.isLeader()).isFalse();
+        assertThat(first.status().phase()).isEqualTo(Phase.STANDING_BY);
+        first.standAgain();
+        rig.settle();
+        assertThat(first.isLeader()).isTrue();
+        assertThat(rig.heard).startsWith("Acquired", "Revoked STOOD_DOWN").endsWith("Acquired");
+    }
+
+    @Test
+    void whomAnOperatorOrderedToStandDownHoldsBackThoughItSaysThatItStandsAgain() {
+        var first = rig.stand("a", rig.config());
+        rig.server.order("billing", Order.STAND_DOWN);
+        rig.settle();
+        first.standBy();
+        first.standAgain();
+        rig.pass(Duration.ofSeconds(9));
+        assertThat(first.isLeader()).isFalse();
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(first.isLeader()).isTrue();
+    }
+
+    @Test
     void anOperatorsOrderMovesTheSeatAndTheFormerLeaderHoldsBackForALease() {
         var first = rig.stand("a", rig.config());
         var second = rig.stand("b", rig.config().listener(event -> {}));

@@ -51,6 +51,45 @@ class GrantTest {
         assertThat(machine.phase()).isEqualTo(Phase.FENCED);
     }
 
+    @Test
+    void aGrantThatIsToldAfterTheSeatWasGivenUpAndIsClaimedAgainIsNotOurs() {
+        machine.start(clock.now());
+        var since = clock.now();
+        machine.standBy(clock.now());
+        machine.standAgain(clock.now());
+        machine.granted(clock.now(), 7, new Proof(since, config.lease()));
+        assertThat(done).containsExactly("claim", "release", "claim", "release");
+        clock.forward(config.retryInterval());
+        machine.tick(clock.now());
+        grant(8);
+        assertThat(done).endsWith("release", "claim", "Acquired");
+    }
+
+    @Test
+    void whoWasToldToStandByClaimsNothingAndGivesBackWhatItIsGranted() {
+        machine.standBy(clock.now());
+        machine.start(clock.now());
+        machine.pulse(clock.now());
+        grant(7);
+        clock.forward(config.lease().multipliedBy(3));
+        machine.tick(clock.now());
+        machine.standBy(clock.now());
+        assertThat(done).containsExactly("release", "release");
+        machine.standAgain(clock.now());
+        machine.standAgain(clock.now());
+        assertThat(done).containsExactly("release", "release", "claim");
+    }
+
+    @Test
+    void whoWasToldToStandByAndResignsLeaves() {
+        machine.start(clock.now());
+        machine.standBy(clock.now());
+        machine.resign(clock.now());
+        machine.standBy(clock.now());
+        machine.standAgain(clock.now());
+        assertThat(done).containsExactly("claim", "release", "leave");
+    }
+
     private LocalMandate term() {
         return Objects.requireNonNull(machine.term());
     }

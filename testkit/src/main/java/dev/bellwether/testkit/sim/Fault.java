@@ -30,7 +30,7 @@ public enum Fault {
     LEAVE,
     /** Further processes come up. */
     JOIN,
-    /** An operator orders leaders to stand down. */
+    /** An operator orders leaders to stand down, or applications do so themselves, or stand by for a while. */
     STAND_DOWN,
     /** An operator ends elections, and deletes them. A process whose candidacies have all ended is restarted. */
     END,

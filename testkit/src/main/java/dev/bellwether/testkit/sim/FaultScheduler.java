@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.spi.Order;
+import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
@@ -66,8 +67,7 @@ final class FaultScheduler {
             case JOIN -> world.startProcess();
             case STAND_DOWN -> {
                 if (process != null && random.nextBoolean()) {
-                    tell(fault, process.name(), 0);
-                    process.candidacies().forEach(ObservedCandidacy::standDown);
+                    standDown(process, nanos);
                 } else {
                     order(Order.STAND_DOWN);
                 }
@@ -105,6 +105,20 @@ final class FaultScheduler {
             case THROW -> process.fails(nanos, random.nextDouble(0.02, 1));
             case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, STORE_CLOCK, JOIN, STAND_DOWN, END, CLONE ->
                 throw new IllegalStateException(fault + " befalls no process");
+        }
+    }
+
+    /** The application leaves the seats to others: for a lease, or until it says that it stands again. */
+    private void standDown(SimProcess process, long nanos) {
+        var candidacies = List.copyOf(process.candidacies());
+        if (random.nextBoolean()) {
+            tell(Fault.STAND_DOWN, process.name(), 0);
+            candidacies.forEach(ObservedCandidacy::standDown);
+        } else {
+            var aside = random.nextInt(4) == 0 ? 1 : nanos;
+            tell(Fault.STAND_DOWN, process.name(), aside);
+            candidacies.forEach(ObservedCandidacy::standBy);
+            process.later(Duration.ofNanos(aside), () -> candidacies.forEach(ObservedCandidacy::standAgain));
         }
     }
 

@@ -40,6 +40,7 @@ final class ObservedCandidacy implements Candidacy {
     private boolean toldRevoked;
     private boolean toldTheEnd;
     private long toldToken;
+    private boolean aside; // was told to stand by
     private int endsBefore;
     private boolean endedBefore;
 
@@ -155,6 +156,18 @@ final class ObservedCandidacy implements Candidacy {
     @Override
     public void standDown() {
         real().standDown();
+    }
+
+    @Override
+    public void standBy() {
+        real().standBy();
+        process.loop().execute(() -> aside = true); // from when that has been carried out
+    }
+
+    @Override
+    public void standAgain() {
+        process.loop().execute(() -> aside = false);
+        real().standAgain();
     }
 
     @Override
@@ -324,6 +337,10 @@ final class ObservedCandidacy implements Candidacy {
                     "two terms of one candidate never run side by side",
                     this + " leads under token " + mandate.token() + " while work under token " + token + " is running",
                     null);
+        }
+        if (aside) {
+            world.violate(
+                    "who was told to stand by does not lead", this + " leads under token " + mandate.token(), null);
         }
         token = mandate.token();
         beganNanos = process.clock().nanos();

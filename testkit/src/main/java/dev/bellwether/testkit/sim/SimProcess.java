@@ -253,6 +253,7 @@ public final class SimProcess {
         stalledUntil = 0;
         suspendedUntil = 0;
         resume();
+        candidacies.forEach(ObservedCandidacy::standAgain);
     }
 
     private void resume() {
