@@ -25,6 +25,7 @@ import dev.bellwether.cli.outbox.PumpCommand;
 import dev.bellwether.cli.outbox.ReapCommand;
 import dev.bellwether.cli.run.FileCommand;
 import dev.bellwether.cli.run.RunCommand;
+import dev.bellwether.cli.run.ServeCommand;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -97,6 +98,7 @@ public final class Main {
         var line = new CommandLine(new RootCommand())
                 .addSubcommand(new RunCommand(around))
                 .addSubcommand(new FileCommand(around))
+                .addSubcommand(new ServeCommand(around))
                 .addSubcommand(new ListCommand(around))
                 .addSubcommand(new ShowCommand(around))
                 .addSubcommand(new RolesCommand(around))

@@ -4,14 +4,10 @@ import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
-import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
+import dev.bellwether.cli.page.ListenOptions;
 import dev.bellwether.cli.page.PageServer;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -41,13 +37,8 @@ public final class ConsoleCommand implements Callable<Integer> {
     @Mixin
     private final BackendOptions target;
 
-    @Option(
-            names = "--listen",
-            paramLabel = "ADDRESS",
-            description =
-                    "Listen there. Default: the loopback, so that only this machine sees it. There is no TLS: elsewhere than on"
-                            + " the loopback, put a proxy with it in front.")
-    private Optional<String> listen = Optional.empty();
+    @Mixin
+    private final ListenOptions listen = new ListenOptions();
 
     @Option(
             names = "--port",
@@ -55,12 +46,6 @@ public final class ConsoleCommand implements Callable<Integer> {
             defaultValue = "0",
             description = "The port of the page. Default: a free one.")
     private int port;
-
-    @Option(
-            names = "--host",
-            paramLabel = "NAME",
-            description = "A name by which the page is called, beside localhost and addresses. May be given again.")
-    private List<String> hosts = List.of();
 
     @Option(names = "--read-only", description = "Take no orders at all.")
     private boolean readOnly;
@@ -82,7 +67,7 @@ public final class ConsoleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        var place = new PageServer.Place(new InetSocketAddress(address(), port), hosts);
+        var place = listen.place(port);
         var uri = target.uri();
         var feed = new Feed();
         try (var connected = target.connect(uri);
@@ -100,14 +85,6 @@ public final class ConsoleCommand implements Callable<Integer> {
                 }
                 TimeUnit.NANOSECONDS.sleep(Math.min(left, refresh.toNanos()));
             }
-        }
-    }
-
-    private InetAddress address() {
-        try {
-            return listen.isPresent() ? InetAddress.getByName(listen.get()) : InetAddress.getLoopbackAddress();
-        } catch (UnknownHostException e) {
-            throw new UsageException("--listen: there is no address " + listen.orElse(""), e);
         }
     }
 }

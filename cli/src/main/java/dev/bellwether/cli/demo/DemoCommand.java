@@ -12,6 +12,7 @@ import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
+import dev.bellwether.cli.page.LocalHttp;
 import dev.bellwether.cli.page.PageServer;
 import dev.bellwether.spi.ConnectUri;
 import java.io.IOException;
@@ -198,7 +199,7 @@ public final class DemoCommand implements Callable<Integer> {
 
     private int show(DemoCluster scene, Engine engine, Feed feed, DemoCleanup props)
             throws IOException, InterruptedException {
-        var place = new PageServer.Place(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), List.of());
+        var place = new LocalHttp.Place(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), List.of());
         var page = props.keep(PageServer.start(place, feed, scene::now, words -> order(scene, words)));
         for (var i = 0; i < CANDIDATES; i++) {
             scene.startNext();

@@ -1,4 +1,4 @@
-/** The server of a page for the browser, and the feed of what it shows. {@code demo} and {@code console} use it. */
+/** The server of a page for the browser, and the feed of what it shows: for {@code demo} and {@code console}. */
 @NullMarked
 package dev.bellwether.cli.page;
 

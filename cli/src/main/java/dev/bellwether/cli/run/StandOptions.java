@@ -20,7 +20,10 @@ final class StandOptions {
                     + " run out.")
     private Optional<Duration> backoff = Optional.empty();
 
-    @Option(names = "--id", paramLabel = "ID", description = "Stand under this id. Default: host, process id and time.")
+    @Option(
+            names = "--id",
+            paramLabel = "ID",
+            description = "Stand under this id. Default: host, process id and time; of serve, the name of the host.")
     private Optional<String> id = Optional.empty();
 
     void set(CandidacyConfig.Builder settings) {

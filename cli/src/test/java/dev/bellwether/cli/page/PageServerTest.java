@@ -23,7 +23,7 @@ class PageServerTest {
     private final Feed feed = new Feed();
     private final List<Map<String, String>> ordered = new CopyOnWriteArrayList<>();
     private final PageServer page = PageServer.start(
-            new PageServer.Place(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), List.of("ops.example")),
+            new LocalHttp.Place(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), List.of("ops.example")),
             feed,
             () -> 7.5,
             words -> {
@@ -156,7 +156,7 @@ class PageServerTest {
     }
 
     private String token() {
-        return PageServer.TOKEN_HEADER + ": " + secret() + "\r\n";
+        return LocalHttp.TOKEN_HEADER + ": " + secret() + "\r\n";
     }
 
     private String get(String path, String host) throws IOException {

@@ -1,0 +1,42 @@
+package dev.bellwether.cli.page;
+
+import dev.bellwether.cli.command.UsageException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+
+/** Where to listen: the options of the verbs that answer HTTP. */
+public final class ListenOptions {
+    private static final int LAST_PORT = 65_535;
+
+    @Option(
+            names = "--listen",
+            paramLabel = "ADDRESS",
+            description =
+                    "Listen there. Default: the loopback, so that only this machine sees it. There is no TLS: elsewhere than on"
+                            + " the loopback, put a proxy with it in front.")
+    private Optional<String> listen = Optional.empty();
+
+    @Option(
+            names = "--host",
+            paramLabel = "NAME",
+            description = "A name by which it is called, beside localhost and addresses. May be given again.")
+    private List<String> hosts = List.of();
+
+    /** Returns where to listen, on this port. */
+    public LocalHttp.Place place(int port) {
+        if (port < 0 || port > LAST_PORT) {
+            throw new UsageException(
+                    "--port: " + port + " is no port: a number from 1 to " + LAST_PORT + ", or 0 for a free one");
+        }
+        try {
+            var address = listen.isPresent() ? InetAddress.getByName(listen.get()) : InetAddress.getLoopbackAddress();
+            return new LocalHttp.Place(new InetSocketAddress(address, port), hosts);
+        } catch (UnknownHostException e) {
+            throw new UsageException("--listen: there is no address " + listen.orElse(""), e);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+package dev.bellwether.cli.run;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.Phase;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.CommandEnvironment;
+import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.cli.page.ListenOptions;
+import dev.bellwether.cli.page.LocalHttp;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code bellwether serve} */
+@Command(
+        name = "serve",
+        header = "Stand for elections beside a process in any language, which asks by HTTP whether it leads.",
+        synopsisHeading = "%nUsage: ",
+        descriptionHeading = "%n",
+        description = {
+            "Stands for each ELECTION and answers on the loopback: GET /isleader with 200 or 503, and with the milliseconds for"
+                    + " which that is certain and the token; GET /leader with {\"name\": …}, as nais's elector does; GET"
+                    + " /elections/NAME; and GET /events, a stream. With more than one election, add ?election=NAME.",
+            "",
+            "The milliseconds count from the instant at which the question was sent: whoever stops by then has stopped before"
+                    + " anybody else leads, also if this process is killed or frozen."
+        },
+        optionListHeading = "%nOptions:%n",
+        sortOptions = false,
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  bellwether serve billing &",
+            "  curl -s localhost:4040/isleader      # 1987 7: leads under token 7, for 1987 ms from before curl asked",
+            "  curl -X POST -H \"X-Bellwether-Token: $(cat token)\" localhost:4040/stand-down",
+            "",
+            "Exit codes: 130 Ctrl-C and 143 SIGTERM, after handing over; 0 --for or --pid is over; 1 all the",
+            "elections have ended; 2 the command line is wrong, or the port is taken; 4 the backend does not",
+            "answer at the start; 5 a candidacy failed for good, by an error that no retry can mend."
+        })
+public final class ServeCommand implements Callable<Integer> {
+    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
+    private static final int SHORTEST_TOKEN = 16;
+    private static final Duration LOOK = Duration.ofMillis(100);
+
+    private final CommandEnvironment around;
+
+    @Mixin
+    private final BackendOptions target;
+
+    @Parameters(arity = "1..*", paramLabel = "ELECTION", description = "Its name. May be given again.")
+    private List<String> elections = new ArrayList<>();
+
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            defaultValue = "4040",
+            description = "The port; 0 for a free one. Default: 4040.")
+    private int port;
+
+    @Mixin
+    private final ListenOptions listen = new ListenOptions();
+
+    @Option(
+            names = "--token-file",
+            paramLabel = "FILE",
+            description =
+                    "The token that orders need stands there. Default: a random one, which is printed at the start.")
+    private Optional<Path> tokenFile = Optional.empty();
+
+    @Option(
+            names = "--lease",
+            paramLabel = "TIME",
+            description =
+                    "Hold the seat for so long after each renewal: bounds how long it stays empty after a crash. Default:"
+                            + " 10s, or three times the grace if that is longer.")
+    private Optional<Duration> lease = Optional.empty();
+
+    @Option(
+            names = "--grace",
+            paramLabel = "TIME",
+            description =
+                    "No answer is good for longer than this, and a hand-over waits for the last one. Default: a fifth"
+                            + " of the lease.")
+    private Optional<Duration> grace = Optional.empty();
+
+    @Mixin
+    private final StandOptions standing = new StandOptions();
+
+    @Option(
+            names = "--priority",
+            paramLabel = "N",
+            description = "Give way to candidates of a higher priority when the seat is free. Default: 0.")
+    private int priority;
+
+    @Option(names = "--metadata", paramLabel = "KEY=VALUE", description = "Show this to observers. Repeatable.")
+    private Map<String, String> metadata = new LinkedHashMap<>();
+
+    @Option(
+            names = "--pid",
+            paramLabel = "PID",
+            description =
+                    "Hand over and end when this process has ended: the one that asks. Default: stand on without it.")
+    private Optional<Long> pid = Optional.empty();
+
+    @Option(
+            names = "--for",
+            paramLabel = "TIME",
+            description = "Hand over and end after so long. Default: stand for ever.")
+    private Optional<Duration> limit = Optional.empty();
+
+    private volatile boolean leaving;
+
+    public ServeCommand(CommandEnvironment around) {
+        this.around = around;
+        target = new BackendOptions(around);
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        var names = new LinkedHashSet<String>();
+        for (var name : elections) {
+            if (!names.add(BackendOptions.checked(name))) {
+                throw new UsageException("\"" + name + "\" is named twice: once is enough");
+            }
+        }
+        var plan = LeasePlan.of(lease, grace);
+        var settings = settings(plan);
+        var process = pid.map(ServeCommand::running);
+        var token = tokenFile.map(ServeCommand::read).orElseGet(LocalHttp::random);
+        target.onOutage(this::tell);
+        try (var http = LocalHttp.listen(listen.place(port), "bellwether-serve"); // first: it fails fast
+                var connected = target.connect().elections()) {
+            var served = names.stream()
+                    .map(name -> new ServedElection(connected, name, settings, plan))
+                    .toList();
+            try (var sideCar = SideCar.start(http, served, token)) {
+                announce(http, token);
+                return stay(connected, served, process, sideCar);
+            }
+        }
+    }
+
+    /** Stays until there is a reason to end; then hands over, and answers meanwhile that it leads no more. */
+    private int stay(Elections connected, List<ServedElection> served, Optional<ProcessHandle> process, SideCar sideCar)
+            throws InterruptedException {
+        var hook = new Thread(
+                () -> {
+                    leaving = true;
+                    connected.close();
+                    sideCar.close();
+                },
+                "bellwether-hand-over");
+        Runtime.getRuntime().addShutdownHook(hook);
+        try {
+            var code = awaitReason(served, process);
+            connected.close();
+            return code;
+        } finally {
+            removeQuietly(hook);
+        }
+    }
+
+    private void announce(LocalHttp http, String token) {
+        around.out()
+                .println("Standing in " + String.join(", ", elections) + ":  " + http.address() + "isleader"
+                        + (tokenFile.isPresent() ? "" : "  (token for orders: " + token + ")"));
+        around.out().flush();
+    }
+
+    /** Returns the exit code, when there is a reason to end. */
+    private int awaitReason(List<ServedElection> served, Optional<ProcessHandle> process) throws InterruptedException {
+        var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
+        while (System.nanoTime() - end < 0) {
+            if (process.isPresent() && !process.get().isAlive()) {
+                tell("process " + process.get().pid() + " has ended: handing over");
+                return ExitCode.OK;
+            }
+            if (!leaving) {
+                var code = codeOf(served);
+                if (code.isPresent()) {
+                    return code.get();
+                }
+            }
+            TimeUnit.NANOSECONDS.sleep(Math.min(LOOK.toNanos(), Math.max(1, end - System.nanoTime())));
+        }
+        return ExitCode.OK;
+    }
+
+    private Optional<Integer> codeOf(List<ServedElection> served) {
+        for (var one : served) {
+            var failure = one.candidacy().failure();
+            if (failure.isPresent()) {
+                tell(one.candidacy().election() + ": the candidacy has failed: "
+                        + failure.get().getMessage());
+                return Optional.of(ExitCode.CANDIDACY_FAILED);
+            }
+        }
+        if (leaving || !served.stream().allMatch(one -> one.candidacy().status().phase() == Phase.CLOSED)) {
+            return Optional.empty();
+        }
+        tell(String.join(", ", elections) + ": ended: nobody can lead before it is reopened ('bellwether reopen')");
+        return Optional.of(ExitCode.FAILED);
+    }
+
+    private CandidacyConfig settings(LeasePlan plan) {
+        return BackendOptions.settings(() -> {
+            var builder = CandidacyConfig.builder()
+                    .candidate(hostName())
+                    .lease(plan.lease())
+                    .standDownBudget(plan.budget())
+                    .priority(priority)
+                    .metadata(metadata);
+            standing.set(builder);
+            return builder.build();
+        });
+    }
+
+    /** As processes in other languages know it, too: they compare names. */
+    private static String hostName() {
+        try {
+            return Files.readString(HOST_NAME).strip();
+        } catch (IOException noLinux) {
+            try {
+                return InetAddress.getLocalHost().getHostName();
+            } catch (UnknownHostException e) {
+                throw new UsageException("this host has no name to stand under: give an id with --id", e);
+            }
+        }
+    }
+
+    private static ProcessHandle running(long pid) {
+        return ProcessHandle.of(pid)
+                .filter(ProcessHandle::isAlive)
+                .orElseThrow(() -> new UsageException("--pid: there is no process " + pid));
+    }
+
+    private static String read(Path file) {
+        String token;
+        try {
+            token = Files.readString(file).strip();
+        } catch (IOException e) {
+            throw new UsageException("--token-file: " + file + " cannot be read: it must hold the token for orders", e);
+        }
+        if (token.length() < SHORTEST_TOKEN) {
+            throw new UsageException("--token-file: the token in " + file + " has " + token.length()
+                    + " characters: at least " + SHORTEST_TOKEN + " are needed, or somebody guesses it");
+        }
+        return token;
+    }
+
+    private void tell(String message) {
+        around.err().println("bellwether: " + message);
+    }
+
+    private static void removeQuietly(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            Thread.onSpinWait(); // it is running already
+        }
+    }
+}
