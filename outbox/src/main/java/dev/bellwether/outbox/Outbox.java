@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where applications put messages: into a table, within the transaction that changes their data, so that both happen or
@@ -20,16 +21,25 @@ import java.util.function.Supplier;
 public final class Outbox {
     private final OutboxTable table;
     private final Supplier<Map<String, String>> context;
+    private final WakeUp wakeUp;
     private final Map<String, Store> stores = new ConcurrentHashMap<>();
 
-    private Outbox(OutboxTable table, Supplier<Map<String, String>> context) {
+    /** Whether an idle relay is woken. */
+    private enum WakeUp {
+        ALWAYS,
+        UNLESS_TRANSACTIONS_CAN_BE_PREPARED,
+        NEVER
+    }
+
+    private Outbox(OutboxTable table, Supplier<Map<String, String>> context, WakeUp wakeUp) {
         this.table = table;
         this.context = context;
+        this.wakeUp = wakeUp;
     }
 
     /** Writes into this table. */
     public static Outbox of(OutboxTable table) {
-        return new Outbox(table, Map::of);
+        return new Outbox(table, Map::of, WakeUp.UNLESS_TRANSACTIONS_CAN_BE_PREPARED);
     }
 
     /**
@@ -37,7 +47,21 @@ public final class Outbox {
      * and {@code tracestate} of the present span, so that the trace goes on at the consumer.
      */
     public Outbox withContext(Supplier<Map<String, String>> headers) {
-        return new Outbox(table, headers);
+        return new Outbox(table, headers, wakeUp);
+    }
+
+    /**
+     * Returns one that wakes an idle relay, or does not: by a NOTIFY of PostgreSQL, when the transaction commits. While
+     * a relay is busy, or none runs, nothing is notified. MariaDB and MySQL have nothing like it, and this changes
+     * nothing there.
+     *
+     * <p>PostgreSQL refuses to prepare a transaction (PREPARE TRANSACTION, which XA uses) that has notified. Unless
+     * this is called, relays are therefore woken where the server allows no prepared transactions
+     * ({@code max_prepared_transactions} is 0, its default). Say true where it does, and no transaction with messages
+     * is prepared.
+     */
+    public Outbox withWakeUp(boolean wakeUp) {
+        return new Outbox(table, context, wakeUp ? WakeUp.ALWAYS : WakeUp.NEVER);
     }
 
     /** Writes a message, if and when the transaction of this connection commits. */
@@ -50,7 +74,16 @@ public final class Outbox {
         if (messages.isEmpty()) {
             return;
         }
-        store(connection).stash(connection, inContext(messages));
+        var store = store(connection);
+        store.stash(connection, inContext(messages), announcement(store));
+    }
+
+    private @Nullable String announcement(Store store) {
+        return wakeUp == WakeUp.NEVER
+                ? null
+                : store.wakeUps()
+                        .map(sql -> sql.announce(wakeUp != WakeUp.ALWAYS))
+                        .orElse(null);
     }
 
     private Collection<Message> inContext(Collection<Message> messages) {

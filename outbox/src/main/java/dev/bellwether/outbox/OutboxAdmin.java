@@ -133,6 +133,7 @@ public final class OutboxAdmin {
                 requeue.setLong(1, id);
                 forget.setLong(1, id);
                 var found = requeue.executeUpdate() == 1 && forget.executeUpdate() == 1;
+                wake(connection);
                 connection.commit();
                 return found;
             } catch (SQLException e) {
@@ -140,6 +141,15 @@ public final class OutboxAdmin {
                 throw e;
             } finally {
                 connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    private void wake(Connection connection) throws SQLException {
+        var wakeUps = Store.of(connection, table).wakeUps();
+        if (wakeUps.isPresent()) {
+            try (var announce = connection.prepareStatement(wakeUps.get().announce(false))) {
+                announce.execute();
             }
         }
     }

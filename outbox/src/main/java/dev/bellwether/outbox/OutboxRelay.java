@@ -33,7 +33,8 @@ import org.slf4j.LoggerFactory;
  * lease.
  *
  * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others; three
- * threads likewise. It recovers by itself from any outage of the database and of the brokers, and begins again behind
+ * threads likewise. On PostgreSQL one connection more, and a thread, to hear the writers while it leads any shard
+ * ({@link RelayConfig.Builder#wakeUp}). It recovers by itself from any outage of the database and of the brokers, and begins again behind
  * new fences with the first row that is left. So consumers may see a run of records again, never a record before its
  * predecessor in the same key; readers of committed records see each once, if the relays are told so
  * ({@link RelayConfig.Builder#once}).
@@ -50,6 +51,7 @@ public final class OutboxRelay implements AutoCloseable {
     private final List<Shard> shards = new ArrayList<>();
     private final List<Candidacy> candidacies = new CopyOnWriteArrayList<>();
     private final Standby standby;
+    private final WakeUpListener listener;
     private volatile boolean closed;
     private @Nullable Elections elections;
     private @Nullable Balancer balancer;
@@ -62,11 +64,12 @@ public final class OutboxRelay implements AutoCloseable {
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
         this.config = config;
         this.ours = ours;
+        listener = new WakeUpListener(database, config);
         name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
         for (var number = 0; number < config.shards(); number++) {
             var judge = new PoisonDetector(
                     new KafkaTopics(config), config.haltRetry().toNanos(), System::nanoTime);
-            shards.add(new Shard(number, config, database, producers, judge, name));
+            shards.add(new Shard(number, config, database, producers, judge, listener, name));
         }
         standby = new Standby(config.name(), shards, config.lease());
     }
@@ -220,6 +223,7 @@ public final class OutboxRelay implements AutoCloseable {
             connector.interrupt();
         }
         shards.forEach(Shard::stop);
+        listener.close();
         synchronized (this) {
             standby.end();
             if (balancer != null) {
@@ -231,6 +235,7 @@ public final class OutboxRelay implements AutoCloseable {
                 elections.close();
             }
         }
+        listener.join();
     }
 
     private static String nameOfOurs() {

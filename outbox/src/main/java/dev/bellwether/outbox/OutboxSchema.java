@@ -22,6 +22,24 @@ public final class OutboxSchema {
         return text(Store.of(connection, table).ddl());
     }
 
+    /**
+     * Returns the statements that make a trigger on the table, so that plain INSERTs wake an idle relay, too. Messages
+     * that {@link Outbox} has stashed do so without. Changes nothing.
+     *
+     * <p>A transaction that wakes a relay cannot be prepared (PREPARE TRANSACTION, which XA uses).
+     *
+     * @throws IllegalArgumentException if this database cannot wake anybody: MariaDB and MySQL
+     */
+    public static String wakeUpTrigger(Connection connection, OutboxTable table) throws SQLException {
+        var wakeUps = Store.of(connection, table).wakeUps();
+        if (wakeUps.isEmpty()) {
+            throw new IllegalArgumentException("no trigger on " + table.name() + " could wake a relay: "
+                    + connection.getMetaData().getDatabaseProductName()
+                    + " has nothing like NOTIFY; relays of this table look for rows at intervals (maxPoll)");
+        }
+        return text(wakeUps.get().trigger());
+    }
+
     /** Makes what is missing of the tables, and returns the statements that did. */
     public static String migrate(Connection connection, OutboxTable table) throws SQLException {
         var store = Store.of(connection, table);

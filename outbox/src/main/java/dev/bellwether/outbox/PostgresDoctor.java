@@ -86,8 +86,9 @@ final class PostgresDoctor {
                     table.name() + " has " + indexes + " indexes",
                     "keep the primary key only: each index costs every insert and every delete");
         }
-        var triggers = number("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = '" + table.name()
-                + "'::regclass");
+        var triggers = number(
+                "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgname <> 'bellwether_wake' AND tgrelid = '"
+                        + table.name() + "'::regclass");
         if (triggers > 0) {
             warn(
                     table.name() + " has " + triggers + " triggers",

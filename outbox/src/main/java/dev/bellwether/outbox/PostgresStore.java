@@ -26,10 +26,12 @@ final class PostgresStore extends Store {
     private static final String UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 
     private final Columns columns;
+    private final WakeUpSql wakeUps;
 
     PostgresStore(OutboxTable table) {
         super(table);
         columns = table.layout() == Layout.GOHARVEST ? Columns.GOHARVEST : Columns.OWN;
+        wakeUps = new WakeUpSql(table);
     }
 
     /** Where a layout has what we need. */
@@ -72,6 +74,11 @@ final class PostgresStore extends Store {
                 "NULL::integer",
                 "NULL::bigint",
                 "coalesce(octet_length(kafka_value), 0)::bigint");
+    }
+
+    @Override
+    Optional<WakeUpSql> wakeUps() {
+        return Optional.of(wakeUps);
     }
 
     @Override

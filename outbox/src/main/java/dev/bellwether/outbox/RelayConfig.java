@@ -34,6 +34,7 @@ public final class RelayConfig {
     private final Duration sweepInterval;
     private final boolean createTables;
     private final boolean once;
+    private final boolean wakeUp;
     private final String eventIdHeader;
     private final Duration lease;
     private final Optional<String> candidate;
@@ -62,6 +63,7 @@ public final class RelayConfig {
         sweepInterval = builder.sweepInterval;
         createTables = builder.createTables;
         once = builder.once;
+        wakeUp = builder.wakeUp;
         eventIdHeader = builder.eventIdHeader;
         lease = builder.lease;
         candidate = builder.candidate;
@@ -114,6 +116,10 @@ public final class RelayConfig {
 
     boolean once() {
         return once;
+    }
+
+    boolean wakeUp() {
+        return wakeUp;
     }
 
     /** Returns the topic in which progress is kept; names that no topic may have are told apart by a hash. */
@@ -236,7 +242,8 @@ public final class RelayConfig {
                 + ", maxPoll=" + maxPoll + ", backoff=" + backoff + ", maxBackoff=" + maxBackoff + ", haltRetry="
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
                 + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", createTables="
-                + createTables + ", once=" + once + ", eventIdHeader=" + eventIdHeader + ", lease=" + lease
+                + createTables + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader=" + eventIdHeader
+                + ", lease=" + lease
                 + ", candidate="
                 + candidate.orElse("") + ']';
     }
@@ -265,6 +272,7 @@ public final class RelayConfig {
         private Duration sweepInterval = Duration.ofSeconds(1);
         private boolean createTables = true;
         private boolean once = true;
+        private boolean wakeUp = true;
         private String eventIdHeader = HeaderLines.EVENT_ID;
         private Duration lease = Duration.ofSeconds(10);
         private Optional<String> candidate = Optional.empty();
@@ -369,7 +377,10 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Looks for new rows at least so often while none come. Default: 50 ms. */
+        /**
+         * Looks for new rows at least so often while none come; each second, if that is longer, while all writers
+         * {@linkplain #wakeUp wake} it. Default: 50 ms.
+         */
         public Builder maxPoll(Duration maxPoll) {
             this.maxPoll = positive("maxPoll", maxPoll);
             return this;
@@ -436,6 +447,19 @@ public final class RelayConfig {
          */
         public Builder once(boolean once) {
             this.once = once;
+            return this;
+        }
+
+        /**
+         * Lets writers on PostgreSQL wake this relay when none have come for a while, so that it need not look for rows
+         * more often than once a second: messages that {@link Outbox} has stashed, and all others if the table has
+         * {@linkplain OutboxSchema#wakeUpTrigger its trigger}. Rows that nobody has announced are found by looking;
+         * then it looks each {@link #maxPoll} for ten minutes. It takes one connection more, of which LISTEN must
+         * hear: behind a pooler that shares sessions it does not, and the relay goes on without. On MariaDB and MySQL
+         * this changes nothing. Default: true.
+         */
+        public Builder wakeUp(boolean wakeUp) {
+            this.wakeUp = wakeUp;
             return this;
         }
 

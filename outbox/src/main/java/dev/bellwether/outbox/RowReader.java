@@ -89,6 +89,11 @@ final class RowReader {
         return Math.min(gaps.least(cursor + 1), known.least(cursor + 1)) - 1;
     }
 
+    /** Returns whether ids are missing of which rows may still come. */
+    boolean hasGaps() {
+        return !gaps.isEmpty();
+    }
+
     /** Returns the first id that was read and may still be there. */
     OptionalLong oldest() {
         var oldest = known.least(Long.MAX_VALUE);

@@ -10,6 +10,7 @@ import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -33,6 +34,7 @@ final class Shard {
     private final RelayConfig config;
     private final DataSource database;
     private final Function<Map<String, Object>, Producer<byte[], byte[]>> producers;
+    private final WakeUpListener listener;
     private final Meter meter = new Meter();
     private final PoisonDetector judge;
     private final String relay;
@@ -63,12 +65,14 @@ final class Shard {
             DataSource database,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers,
             PoisonDetector judge,
+            WakeUpListener listener,
             String relay) {
         this.number = number;
         this.config = config;
         this.database = database;
         this.producers = producers;
         this.judge = judge;
+        this.listener = listener;
         this.relay = relay;
         following = new Following(relay, System.nanoTime());
         served = following;
@@ -108,6 +112,25 @@ final class Shard {
             throw new IllegalStateException("no connection yet");
         }
         return known;
+    }
+
+    /** Returns what tells a reader of this shard when to look. */
+    ReadPace pace(Runnable lookAgain) {
+        return new ReadPace(config, number, wakeUps().orElse(null), listener, lookAgain, System::nanoTime);
+    }
+
+    private Optional<WakeUpSql> wakeUps() {
+        return config.wakeUp() ? store().wakeUps() : Optional.empty();
+    }
+
+    /** Lets writers call this reader, if they can. */
+    void listen(ReadPace pace) {
+        wakeUps().ifPresent(sql -> listener.add(pace, sql));
+    }
+
+    /** It is called no more. */
+    void deafen(ReadPace pace) {
+        listener.remove(pace);
     }
 
     RelayStats stats() {
@@ -511,6 +534,18 @@ final class Shard {
 
     /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */
     private Connection borrow() throws SQLException {
+        listener.borrows();
+        var success = false;
+        try {
+            var connection = borrowInTime();
+            success = true;
+            return connection;
+        } finally {
+            listener.borrowed(success);
+        }
+    }
+
+    private Connection borrowInTime() throws SQLException {
         var borrowed = new CompletableFuture<Connection>();
         var thread = new Thread(
                 () -> {

@@ -33,6 +33,7 @@ final class ShardRun {
     private final Connection deleting;
     private final Store.Tenancy tenancy;
     private final RowReader intake;
+    private final ReadPace pace;
     private final RowDeleter disposal;
     private final BlockingQueue<List<Row>> batches = new LinkedBlockingQueue<>();
     /** Rows in the batches. */
@@ -87,6 +88,7 @@ final class ShardRun {
                 shard.judge()::holds,
                 shard.meter(),
                 System::nanoTime);
+        pace = shard.pace(this::lookAgain);
         this.progress = progress;
         number = progress == null ? 0 : progress.last() + 1;
         disposal = new RowDeleter(this, deleting, progress == null ? 0 : progress.last());
@@ -116,8 +118,12 @@ final class ShardRun {
         return tenancy.epoch();
     }
 
-    /** Looks for rows now. From any thread. */
+    /** There are rows: looks for them now. From any thread. */
     void poke() {
+        pace.called();
+    }
+
+    private void lookAgain() {
         LockSupport.unpark(reader);
     }
 
@@ -134,7 +140,7 @@ final class ShardRun {
         disposed.addAndGet(ids.length);
         inFlight.remove(ids.length, bytes);
         shard.meter().deleted.addAndGet(ids.length);
-        poke();
+        lookAgain();
     }
 
     /** From the disposal. */
@@ -148,6 +154,7 @@ final class ShardRun {
     void run(BooleanSupplier goOn) throws Exception {
         reader.start();
         disposer.start();
+        shard.listen(pace);
         while (goOn.getAsBoolean()) {
             var cause = failure;
             if (cause != null) {
@@ -297,7 +304,6 @@ final class ShardRun {
 
     private void read() {
         var config = shard.config();
-        var wait = config.minPoll().toNanos();
         var reportDue = System.nanoTime() + REPORT_NANOS;
         var reported = shard.meter().published.get();
         try {
@@ -317,11 +323,10 @@ final class ShardRun {
                     inFlight.add(batch.rows().size(), batch.weight());
                     ahead.addAndGet(batch.rows().size());
                     batches.put(batch.rows());
-                    wait = config.minPoll().toNanos();
+                    pace.found();
                 }
                 if (!batch.more()) {
-                    LockSupport.parkNanos(wait);
-                    wait = Math.min(config.maxPoll().toNanos(), wait + wait / 8 + 1);
+                    pace.rest(reading, intake.hasGaps());
                 }
             }
         } catch (InterruptedException e) {
@@ -331,6 +336,8 @@ final class ShardRun {
         } catch (Throwable e) { // without a reader nothing is published, and nobody would know
             fail(new IllegalStateException("the reader died of " + e, e));
             throw e;
+        } finally {
+            pace.end(reading);
         }
     }
 
@@ -361,7 +368,8 @@ final class ShardRun {
     boolean close(boolean orderly, long drainNanos) {
         ending = true;
         var until = System.nanoTime() + drainNanos;
-        poke();
+        shard.deafen(pace);
+        lookAgain();
         lines.close(orderly, drainNanos);
         disposal.finish();
         join(disposer, until);

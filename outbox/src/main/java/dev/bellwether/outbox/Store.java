@@ -68,6 +68,11 @@ abstract class Store {
         };
     }
 
+    /** Returns how writers wake an idle relay; empty if this database has nothing for that. */
+    Optional<WakeUpSql> wakeUps() {
+        return Optional.empty();
+    }
+
     /** Returns the statements that make all tables. */
     abstract List<String> ddl();
 
@@ -317,18 +322,33 @@ abstract class Store {
         }
     }
 
-    /** Inserts messages; the transaction is the caller's. */
-    void stash(Connection connection, Collection<Message> messages) throws SQLException {
+    /**
+     * Inserts messages; the transaction is the caller's.
+     *
+     * @param announcement a query that is sent with them; null for none
+     */
+    void stash(Connection connection, Collection<Message> messages, @Nullable String announcement) throws SQLException {
+        if (messages.size() == 1) {
+            var message = messages.iterator().next();
+            // one statement of two commands is one round trip
+            try (var insert =
+                    connection.prepareStatement(announcement == null ? insert() : insert() + "; " + announcement)) {
+                bind(insert, message, HeaderLines.write(message.headers()));
+                insert.execute();
+            }
+            return;
+        }
         try (var insert = connection.prepareStatement(insert())) {
             for (var message : messages) {
                 bind(insert, message, HeaderLines.write(message.headers()));
-                if (messages.size() == 1) {
-                    insert.executeUpdate();
-                    return;
-                }
                 insert.addBatch();
             }
             insert.executeBatch();
+        }
+        if (announcement != null) {
+            try (var announce = connection.prepareStatement(announcement)) {
+                announce.execute();
+            }
         }
     }
 

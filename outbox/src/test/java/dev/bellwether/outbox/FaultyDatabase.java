@@ -60,22 +60,25 @@ final class FaultyDatabase {
         if (sql.startsWith("UPDATE") && sql.contains("_relay")) {
             return Optional.of("report");
         }
+        if (sql.contains("pg_try_advisory_lock(")) {
+            return Optional.of("idle");
+        }
         return sql.contains("ORDER BY id LIMIT") && sql.contains("CASE WHEN") ? Optional.of("read") : Optional.empty();
     }
 
-    private interface Handler {
+    interface Handler {
         @Nullable
         Object on(Method method, Object @Nullable [] arguments) throws Throwable;
     }
 
-    private static <T> T proxy(Class<T> type, Handler handler) {
+    static <T> T proxy(Class<T> type, Handler handler) {
         return type.cast(Proxy.newProxyInstance(
                 FaultyDatabase.class.getClassLoader(),
                 new Class<?>[] {type},
                 (proxy, method, arguments) -> handler.on(method, arguments)));
     }
 
-    private static @Nullable Object call(Object target, Method method, Object @Nullable [] arguments) throws Throwable {
+    static @Nullable Object call(Object target, Method method, Object @Nullable [] arguments) throws Throwable {
         try {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException e) {

@@ -77,7 +77,9 @@ class PaceTest {
         try (var stage = new RelayStage()) {
             var through = FaultyDatabase.of(stage.database, counting);
             var lazy = stage.relay(
-                    more -> more.minPoll(Duration.ofHours(1)).maxPoll(Duration.ofHours(1)),
+                    more -> more.minPoll(Duration.ofHours(1))
+                            .maxPoll(Duration.ofHours(1))
+                            .wakeUp(false),
                     through,
                     KafkaProducer::new);
             Eventually.eventually("it has looked", RelayStage.PATIENCE, () -> looks.get() == 1);
@@ -89,6 +91,7 @@ class PaceTest {
             stage.relay(
                     more -> more.minPoll(Duration.ofMillis(1))
                             .maxPoll(Duration.ofMillis(5))
+                            .wakeUp(false) // else it would look seldom, and wait to be called
                             .candidate("eager"),
                     through,
                     KafkaProducer::new);

@@ -100,12 +100,14 @@ class StandDownTest {
         var told = new ArrayList<RelayEvent>();
         var config = RelayConfig.named("x").listener(told::add).build();
         var cause = new ElectionException("access was withdrawn");
+        var database = Servers.dataSource("jdbc:none");
         var shard = new Shard(
                 3,
                 config,
-                Servers.dataSource("jdbc:none"),
+                database,
                 KafkaProducer::new,
                 new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                new WakeUpListener(database, config),
                 "relay");
         shard.heard(new LeadershipEvent.Failed("x", cause));
         assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));

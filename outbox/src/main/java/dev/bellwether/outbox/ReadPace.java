@@ -1,0 +1,169 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How long the reader of a shard waits before it looks for rows again. Confined to the reader's thread, except
+ * {@link #called}, {@link #lookAgain} and {@link #forsaken}, which any thread may call.
+ */
+final class ReadPace {
+    private static final Logger LOG = LoggerFactory.getLogger(ReadPace.class);
+    private static final long IDLE_NANOS = 1_000_000_000;
+    private static final long UNANNOUNCED_NANOS = 600_000_000_000L;
+
+    private final RelayConfig config;
+    private final int shard;
+    private final @Nullable WakeUpSql wakeUps;
+    private final WakeUpListener listener;
+    private final Runnable unpark;
+    private final LongSupplier nanoTime;
+    private final AtomicInteger calls = new AtomicInteger();
+    private final long least;
+    private final long most;
+    private long wait;
+
+    /** Whether writers call us: those that do not were over when we looked the last time but one. */
+    private boolean idle;
+    /** Whether we have waited since then, so that rows that come now were to be announced. */
+    private boolean rested;
+
+    private boolean found;
+    private volatile boolean forsaken;
+    private int callsBefore;
+    /** Rows came of which nobody has told so far. */
+    private boolean unannounced;
+
+    private long unannouncedUntil;
+
+    /**
+     * Begins to look often.
+     *
+     * @param wakeUps what to say to the writers; null if they cannot call us
+     * @param unpark makes the reader's thread look
+     */
+    ReadPace(
+            RelayConfig config,
+            int shard,
+            @Nullable WakeUpSql wakeUps,
+            WakeUpListener listener,
+            Runnable unpark,
+            LongSupplier nanoTime) {
+        this.config = config;
+        this.shard = shard;
+        this.wakeUps = wakeUps;
+        this.listener = listener;
+        this.unpark = unpark;
+        this.nanoTime = nanoTime;
+        least = config.minPoll().toNanos();
+        most = config.maxPoll().toNanos();
+        wait = least;
+        unannouncedUntil = nanoTime.getAsLong();
+    }
+
+    /** Says that there are rows. From any thread. */
+    void called() {
+        calls.incrementAndGet();
+        unpark.run();
+    }
+
+    /** Says that there may be some. From any thread. */
+    void lookAgain() {
+        unpark.run();
+    }
+
+    /** Writers call nobody any more. From any thread. */
+    void forsaken() {
+        forsaken = true;
+        unpark.run();
+    }
+
+    /** There were some. */
+    void found() {
+        wait = least;
+        found = true;
+        if (idle && rested && calls.get() == callsBefore) {
+            unannounced = true;
+        }
+    }
+
+    /**
+     * Waits until there may be rows.
+     *
+     * @param gaps whether ids are missing, so that somebody may be about to commit
+     */
+    void rest(Connection connection, boolean gaps) throws SQLException {
+        if (wakeUps != null && restsAsOneWhoIsCalled(connection, wakeUps)) {
+            return;
+        }
+        if (!idle) {
+            LockSupport.parkNanos(wait);
+            wait = Math.min(most, wait + wait / 8 + 1);
+        } else if (calls.get() == callsBefore) {
+            rested = true;
+            LockSupport.parkNanos(idleNanos(gaps));
+        }
+    }
+
+    /** Returns whether it has just become idle, and is to look once more before it waits. */
+    private boolean restsAsOneWhoIsCalled(Connection connection, WakeUpSql sql) throws SQLException {
+        listener.probe(connection, sql);
+        if (idle && (found || forsaken || calls.get() != callsBefore || !listener.isListening())) {
+            end(connection, sql);
+        }
+        found = false;
+        // after some eight looks in vain
+        if (idle || wait < Math.min(most, 2 * least) || !listener.isListening()) {
+            return false;
+        }
+        judge();
+        callsBefore = calls.get();
+        rested = false;
+        forsaken = false;
+        idle = sql.beginIdle(connection, shard);
+        return idle;
+    }
+
+    private void judge() {
+        if (unannounced && calls.get() == callsBefore) {
+            if (nanoTime.getAsLong() - unannouncedUntil >= 0) {
+                LOG.info(
+                        "outbox {}: rows of shard {} come unannounced, by a plain INSERT for example. Looking for them each {} ms."
+                                + " To have them announced, give the table its trigger.",
+                        config.name(),
+                        shard,
+                        config.maxPoll().toMillis());
+            }
+            unannouncedUntil = nanoTime.getAsLong() + UNANNOUNCED_NANOS;
+        }
+        unannounced = false;
+    }
+
+    private long idleNanos(boolean gaps) {
+        return gaps || nanoTime.getAsLong() - unannouncedUntil < 0 ? most : Math.max(IDLE_NANOS, most);
+    }
+
+    private void end(Connection connection, WakeUpSql sql) throws SQLException {
+        idle = false;
+        wait = least;
+        sql.endIdle(connection, shard, config.shards() > 1 && calls.get() == callsBefore);
+    }
+
+    /** Looks no more: nobody needs to call us. */
+    void end(Connection connection) {
+        if (!idle || wakeUps == null) {
+            return;
+        }
+        try {
+            end(connection, wakeUps);
+        } catch (SQLException e) {
+            LOG.debug("outbox {}: the connection broke while shard {} was idle", config.name(), shard, e);
+        }
+    }
+}

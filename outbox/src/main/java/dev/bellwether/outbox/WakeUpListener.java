@@ -1,0 +1,307 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears the writers of an outbox on PostgreSQL, over a connection of its own and on a thread of its own, while any
+ * shard of the relay is led. Thread-safe.
+ */
+final class WakeUpListener {
+    /*
+     * A pooler between us and the server may accept LISTEN, and deliver nothing. So nobody relies on us until a probe has
+     * arrived, which a reader sends over its own connection; there, a pooler that shares sessions would also let the
+     * lock of an idle relay stay behind in that of somebody else.
+     *
+     * What is notified while there is no connection is lost. When there is one again, all readers look once.
+     *
+     * The connection is the one that a relay can do without, so it is given back if readers have to wait for theirs.
+     */
+    private static final Logger LOG = LoggerFactory.getLogger(WakeUpListener.class);
+    private static final int NAP_MILLIS = 500;
+    private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long PULSE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long HUNGER_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
+    private static final long LONG_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long CLOSE_MILLIS = 2 * NAP_MILLIS;
+    private static final String NONE_TO_SPARE =
+            "the data source has no connection to spare; let it give one more than two for each shard";
+
+    private final DataSource database;
+    private final RelayConfig config;
+    private final Set<ReadPace> paces = ConcurrentHashMap.newKeySet();
+    private final AtomicReference<@Nullable String> probe = new AtomicReference<>();
+    private final AtomicInteger borrowers = new AtomicInteger();
+    private final AtomicInteger refusals = new AtomicInteger();
+    private volatile long hungrySinceNanos;
+    private volatile long probedNanos;
+    private volatile boolean listening;
+    private volatile boolean closed;
+    private @Nullable Thread thread; // guarded by this
+    // the thread's own
+    private int failures;
+    private boolean warned;
+    private int refusalsBefore;
+
+    WakeUpListener(DataSource database, RelayConfig config) {
+        this.database = database;
+        this.config = config;
+    }
+
+    /** Calls this reader, too. */
+    synchronized void add(ReadPace pace, WakeUpSql sql) {
+        paces.add(pace);
+        if (thread == null && !closed) {
+            var next = new Thread(() -> run(sql), "outbox." + config.name() + "-listen");
+            thread = next;
+            next.setDaemon(true);
+            next.start();
+        }
+    }
+
+    /** Calls it no more; gives the connection back soon if there is none left. */
+    void remove(ReadPace pace) {
+        paces.remove(pace);
+    }
+
+    private synchronized boolean goesOn() {
+        if (closed || paces.isEmpty()) {
+            thread = null;
+            return false;
+        }
+        return true;
+    }
+
+    /** Returns whether what writers notify from now on arrives. */
+    boolean isListening() {
+        return listening;
+    }
+
+    /** Sends a probe, if one is wanted. On a reader's thread, over its connection. */
+    void probe(Connection connection, WakeUpSql sql) throws SQLException {
+        var text = probe.get();
+        if (text != null) {
+            sql.notify(connection, text);
+            probedNanos = System.nanoTime();
+            probe.compareAndSet(text, null);
+        }
+    }
+
+    /** A connection is being waited for that the relay cannot do without. */
+    void borrows() {
+        if (borrowers.getAndIncrement() == 0) {
+            hungrySinceNanos = System.nanoTime();
+        }
+    }
+
+    /** It is waited for no more: it is there, or there is none. */
+    void borrowed(boolean success) {
+        borrowers.decrementAndGet();
+        if (!success) {
+            refusals.incrementAndGet();
+        }
+    }
+
+    /** Returns whether the relay lacks a connection while we have one. */
+    private boolean starves() {
+        return refusals.get() != refusalsBefore
+                || (borrowers.get() > 0 && System.nanoTime() - hungrySinceNanos > HUNGER_NANOS);
+    }
+
+    /** Ends soon; {@link #join} waits for that. */
+    void close() {
+        closed = true;
+        Thread running;
+        synchronized (this) {
+            running = thread;
+        }
+        if (running != null) {
+            LockSupport.unpark(running);
+        }
+    }
+
+    /** Waits for the connection to be given back, for a second at most. */
+    void join() {
+        Thread running;
+        synchronized (this) {
+            running = thread;
+        }
+        if (running == null) {
+            return;
+        }
+        try {
+            running.join(CLOSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run(WakeUpSql sql) {
+        while (goesOn()) {
+            long pause;
+            try (var connection = database.getConnection()) {
+                pause = listen(connection, sql);
+            } catch (SQLException e) {
+                pause = backoff();
+                if (failures > 3) {
+                    warn("there is no connection to listen on (" + e.getMessage() + ")");
+                }
+                LOG.debug("outbox {}: not listening", config.name(), e);
+            } catch (RuntimeException | LinkageError e) {
+                pause = LONG_RETRY_NANOS;
+                warn("listening failed by " + e);
+            }
+            silent();
+            var until = System.nanoTime() + pause;
+            while (!closed && !paces.isEmpty() && System.nanoTime() - until < 0) {
+                LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(NAP_MILLIS), until - System.nanoTime()));
+            }
+        }
+    }
+
+    private void silent() {
+        if (listening) {
+            listening = false;
+            paces.forEach(ReadPace::lookAgain);
+        }
+        probe.set(null);
+    }
+
+    private long backoff() {
+        failures = Math.min(failures + 1, 16);
+        return Math.min(MOST_RETRY_NANOS, RETRY_NANOS << (failures - 1));
+    }
+
+    /** Listens until there is a reason not to. Returns how long to wait before the next try. */
+    private long listen(Connection connection, WakeUpSql sql) throws SQLException {
+        if (!connection.isWrapperFor(PGConnection.class)) {
+            warn("the data source gives no org.postgresql.PGConnection");
+            return LONG_RETRY_NANOS;
+        }
+        refusalsBefore = refusals.get();
+        var notifications = connection.unwrap(PGConnection.class);
+        var commits = connection.getAutoCommit();
+        var patience = connection.getNetworkTimeout();
+        connection.setNetworkTimeout(
+                Runnable::run, (int) config.databaseTimeout().toMillis());
+        connection.setAutoCommit(true);
+        String channel;
+        try (var statement = connection.createStatement()) {
+            try (var result = statement.executeQuery(sql.channel())) {
+                result.next();
+                channel = result.getString(1);
+            }
+            statement.execute("LISTEN " + channel);
+        }
+        try {
+            return prove(notifications) ? hear(connection, notifications) : LONG_RETRY_NANOS;
+        } finally {
+            restore(connection, channel, commits, patience);
+        }
+    }
+
+    /** Returns whether what a reader sends arrives here. */
+    private boolean prove(PGConnection notifications) throws SQLException {
+        var text = "probe " + UUID.randomUUID();
+        probedNanos = 0;
+        probe.set(text);
+        paces.forEach(ReadPace::lookAgain);
+        while (!closed && !paces.isEmpty()) {
+            if (receive(notifications).contains(text)) {
+                LOG.debug("outbox {}: listening for what writers announce", config.name());
+                failures = 0;
+                warned = false;
+                listening = true;
+                // what was announced until now may have been missed
+                paces.forEach(ReadPace::lookAgain);
+                return true;
+            }
+            var sent = probedNanos;
+            if (sent != 0 && System.nanoTime() - sent > PROBE_NANOS) {
+                warn(
+                        "a notification did not arrive, perhaps because of a pooler that shares connections between clients;"
+                                + " let it pool sessions, or give the relay a direct address");
+                return false;
+            }
+            if (starves()) {
+                warn(NONE_TO_SPARE);
+                return false;
+            }
+        }
+        return false;
+    }
+
+    private long hear(Connection connection, PGConnection notifications) throws SQLException {
+        var heard = System.nanoTime();
+        while (!closed && !paces.isEmpty()) {
+            var texts = receive(notifications);
+            if (texts.contains(WakeUpSql.BUSY)) {
+                paces.forEach(ReadPace::forsaken);
+            }
+            if (texts.contains(WakeUpSql.ROWS)) {
+                paces.forEach(ReadPace::called);
+            }
+            if (!texts.isEmpty()) {
+                heard = System.nanoTime();
+            } else if (System.nanoTime() - heard > PULSE_NANOS) {
+                try (var statement = connection.createStatement()) {
+                    statement.execute("SELECT 1"); // it breaks if nobody is there any more
+                }
+                heard = System.nanoTime();
+            }
+            if (starves()) {
+                warn(NONE_TO_SPARE);
+                return LONG_RETRY_NANOS;
+            }
+        }
+        return 0;
+    }
+
+    private static Set<String> receive(PGConnection notifications) throws SQLException {
+        var texts = new HashSet<String>();
+        var all = notifications.getNotifications(NAP_MILLIS);
+        if (all != null) {
+            for (var one : all) {
+                texts.add(one.getParameter());
+            }
+        }
+        return texts;
+    }
+
+    private void warn(String why) {
+        if (!warned) {
+            warned = true;
+            LOG.warn(
+                    "outbox {}: writers cannot wake this relay: {}. It looks for rows each {} ms instead. wakeUp(false) says"
+                            + " that this is meant.",
+                    config.name(),
+                    why,
+                    config.maxPoll().toMillis());
+        }
+    }
+
+    private void restore(Connection connection, String channel, boolean commits, int patience) {
+        try (var statement = connection.createStatement()) {
+            statement.execute("UNLISTEN " + channel);
+            connection.setAutoCommit(commits);
+            connection.setNetworkTimeout(Runnable::run, patience);
+        } catch (SQLException e) {
+            LOG.debug("outbox {}: the listening connection was broken when it was given back", config.name(), e);
+        }
+    }
+}

@@ -1,0 +1,498 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.PgBouncer;
+import dev.bellwether.fixtures.PgBouncer.Mode;
+import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.postgresql.PGConnection;
+
+/** Writers wake an idle relay. Where it looks by itself, it does so once in ten minutes: nobody here waits for that. */
+@Timeout(240)
+class WakeUpTest {
+    private static final Duration LONG_BEFORE_THE_LOOK = Duration.ofSeconds(60);
+
+    private static @Nullable PostgresServer server;
+
+    /** Not the one that is shared: that one lets transactions be prepared, and so by default nobody is woken there. */
+    @BeforeAll
+    static void start() {
+        server = PostgresServer.startWithoutPreparedTransactions();
+    }
+
+    @AfterAll
+    static void stop() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    private static RelayConfig.Builder seldom(RelayConfig.Builder more) {
+        return more.maxPoll(Duration.ofMinutes(10));
+    }
+
+    private static PostgresServer server() {
+        if (server == null) {
+            throw new IllegalStateException("not started");
+        }
+        return server;
+    }
+
+    private static RelayStage stage() throws SQLException {
+        return new RelayStage(Servers.dataSource(server().uri()), OutboxTable.Layout.BELLWETHER);
+    }
+
+    private static String plainInsert(RelayStage stage, int number) {
+        return "INSERT INTO " + stage.table.name() + " (topic, record_key, record_value) VALUES ('" + stage.topic
+                + "', 'k', '" + number + "')";
+    }
+
+    private static boolean isIdle(RelayStage stage) {
+        return stage.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'"
+                        + " AND granted AND classid = '" + stage.table.name() + "'::regclass")
+                == 1;
+    }
+
+    private static void awaitIdle(RelayStage stage) {
+        Eventually.eventually("the relay is idle", RelayStage.PATIENCE, () -> isIdle(stage));
+    }
+
+    private static void awaitRead(Reader reader, Map<String, Integer> written) {
+        Eventually.eventually(
+                "all is read, long before the relay looks",
+                LONG_BEFORE_THE_LOOK,
+                () -> reader.poll().ledger().isComplete(written));
+        assertThat(reader.faults(written)).isEmpty();
+    }
+
+    /** Returns the process of the server whose last statement was to listen for this table; 0 if there is none. */
+    private static long listening(RelayStage stage) {
+        return stage.number(
+                "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE query = 'LISTEN bellwether_outbox_" + "' || '"
+                        + stage.table.name() + "'::regclass::oid");
+    }
+
+    @Test
+    void messageIsUnderWayWithoutALook() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(WakeUpTest::seldom);
+            for (var round = 0; round < 3; round++) {
+                awaitIdle(stage);
+                stage.stash(Message.of(stage.topic, "k", Integer.toString(round)));
+                awaitRead(reader, Map.of("k", round + 1));
+            }
+            awaitIdle(stage);
+            stage.stash(Writers.numbered(stage.topic, "k", 3, 10)); // a batch
+            awaitRead(reader, Map.of("k", 10));
+        }
+    }
+
+    @Test
+    void plainInsertIsUnderWayWithoutALookIfTheTableHasItsTrigger() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            try (var connection = stage.connect();
+                    var statement = connection.createStatement()) {
+                // made again, it takes the place of the one before
+                statement.execute(OutboxSchema.wakeUpTrigger(connection, stage.table));
+                statement.execute(OutboxSchema.wakeUpTrigger(connection, stage.table));
+            }
+            stage.relay(WakeUpTest::seldom);
+            for (var round = 0; round < 3; round++) {
+                awaitIdle(stage);
+                stage.execute(plainInsert(stage, round));
+                awaitRead(reader, Map.of("k", round + 1));
+            }
+            assertThat(OutboxAdmin.of(stage.database, stage.table).examine(Optional.empty()))
+                    .noneMatch(finding -> finding.what().contains("trigger"));
+        }
+    }
+
+    @Test
+    void recordThatIsRequeuedIsUnderWayWithoutALook() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.execute("INSERT INTO " + stage.table.parked()
+                    + " (id, event_id, created, topic, record_key, record_value, parked, reason) VALUES (7,"
+                    + " gen_random_uuid(), now(), '" + stage.topic + "', 'k', '0', now(), 'it was too large')");
+            stage.relay(WakeUpTest::seldom);
+            awaitIdle(stage);
+            assertThat(OutboxAdmin.of(stage.database, stage.table).requeue(7)).isTrue();
+            awaitRead(reader, Map.of("k", 1));
+        }
+    }
+
+    @Test
+    void eachShardIsWoken() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            var relay = stage.relay(more -> seldom(more).shards(3));
+            for (var round = 0; round < 3; round++) {
+                awaitIdle(stage);
+                stage.stash(numbered(stage, round));
+                awaitRead(reader, counts(round + 1));
+            }
+            assertThat(relay.stats()).allMatch(stats -> stats.published() > 0);
+        }
+    }
+
+    @Test
+    void relayHearsAgainWhenItsListeningConnectionHasBroken() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(WakeUpTest::seldom);
+            awaitIdle(stage);
+            var before = listening(stage);
+            assertThat(before).isPositive();
+            stage.number("SELECT pg_terminate_backend(" + before + ")::integer");
+            Eventually.eventually(
+                    "it listens again",
+                    RelayStage.PATIENCE,
+                    () -> listening(stage) != 0 && listening(stage) != before && isIdle(stage));
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            awaitRead(reader, Map.of("k", 1));
+        }
+    }
+
+    @Test
+    void whatWasStashedWhileNobodyListenedIsUnderWayWhenSomebodyListensAgain() throws Exception {
+        var refusing = new AtomicBoolean();
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            // it looks but once in ten minutes also while nobody listens
+            stage.relay(
+                    more -> seldom(more).minPoll(Duration.ofMinutes(10)),
+                    refusing(stage.database, refusing),
+                    KafkaProducer::new);
+            awaitIdle(stage);
+            refusing.set(true);
+            stage.number("SELECT pg_terminate_backend(" + listening(stage) + ")::integer");
+            Eventually.eventually("it has noticed", RelayStage.PATIENCE, () -> !isIdle(stage));
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            Eventually.throughout("nobody looks", Duration.ofMillis(500), () -> stage.left() == 1);
+            refusing.set(false);
+            awaitRead(reader, Map.of("k", 1));
+        }
+    }
+
+    private static DataSource refusing(DataSource database, AtomicBoolean refusing) {
+        return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+            if (refusing.get()) {
+                throw new SQLTransientConnectionException("planted");
+            }
+            return FaultyDatabase.call(database, method, arguments);
+        });
+    }
+
+    /** Runs something just before the relay tries to become idle, once. */
+    private static DataSource beforeIdle(DataSource database, AtomicReference<@Nullable Runnable> once) {
+        return FaultyDatabase.of(database, new FaultyProducer.Fault() {
+            @Override
+            public void before(String called) {
+                var what = called.equals("idle") ? once.getAndSet(null) : null;
+                if (what != null) {
+                    what.run();
+                }
+            }
+        });
+    }
+
+    @Test
+    void writerThatFoundTheRelayBusyIsOverAndSeenBeforeTheRelayWaits() throws Exception {
+        var once = new AtomicReference<@Nullable Runnable>();
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(WakeUpTest::seldom, beforeIdle(stage.database, once), KafkaProducer::new);
+            awaitIdle(stage);
+            for (var round = 0; round < 3; round++) {
+                // the relay has looked, and is about to become idle: this one notifies nobody
+                var number = 2 * round + 1;
+                once.set(() -> stashed(stage, number));
+                stage.stash(Message.of(stage.topic, "k", Integer.toString(2 * round)));
+                awaitRead(reader, Map.of("k", 2 * round + 2));
+                awaitIdle(stage);
+            }
+        }
+    }
+
+    private static void stashed(RelayStage stage, int number) {
+        try {
+            stage.stash(Message.of(stage.topic, "k", Integer.toString(number)));
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void relayDoesNotBecomeIdleWhileAWriterIsOpenThatFoundItBusy() throws Exception {
+        var once = new AtomicReference<@Nullable Runnable>();
+        try (var stage = stage();
+                var reader = stage.reader(true);
+                var slow = stage.connect()) {
+            slow.setAutoCommit(false);
+            stage.relay(WakeUpTest::seldom, beforeIdle(stage.database, once), KafkaProducer::new);
+            awaitIdle(stage);
+            var begun = new AtomicBoolean();
+            once.set(() -> {
+                try {
+                    Outbox.of(stage.table).stash(slow, Message.of(stage.topic, "slow", "0"));
+                    begun.set(true);
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            Eventually.eventually("it has begun", RelayStage.PATIENCE, begun::get);
+            Eventually.throughout("it is not idle", Duration.ofSeconds(1), () -> !isIdle(stage));
+            slow.commit();
+            awaitRead(reader, Map.of("k", 1, "slow", 1));
+            awaitIdle(stage);
+        }
+    }
+
+    @Test
+    void noMessageIsLeftLyingWheneverItComes() throws Exception {
+        var random = new Random(System.nanoTime());
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(WakeUpTest::seldom);
+            awaitIdle(stage);
+            for (var round = 0; round < 150; round++) {
+                // about as long as the relay takes to become idle again
+                LockSupport.parkNanos(random.nextInt(40_000_000));
+                stage.stash(Message.of(stage.topic, "k", Integer.toString(round)));
+                awaitRead(reader, Map.of("k", round + 1));
+            }
+        }
+    }
+
+    @Test
+    void nobodyIsNotifiedWhileNoRelayIsIdle() throws Exception {
+        try (var stage = stage();
+                var hearing = stage.connect()) {
+            try (var statement = hearing.createStatement()) {
+                statement.execute("LISTEN bellwether_outbox_"
+                        + stage.number("SELECT '" + stage.table.name() + "'::regclass::oid"));
+            }
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.stash(Writers.numbered(stage.topic, "k", 1, 5));
+            assertThat(heard(hearing)).isZero();
+            var relay = stage.relay(WakeUpTest::seldom);
+            awaitIdle(stage);
+            var before = heard(hearing); // its probe
+            stage.stash(Message.of(stage.topic, "k", "5"));
+            stage.awaitEmpty();
+            assertThat(before + heard(hearing)).isGreaterThan(before);
+            awaitIdle(stage);
+            relay.close();
+            Eventually.eventually("its lock goes with it", RelayStage.PATIENCE, () -> !isIdle(stage));
+        }
+    }
+
+    private static int heard(Connection hearing) throws SQLException {
+        try (var statement = hearing.createStatement()) {
+            statement.execute("SELECT 1"); // what was sent comes with the answer
+        }
+        var all = hearing.unwrap(PGConnection.class).getNotifications();
+        return all == null ? 0 : all.length;
+    }
+
+    @Test
+    void transactionsThatArePreparedWakeNobodyUnlessTold() throws Exception {
+        var shared = Servers.dataSource(PostgresServer.shared().uri());
+        try (var stage = new RelayStage(shared, OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(true);
+                var connection = stage.connect();
+                var statement = connection.createStatement()) {
+            stage.relay(WakeUpTest::seldom);
+            awaitIdle(stage);
+            connection.setAutoCommit(false);
+            var outbox = Outbox.of(stage.table);
+            outbox.withWakeUp(true).stash(connection, Message.of(stage.topic, "k", "0"));
+            assertThatThrownBy(() -> statement.execute("PREPARE TRANSACTION '" + stage.name + "'"))
+                    .hasMessageContaining("NOTIFY");
+            connection.rollback();
+            for (var quiet : List.of(outbox, outbox.withWakeUp(false))) {
+                quiet.stash(connection, Message.of(stage.topic, "k", "0"));
+                statement.execute("PREPARE TRANSACTION '" + stage.name + "'");
+                stage.execute("ROLLBACK PREPARED '" + stage.name + "'");
+            }
+            outbox.withWakeUp(true).stash(connection, Message.of(stage.topic, "k", "0"));
+            connection.commit();
+            awaitRead(reader, Map.of("k", 1));
+        }
+    }
+
+    @Test
+    void rowsThatNobodyAnnouncesMakeTheRelayLookOften() throws Exception {
+        var looks = new AtomicInteger();
+        var counting = new FaultyProducer.Fault() {
+            @Override
+            public void before(String called) {
+                if (called.equals("read")) {
+                    looks.incrementAndGet();
+                }
+            }
+        };
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(
+                    more -> more.maxPoll(Duration.ofMillis(20)),
+                    FaultyDatabase.of(stage.database, counting),
+                    KafkaProducer::new);
+            awaitIdle(stage);
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            awaitRead(reader, Map.of("k", 1));
+            Eventually.eventually(
+                    "no ids are missing any more",
+                    RelayStage.PATIENCE,
+                    () -> stage.number("SELECT low FROM " + stage.table.relay() + " WHERE shard = 0") >= 1);
+            awaitIdle(stage);
+            var before = looks.get();
+            Eventually.throughout(
+                    "it looks about once a second", Duration.ofSeconds(2), () -> looks.get() - before <= 5);
+            stage.execute(plainInsert(stage, 1));
+            awaitRead(reader, Map.of("k", 2));
+            var after = looks.get();
+            // at one a second, it would take four minutes
+            Eventually.eventually("it looks often", RelayStage.PATIENCE, () -> looks.get() - after > 250);
+        }
+    }
+
+    @Test
+    void relayThatIsToldNotToListenLooks() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(more -> more.wakeUp(false));
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            awaitRead(reader, Map.of("k", 1));
+            Eventually.throughout(
+                    "it is not idle, and does not listen",
+                    Duration.ofSeconds(1),
+                    () -> !isIdle(stage) && listening(stage) == 0);
+        }
+    }
+
+    @Test
+    void shardThatLacksAConnectionGetsTheOneThatListens() throws Exception {
+        var most = new AtomicInteger(5);
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(
+                    more -> more.shards(2).maxPoll(Duration.ofMillis(20)),
+                    limited(stage.database, most),
+                    KafkaProducer::new);
+            awaitIdle(stage);
+            stage.stash(numbered(stage, 0));
+            awaitRead(reader, counts(1));
+            awaitIdle(stage);
+            most.set(4);
+            stage.number("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'"
+                    + " AND mode = 'ExclusiveLock' AND classid = '" + stage.table.name() + "'::regclass");
+            stage.await(RelayEvent.Faulted.class);
+            stage.stash(numbered(stage, 1));
+            awaitRead(reader, counts(2));
+            assertThat(isIdle(stage)).isFalse();
+        }
+    }
+
+    /** Returns a message of each of twenty keys, enough for each shard to get some. */
+    private static List<Message> numbered(RelayStage stage, int number) {
+        var messages = new ArrayList<Message>();
+        for (var key = 0; key < 20; key++) {
+            messages.add(Message.of(stage.topic, "k" + key, Integer.toString(number)));
+        }
+        return messages;
+    }
+
+    private static Map<String, Integer> counts(int count) {
+        var counts = new HashMap<String, Integer>();
+        for (var key = 0; key < 20; key++) {
+            counts.put("k" + key, count);
+        }
+        return counts;
+    }
+
+    /** Has so many connections at a time, and refuses more. */
+    private static DataSource limited(DataSource database, AtomicInteger most) {
+        var open = new AtomicInteger();
+        return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+            if (open.incrementAndGet() > most.get()) {
+                open.decrementAndGet();
+                throw new SQLTransientConnectionException("none left");
+            }
+            var connection = (Connection) Objects.requireNonNull(FaultyDatabase.call(database, method, arguments));
+            var closed = new AtomicBoolean();
+            return FaultyDatabase.proxy(Connection.class, (called, with) -> {
+                if ((called.getName().equals("close") || called.getName().equals("abort"))
+                        && closed.compareAndSet(false, true)) {
+                    open.decrementAndGet();
+                }
+                return FaultyDatabase.call(connection, called, with);
+            });
+        });
+    }
+
+    @Test
+    void poolerThatSharesSessionsIsNotListenedThrough() throws Exception {
+        try (var bouncer = PgBouncer.before(
+                        server(), Mode.TRANSACTION, "default_pool_size = 5", "max_prepared_statements = 200");
+                var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(
+                    more -> more.maxPoll(Duration.ofMillis(20)), Servers.dataSource(bouncer.uri()), KafkaProducer::new);
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
+            awaitRead(reader, Map.of("k", 10));
+            Eventually.throughout("it is not idle", Duration.ofSeconds(4), () -> !isIdle(stage));
+            stage.stash(Writers.numbered(stage.topic, "k", 10, 20));
+            awaitRead(reader, Map.of("k", 20));
+        }
+    }
+
+    @Test
+    void poolerThatPoolsSessionsIs() throws Exception {
+        try (var bouncer = PgBouncer.before(server(), Mode.SESSION);
+                var stage = stage();
+                var reader = stage.reader(true)) {
+            stage.relay(WakeUpTest::seldom, Servers.dataSource(bouncer.uri()), KafkaProducer::new);
+            awaitIdle(stage);
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            awaitRead(reader, Map.of("k", 1));
+        }
+    }
+
+    @Test
+    void whereThereIsNoNotifyTheTriggerIsRefused() throws Exception {
+        var mariaDb = MysqlFamilyServer.shared(MysqlFamilyServer.Kind.MARIADB);
+        try (var connection = Servers.dataSource(mariaDb.uri()).getConnection()) {
+            assertThatThrownBy(() -> OutboxSchema.wakeUpTrigger(connection, OutboxTable.named("outbox")))
+                    .hasMessageContaining("MariaDB has nothing like NOTIFY");
+        }
+    }
+}
