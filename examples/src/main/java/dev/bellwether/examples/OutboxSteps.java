@@ -1,5 +1,6 @@
 package dev.bellwether.examples;
 
+import dev.bellwether.outbox.Inbox;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxRelay;
@@ -8,6 +9,7 @@ import dev.bellwether.outbox.RelayConfig;
 import dev.bellwether.sql.SqlElections;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
@@ -33,6 +35,23 @@ final class OutboxSteps {
                 .withContext(currentSpan); // such as traceparent=00-0af7…-01, asked for at each stash
         // end::trace
         return outbox;
+    }
+
+    static void handle(Connection connection, String eventId, Runnable ship) throws SQLException {
+        // tag::inbox
+        connection.setAutoCommit(false);
+        var inbox = Inbox.of("shipping"); // the consumer group, for example
+        inbox.once(connection, eventId, () -> {
+            ship.run(); // changes data over this connection
+        });
+        connection.commit(); // and roll back if anything throws
+        // end::inbox
+    }
+
+    static void forget(DataSource dataSource) throws SQLException {
+        // tag::forget
+        Inbox.of("shipping").forget(dataSource, Duration.ofDays(8)); // say, once an hour
+        // end::forget
     }
 
     static OutboxRelay leaseRow(DataSource dataSource, RelayConfig config) {

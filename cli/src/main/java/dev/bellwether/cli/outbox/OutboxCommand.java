@@ -7,6 +7,7 @@ import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.outbox.Inbox;
 import dev.bellwether.outbox.OutboxAdmin;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
@@ -111,9 +112,36 @@ public final class OutboxCommand implements Runnable {
     }
 
     @Command(name = "schema", description = "Print the SQL that makes the tables.")
-    int schema(@picocli.CommandLine.Mixin At at) throws Exception {
-        String sql =
-                at.ask(around, (database, table) -> database.use(connection -> OutboxSchema.ddl(connection, table)));
+    int schema(
+            @picocli.CommandLine.Mixin At at,
+            @Option(
+                            names = "--wake-up",
+                            description =
+                                    "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL only.")
+                    boolean wakeUp,
+            @Option(
+                            names = "--inbox",
+                            paramLabel = "NAME",
+                            description = "Print instead what makes an inbox of this name, for consumers.")
+                    @Nullable
+                    String inbox)
+            throws Exception {
+        if (wakeUp && inbox != null) {
+            throw new UsageException("--wake-up is for an outbox; leave it out with --inbox");
+        }
+        String sql = at.ask(
+                around,
+                (database, table) -> database.use(connection -> {
+                    try {
+                        if (inbox != null) {
+                            return Inbox.of("any").in(inbox).ddl(connection);
+                        }
+                        var tables = OutboxSchema.ddl(connection, table);
+                        return wakeUp ? tables + OutboxSchema.wakeUpTrigger(connection, table) : tables;
+                    } catch (IllegalArgumentException e) {
+                        throw new UsageException(String.valueOf(e.getMessage()), e);
+                    }
+                }));
         around.out().print(sql);
         return ExitCode.OK;
     }

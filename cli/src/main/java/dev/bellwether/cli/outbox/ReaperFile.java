@@ -53,6 +53,7 @@ final class ReaperFile {
                     "standDownAfter",
                     "createTables",
                     "once",
+                    "wakeUp",
                     "eventIdHeader"),
             "harvest",
             Set.of(
@@ -257,6 +258,9 @@ final class ReaperFile {
         Optional.ofNullable(relay.get("once"))
                 .map(value -> truth("once", value))
                 .ifPresent(builder::once);
+        Optional.ofNullable(relay.get("wakeUp"))
+                .map(value -> truth("wakeUp", value))
+                .ifPresent(builder::wakeUp);
         Optional.ofNullable(relay.get("eventIdHeader")).map(String::valueOf).ifPresent(builder::eventIdHeader);
         return builder;
     }

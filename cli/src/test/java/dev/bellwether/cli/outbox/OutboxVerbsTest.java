@@ -58,6 +58,21 @@ class OutboxVerbsTest {
     }
 
     @Test
+    void schemaPrintsTheTriggerAndAnInboxIfToldTo() {
+        var printed = outbox("woken", "schema", "--wake-up");
+        assertThat(printed.code()).isZero();
+        assertThat(printed.out())
+                .startsWith(outbox("woken", "schema").out())
+                .contains("CREATE TRIGGER bellwether_wake AFTER INSERT ON woken");
+        var inbox = outbox("woken", "schema", "--inbox", "app.seen");
+        assertThat(inbox.code()).isZero();
+        assertThat(inbox.out()).contains("CREATE TABLE IF NOT EXISTS app.seen").doesNotContain("woken");
+        assertThat(outbox("woken", "schema", "--inbox", "seen", "--wake-up").code())
+                .isEqualTo(2);
+        assertThat(outbox("woken", "schema", "--inbox", "no name").code()).isEqualTo(2);
+    }
+
+    @Test
     void pumpWritesWhatItSaysAndStatusTellsBacklogAndAge() throws Exception {
         outbox("pumped", "migrate");
         var pumped = outbox(

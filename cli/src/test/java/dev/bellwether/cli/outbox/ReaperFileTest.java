@@ -163,6 +163,8 @@ class ReaperFileTest {
         assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
                 .hasMessageContaining("createTables is yes");
         assertThat(file("relay:\n  once: true\n").config().build().toString()).contains("once=true");
+        assertThat(file("relay:\n  wakeUp: false\n").config().build().toString())
+                .contains("wakeUp=false");
         assertThatThrownBy(() -> file("relay:\n  once: 1\n").config()).hasMessageContaining("once is 1");
         assertThatThrownBy(() -> file("relay:\n  shards: many\n").config()).hasMessageContaining("shards is many");
     }
