@@ -5,6 +5,8 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
 import dev.bellwether.micrometer.BellwetherMeters;
 import dev.bellwether.micrometer.TermObservations;
+import dev.bellwether.outbox.OutboxMeters;
+import dev.bellwether.outbox.OutboxRelay;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
@@ -22,5 +24,11 @@ final class MetricsSteps {
                 .build();
         return Elections.connect(uri, config);
         // end::meters
+    }
+
+    static void relayMeasured(OutboxRelay relay, MeterRegistry registry) {
+        // tag::outbox
+        new OutboxMeters(relay).bindTo(registry);
+        // end::outbox
     }
 }

@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.bellwether.Cause;
+import dev.bellwether.Elections;
 import dev.bellwether.Metrics;
+import dev.bellwether.outbox.OutboxMeters;
+import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.outbox.RelayConfig;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -20,7 +26,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.yaml.snakeyaml.Yaml;
 
 /** The dashboard, the alerts and the page about meters tell of metrics that there are, by labels that they have. */
@@ -33,12 +42,13 @@ class MonitoringTest {
     /** Labels that whoever scrapes adds. */
     private static final Set<String> FOREIGN = Set.of("job", "instance");
 
-    private final Map<String, Set<String>> scraped = scrape();
+    private static final Map<String, Set<String>> SCRAPED = scrape();
 
-    @Test
-    void theDashboardUsesMetricsThatExist() throws IOException {
+    @ParameterizedTest
+    @ValueSource(strings = {"grafana.json", "grafana-outbox.json"})
+    void theDashboardUsesMetricsThatExist(String file) throws IOException {
         var dashboard = new ObjectMapper()
-                .readTree(Files.readString(DOCS.resolve("monitoring").resolve("grafana.json")));
+                .readTree(Files.readString(DOCS.resolve("monitoring").resolve(file)));
         var expressions = new ArrayList<String>();
         collect(dashboard, "expr", expressions);
         collect(dashboard, "query", expressions);
@@ -49,7 +59,7 @@ class MonitoringTest {
     @Test
     void theAlertsUseMetricsThatExist() throws IOException {
         var rules = alerts();
-        assertThat(rules).hasSizeGreaterThan(5);
+        assertThat(rules).hasSizeGreaterThan(12);
         assertThat(wrong(rules.stream().map(rule -> text(rule, "expr")).toList()))
                 .isEmpty();
     }
@@ -71,7 +81,7 @@ class MonitoringTest {
                 .map(found -> found.group(1))
                 .collect(Collectors.toCollection(TreeSet::new));
         assertThat(listed)
-                .containsExactly(
+                .containsExactlyInAnyOrder(
                         BellwetherMeters.ATTEMPTS,
                         BellwetherMeters.CALLBACK_DELAY,
                         BellwetherMeters.CALLBACK_FAILURES,
@@ -81,8 +91,24 @@ class MonitoringTest {
                         BellwetherMeters.STALLS,
                         BellwetherMeters.TERM,
                         BellwetherMeters.TERMS_BEGUN,
-                        BellwetherMeters.TOKEN);
-        assertThat(scraped.keySet().stream()
+                        BellwetherMeters.TOKEN,
+                        OutboxMeters.BACKLOG,
+                        OutboxMeters.BLOCKED,
+                        OutboxMeters.BLOCKED_RECORDS,
+                        OutboxMeters.IN_FLIGHT,
+                        OutboxMeters.LAG,
+                        OutboxMeters.LEADING,
+                        OutboxMeters.OLDEST_AGE,
+                        OutboxMeters.PARKED,
+                        OutboxMeters.PARKED_WAITING,
+                        OutboxMeters.PUBLISHED,
+                        OutboxMeters.RATE,
+                        OutboxMeters.REWINDS,
+                        OutboxMeters.SILENT,
+                        OutboxMeters.STRAYS,
+                        OutboxMeters.TRANSACTIONS,
+                        OutboxMeters.VACANT);
+        assertThat(SCRAPED.keySet().stream()
                         .map(name -> name.replaceAll("(_seconds)?(_count|_sum|_max|_total)?$", ""))
                         .collect(Collectors.toSet()))
                 .isEqualTo(listed.stream().map(name -> name.replace('.', '_')).collect(Collectors.toSet()));
@@ -92,6 +118,8 @@ class MonitoringTest {
     void aNameOrLabelThatDoesNotExistIsFound() {
         assertThat(wrong(List.of("sum(bellwether_leaders)"))).hasSize(1);
         assertThat(wrong(List.of("bellwether_leading{candidate=\"x\"}"))).hasSize(1);
+        assertThat(wrong(List.of("bellwether_outbox_backlog{shard=\"0\"}"))).hasSize(1);
+        assertThat(wrong(List.of("bellwether_outbox_vacant{shard=\"0\"}"))).isEmpty();
         assertThat(wrong(List.of("rate(bellwether_attempts_seconds_count{outcome=\"win\"}[5m])")))
                 .hasSize(1);
         assertThat(wrong(List.of("rate(bellwether_attempts_seconds_count{outcome=~\"won|lost\"}[5m])")))
@@ -105,10 +133,10 @@ class MonitoringTest {
             METRIC.matcher(expression)
                     .results()
                     .map(found -> found.group())
-                    .filter(name -> !scraped.containsKey(name))
+                    .filter(name -> !SCRAPED.containsKey(name))
                     .forEach(name -> wrong.add(name + " does not exist, in " + expression));
             SELECTOR.matcher(expression).results().forEach(selector -> {
-                var labels = scraped.getOrDefault(selector.group(1), Set.of());
+                var labels = SCRAPED.getOrDefault(selector.group(1), Set.of());
                 MATCHER.matcher(selector.group(2)).results().forEach(matcher -> {
                     var label = matcher.group(1);
                     if (!FOREIGN.contains(label) && labels.stream().noneMatch(one -> one.startsWith(label + "="))) {
@@ -147,6 +175,15 @@ class MonitoringTest {
         }
     }
 
+    private static DataSource unreachable() {
+        return (DataSource) Proxy.newProxyInstance(
+                MonitoringTest.class.getClassLoader(),
+                new Class<?>[] {DataSource.class},
+                (proxy, method, arguments) -> {
+                    throw new SQLException("there is no database");
+                });
+    }
+
     /** Returns the labels, as {@code name=value}, of every series that Prometheus sees. */
     private static Map<String, Set<String>> scrape() {
         var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -156,7 +193,20 @@ class MonitoringTest {
         meters.attempted("billing", "one", Metrics.Attempt.WON, Duration.ofMillis(1));
         meters.callbackFailed("billing", "one", new IllegalStateException("planted"));
         meters.stalled(Duration.ofSeconds(1));
-        var text = registry.scrape();
+        String text;
+        try (var elections = Elections.connect("memory:monitoring");
+                // who leads is another, so that this relay stands by and wants no brokers
+                var leader = elections.stand("outbox.orders.0");
+                var relay = OutboxRelay.start(
+                        unreachable(),
+                        RelayConfig.named("orders")
+                                .producer(Map.of("bootstrap.servers", "127.0.0.1:1"))
+                                .build(),
+                        elections)) {
+            new OutboxMeters(relay).bindTo(registry);
+            text = registry.scrape();
+            assertThat(leader.candidate()).isNotEmpty();
+        }
         Map<String, Set<String>> series = SAMPLE.matcher(text)
                 .results()
                 .collect(Collectors.groupingBy(

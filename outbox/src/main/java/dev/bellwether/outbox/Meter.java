@@ -37,9 +37,18 @@ final class Meter {
         return flowed > 0;
     }
 
-    RelayStats stats(InFlight inFlight) {
+    /** What is true of a leader alone is true no more. */
+    synchronized void standBy() {
+        leading = false;
+        blocked.set(0);
+        lagMillis.set(0);
+        rate = 0;
+    }
+
+    RelayStats stats(boolean led, InFlight inFlight) {
         return new RelayStats(
                 leading,
+                led,
                 published.get(),
                 deleted.get(),
                 rate,

@@ -72,7 +72,17 @@ final class MysqlStore extends Store {
                     record_time_ms bigint,
                     parked timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
                     reason text NOT NULL
-                ) ENGINE = InnoDB CHARACTER SET utf8mb4""".formatted(table.parked()));
+                ) ENGINE = InnoDB CHARACTER SET utf8mb4""".formatted(table.parked()), """
+                CREATE TABLE IF NOT EXISTS %s (
+                    shard integer NOT NULL,
+                    epoch bigint NOT NULL,
+                    id bigint NOT NULL,
+                    topic varchar(249) NOT NULL,
+                    waits varchar(20) NOT NULL,
+                    since timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+                    reason text NOT NULL,
+                    PRIMARY KEY (shard, epoch, id)
+                ) ENGINE = InnoDB CHARACTER SET utf8mb4""".formatted(table.blocked()));
     }
 
     @Override
@@ -202,6 +212,11 @@ final class MysqlStore extends Store {
                 return result.next() ? Math.max(0, result.getLong(1)) : 0;
             }
         }
+    }
+
+    @Override
+    String silentMillis() {
+        return "TIMESTAMPDIFF(MICROSECOND, seen, CURRENT_TIMESTAMP(3)) DIV 1000";
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 /** What an operator asks and orders. Thread-safe; a connection is borrowed for each call. */
 public final class OutboxAdmin {
     private static final long COUNTED = 1_000_000;
+    private static final long COUNTED_QUICKLY = 100_000;
 
     private final DataSource database;
     private final OutboxTable table;
@@ -38,11 +40,14 @@ public final class OutboxAdmin {
      * How an outbox stands.
      *
      * @param backlog rows in the table
-     * @param exact whether they were counted: no more than a million are, beyond that it is the database's estimate
+     * @param exact whether they were counted: beyond a million, or what {@link #quickState} counts, it is the
+     *     database's estimate
      * @param oldest for how long the first row has been there
      * @param parked records in the parking table
+     * @param blocked records that wait and hold back others, as far as the leaders have written them down
      */
-    public record State(long backlog, boolean exact, Duration oldest, long parked, List<ShardState> shards) {
+    public record State(
+            long backlog, boolean exact, Duration oldest, long parked, long blocked, List<ShardState> shards) {
         /** Copies the list. */
         public State {
             shards = List.copyOf(shards);
@@ -54,36 +59,106 @@ public final class OutboxAdmin {
      *
      * @param relay who that was
      * @param seen when he did so last
+     * @param silent for how long he has not, by the database's clock: while somebody publishes the shard, a second or
+     *     two
      * @param published records, ever
      */
     public record ShardState(
-            int shard, String relay, long epoch, Instant since, Instant seen, double ratePerSecond, long published) {}
+            int shard,
+            String relay,
+            long epoch,
+            Instant since,
+            Instant seen,
+            Duration silent,
+            double ratePerSecond,
+            long published) {
+        private static final Duration LONG = Duration.ofMinutes(1);
+
+        /**
+         * Returns whether somebody serves the shard: its leader has written within the last minute. Otherwise nobody
+         * leads, or the one who does cannot begin, or a record has halted it for longer than that.
+         */
+        public boolean isServed() {
+            return silent.compareTo(LONG) <= 0;
+        }
+    }
 
     /** A record that could not be published. */
     public record ParkedRecord(long id, UUID eventId, String topic, Instant parked, String reason) {}
 
+    /**
+     * A record that stays in the table and holds back others.
+     *
+     * @param waits what waits for it
+     * @param since when its leader blocked it for the first time
+     */
+    public record BlockedRecord(int shard, long id, String topic, Waits waits, Instant since, String reason) {}
+
+    /** What waits when a record does. */
+    public enum Waits {
+        /** All later records of its topic and key. */
+        KEY,
+        /** All records of its topic. */
+        TOPIC,
+        /** All that goes to its partition, which has no leader. */
+        PARTITION,
+        /** The whole shard: the relay is told to halt. */
+        SHARD
+    }
+
     /** Returns how the outbox stands. */
     public State state() throws SQLException {
         try (var connection = database.getConnection()) {
-            var counted = number(
-                    connection,
-                    "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.name() + " LIMIT " + (COUNTED + 1)
-                            + ") AS counted");
-            var exact = counted <= COUNTED;
-            var store = Store.of(connection, table);
-            return new State(
-                    exact ? counted : Math.max(counted, number(connection, store.estimate())),
-                    exact,
-                    Duration.ofMillis(store.ageMillis(connection, Long.MIN_VALUE)),
-                    number(connection, "SELECT count(*) FROM " + table.parked()),
-                    shards(connection));
+            return state(connection, table, Long.MIN_VALUE, COUNTED);
         }
     }
 
-    private List<ShardState> shards(Connection connection) throws SQLException {
+    /**
+     * Returns the same at a bounded cost, for who asks again and again: 100,000 rows are counted at most, and as many
+     * parked records, beginning behind the mark up to which the leaders have dealt with all rows. So it walks over no
+     * rows that are deleted and not yet removed, and does not count rows that appear before that mark, which {@link
+     * RelayStats#strays} tells of.
+     */
+    public State quickState() throws SQLException {
+        try (var connection = database.getConnection()) {
+            return quickState(connection, table);
+        }
+    }
+
+    static State quickState(Connection connection, OutboxTable table) throws SQLException {
+        var low = Long.MIN_VALUE;
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(
-                        "SELECT shard, relay, epoch, since, seen, rate, sent FROM " + ofShards() + " ORDER BY shard")) {
+                        "SELECT min(low) FROM " + table.relay() + " WHERE shard > " + Store.WHOLE)) {
+            if (result.next()) {
+                var lowest = result.getLong(1);
+                low = result.wasNull() ? low : lowest;
+            }
+        }
+        return state(connection, table, low, COUNTED_QUICKLY);
+    }
+
+    private static State state(Connection connection, OutboxTable table, long low, long most) throws SQLException {
+        var store = Store.of(connection, table);
+        var counted = store.count(connection, low, most);
+        var exact = counted <= most;
+        var backlog = exact ? counted : Math.max(counted, number(connection, store.estimate()));
+        var oldest = Duration.ofMillis(store.ageMillis(connection, low));
+        var parked = number(
+                connection,
+                "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + most + ") AS counted");
+        var shards = shards(connection, store);
+        var blocked = OutboxSchema.mayBeRead(connection, table.blocked())
+                ? number(connection, "SELECT count(*) FROM " + blockedNow(table))
+                : 0;
+        return new State(backlog, exact, oldest, parked, blocked, shards);
+    }
+
+    private static List<ShardState> shards(Connection connection, Store store) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(
+                        "SELECT shard, relay, epoch, since, seen, " + store.silentMillis() + ", rate, sent FROM "
+                                + store.table.relay() + " WHERE shard > " + Store.WHOLE + " ORDER BY shard")) {
             var shards = new ArrayList<ShardState>();
             while (result.next()) {
                 shards.add(new ShardState(
@@ -92,10 +167,47 @@ public final class OutboxAdmin {
                         result.getLong(3),
                         result.getTimestamp(4).toInstant(),
                         result.getTimestamp(5).toInstant(),
-                        result.getDouble(6),
-                        result.getLong(7)));
+                        Duration.ofMillis(Math.max(0, result.getLong(6))),
+                        result.getDouble(7),
+                        result.getLong(8)));
             }
             return shards;
+        }
+    }
+
+    /** What an earlier leader has written is not so any more. */
+    private static String blockedNow(OutboxTable table) {
+        return table.blocked() + " b JOIN " + table.relay() + " r ON r.shard = b.shard AND r.epoch = b.epoch";
+    }
+
+    /**
+     * Returns the records that wait and hold back others, those of one shard after another, at most so many: what the
+     * leaders have written down, within about a second. None if the table for that is missing, which {@link
+     * OutboxSchema#migrate} makes, or may not be read.
+     */
+    public List<BlockedRecord> blocked(int most) throws SQLException {
+        try (var connection = database.getConnection()) {
+            if (!OutboxSchema.mayBeRead(connection, table.blocked())) {
+                return List.of();
+            }
+            try (var query =
+                    connection.prepareStatement("SELECT b.shard, b.id, b.topic, b.waits, b.since, b.reason FROM "
+                            + blockedNow(table) + " ORDER BY b.shard, b.id LIMIT ?")) {
+                query.setInt(1, most);
+                try (var result = query.executeQuery()) {
+                    var blocked = new ArrayList<BlockedRecord>();
+                    while (result.next()) {
+                        blocked.add(new BlockedRecord(
+                                result.getInt(1),
+                                result.getLong(2),
+                                result.getString(3),
+                                Waits.valueOf(result.getString(4)),
+                                result.getTimestamp(5).toInstant(),
+                                result.getString(6)));
+                    }
+                    return blocked;
+                }
+            }
         }
     }
 
@@ -126,22 +238,39 @@ public final class OutboxAdmin {
      */
     public boolean requeue(long id) throws SQLException {
         try (var connection = database.getConnection()) {
-            connection.setAutoCommit(false);
-            try (var requeue = connection.prepareStatement(
-                            Store.of(connection, table).requeue());
-                    var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
+            return requeue(connection, List.of(id)) == 1;
+        }
+    }
+
+    /** Each is locked before it is copied, so that of two who requeue it one finds it gone. */
+    private int requeue(Connection connection, List<Long> ids) throws SQLException {
+        connection.setAutoCommit(false);
+        try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
+                var requeue =
+                        connection.prepareStatement(Store.of(connection, table).requeue());
+                var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
+            var count = 0;
+            for (var id : ids) {
+                lock.setLong(1, id);
+                try (var found = lock.executeQuery()) {
+                    if (!found.next()) {
+                        continue;
+                    }
+                }
                 requeue.setLong(1, id);
+                requeue.executeUpdate();
                 forget.setLong(1, id);
-                var found = requeue.executeUpdate() == 1 && forget.executeUpdate() == 1;
-                wake(connection);
-                connection.commit();
-                return found;
-            } catch (SQLException e) {
-                connection.rollback();
-                throw e;
-            } finally {
-                connection.setAutoCommit(true);
+                forget.executeUpdate();
+                count++;
             }
+            wake(connection);
+            connection.commit();
+            return count;
+        } catch (SQLException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
         }
     }
 
@@ -307,27 +436,49 @@ public final class OutboxAdmin {
     }
 
     /**
-     * {@linkplain #requeue Requeues} all parked records of a topic, the oldest first; returns how many. For when the
-     * reason why they were parked has gone, such as a topic that was missing.
+     * {@linkplain #requeue(long) Requeues} all records of a topic that are parked now, the oldest first; returns how
+     * many. For when the reason why they were parked has gone, such as a topic that was missing.
      */
     public int requeueTopic(String topic) throws SQLException {
+        var last = lastParked(topic);
         var count = 0;
-        while (true) {
-            var ids = parkedOf(topic);
-            if (ids.isEmpty()) {
-                return count;
-            }
-            for (var id : ids) {
-                count += requeue(id) ? 1 : 0;
+        for (var more = last.isPresent(); more; ) {
+            var some = requeueTopic(topic, last.getAsLong(), 1_000);
+            count += some;
+            more = some > 0;
+        }
+        return count;
+    }
+
+    /** Returns the id of the last parked record of a topic; empty if there is none. */
+    public OptionalLong lastParked(String topic) throws SQLException {
+        try (var connection = database.getConnection();
+                var query = connection.prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
+            query.setString(1, topic);
+            try (var result = query.executeQuery()) {
+                var last = result.next() ? result.getLong(1) : 0;
+                return result.wasNull() ? OptionalLong.empty() : OptionalLong.of(last);
             }
         }
     }
 
-    private List<Long> parkedOf(String topic) throws SQLException {
-        try (var connection = database.getConnection();
-                var query = connection.prepareStatement(
-                        "SELECT id FROM " + table.parked() + " WHERE topic = ? ORDER BY id LIMIT 1000")) {
+    /**
+     * The same in parts, for topics of many: requeues the oldest up to an id, at most so many, in one transaction;
+     * returns how many. Begin with {@link #lastParked}, and go on until there are none: what is parked again meanwhile
+     * gets a higher id, and is left.
+     */
+    public int requeueTopic(String topic, long last, int most) throws SQLException {
+        try (var connection = database.getConnection()) {
+            return requeue(connection, parkedOf(connection, topic, last, most));
+        }
+    }
+
+    private List<Long> parkedOf(Connection connection, String topic, long last, int most) throws SQLException {
+        try (var query = connection.prepareStatement(
+                "SELECT id FROM " + table.parked() + " WHERE topic = ? AND id <= ? ORDER BY id LIMIT ?")) {
             query.setString(1, topic);
+            query.setLong(2, last);
+            query.setInt(3, most);
             try (var result = query.executeQuery()) {
                 var ids = new ArrayList<Long>();
                 while (result.next()) {
@@ -350,6 +501,16 @@ public final class OutboxAdmin {
                 var progress = name.map(
                         outbox -> RelayConfig.named(outbox).build().progress().name());
                 findings.addAll(new BrokerDoctor(kafka.get()).examine(topics(connection), progress));
+            }
+            if (OutboxSchema.exists(connection, table.relay())
+                    && !OutboxSchema.mayBeRead(connection, table.blocked())) {
+                findings.add(
+                        new Finding(
+                                Severity.WARNING,
+                                "table " + table.blocked()
+                                        + " is missing, or this user may not read it: which records are"
+                                        + " blocked, and why, is told in the relay's log alone",
+                                "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay INSERT and DELETE"));
             }
             return findings;
         }

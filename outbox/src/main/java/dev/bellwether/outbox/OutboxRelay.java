@@ -11,6 +11,7 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -32,9 +33,9 @@ import org.slf4j.LoggerFactory;
  * another does. Relays of several shards share them: one that leads two more than another gives one up, once in a
  * lease.
  *
- * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others; three
- * threads likewise. On PostgreSQL one connection more, and a thread, to hear the writers while it leads any shard
- * ({@link RelayConfig.Builder#wakeUp}). It recovers by itself from any outage of the database and of the brokers, and begins again behind
+ * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others, but for
+ * moments; three threads likewise. On PostgreSQL one connection more, and a thread, to hear the writers while it leads any
+ * shard ({@link RelayConfig.Builder#wakeUp}). It recovers by itself from any outage of the database and of the brokers, and begins again behind
  * new fences with the first row that is left. So consumers may see a run of records again, never a record before its
  * predecessor in the same key; readers of committed records see each once, if the relays are told so
  * ({@link RelayConfig.Builder#once}).
@@ -52,6 +53,7 @@ public final class OutboxRelay implements AutoCloseable {
     private final List<Candidacy> candidacies = new CopyOnWriteArrayList<>();
     private final Standby standby;
     private final WakeUpListener listener;
+    private final StateReader states;
     private volatile boolean closed;
     private @Nullable Elections elections;
     private @Nullable Balancer balancer;
@@ -72,6 +74,7 @@ public final class OutboxRelay implements AutoCloseable {
             shards.add(new Shard(number, config, database, producers, judge, listener, name));
         }
         standby = new Standby(config.name(), shards, config.lease());
+        states = new StateReader(config, shards.get(0)::borrow);
     }
 
     /**
@@ -197,6 +200,11 @@ public final class OutboxRelay implements AutoCloseable {
         }
     }
 
+    /** Returns the name of the outbox. */
+    public String outbox() {
+        return config.name();
+    }
+
     /** Looks for rows now, rather than at the next poll: to be called after a commit in this process. Cheap. */
     public void poke() {
         shards.forEach(Shard::poke);
@@ -205,6 +213,16 @@ public final class OutboxRelay implements AutoCloseable {
     /** Returns figures of the shards, in their order. */
     public List<RelayStats> stats() {
         return shards.stream().map(Shard::stats).toList();
+    }
+
+    /**
+     * Returns how the whole outbox stands, whoever leads: relays that stand by tell it, too. It is read in the
+     * background, each {@link RelayConfig.Builder#stateInterval}, from the first call on; so this never waits. Empty
+     * until it has been read, and while the database has not answered for three such intervals. Its cost is bounded, as
+     * that of {@link OutboxAdmin#quickState}; it takes a connection of the data source for the moment.
+     */
+    public Optional<OutboxAdmin.State> state() {
+        return states.latest();
     }
 
     /** Returns whether this relay leads all its shards. */
@@ -224,6 +242,7 @@ public final class OutboxRelay implements AutoCloseable {
         }
         shards.forEach(Shard::stop);
         listener.close();
+        states.end();
         synchronized (this) {
             standby.end();
             if (balancer != null) {

@@ -7,10 +7,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The tables, for those who make them by their own means. */
 public final class OutboxSchema {
+    private static final Logger LOG = LoggerFactory.getLogger(OutboxSchema.class);
     private static final Set<String> MISSING = Set.of("42P01", "3F000", "42S02");
+    private static final Set<String> NO_RIGHT = Set.of("42501", "42000");
 
     private OutboxSchema() {}
 
@@ -70,17 +74,33 @@ public final class OutboxSchema {
         create(connection, Store.of(connection, table));
     }
 
+    /** A relay does without the table of what is blocked if it may not make it: it serves those who look. */
     static void create(Connection connection, Store store) throws SQLException {
-        execute(connection, missing(connection, store));
+        var missing = missing(connection, store);
+        if (missing.isEmpty()) {
+            return;
+        }
+        var needed = exists(connection, store.table.name())
+                && exists(connection, store.table.relay())
+                && exists(connection, store.table.parked());
+        try {
+            execute(connection, missing);
+        } catch (SQLException e) {
+            if (!needed) {
+                throw e;
+            }
+            LOG.debug("table {} could not be made", store.table.blocked(), e);
+        }
     }
 
     private static List<String> missing(Connection connection, Store store) throws SQLException {
         if (!exists(connection, store.table.name())) {
             return store.ddl();
         }
-        return exists(connection, store.table.relay()) && exists(connection, store.table.parked())
-                ? List.of()
-                : store.sideDdl();
+        var complete = exists(connection, store.table.relay())
+                && exists(connection, store.table.parked())
+                && existsOrMayNotBeRead(connection, store.table.blocked());
+        return complete ? List.of() : store.sideDdl();
     }
 
     private static void execute(Connection connection, List<String> statements) throws SQLException {
@@ -102,6 +122,33 @@ public final class OutboxSchema {
             }
             throw e;
         }
+    }
+
+    private static boolean existsOrMayNotBeRead(Connection connection, String table) throws SQLException {
+        try {
+            return exists(connection, table);
+        } catch (SQLException e) {
+            if (isRightMissing(e)) {
+                return true;
+            }
+            throw e;
+        }
+    }
+
+    /** Returns whether a table is there that one can do without, and may be read. */
+    static boolean mayBeRead(Connection connection, String table) throws SQLException {
+        try {
+            return exists(connection, table);
+        } catch (SQLException e) {
+            if (isRightMissing(e)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    private static boolean isRightMissing(SQLException e) {
+        return NO_RIGHT.contains(String.valueOf(e.getSQLState()));
     }
 
     private static String text(List<String> statements) {

@@ -3,8 +3,9 @@ package dev.bellwether.outbox;
 import java.util.regex.Pattern;
 
 /**
- * The table that messages are written into, and how it is laid out. Two tables stand beside it: {@code name_relay},
- * with a row per shard, and {@code name_parked}, for records that cannot be published.
+ * The table that messages are written into, and how it is laid out. Three tables stand beside it: {@code name_relay},
+ * with a row per shard, {@code name_parked}, for records that cannot be published, and {@code name_blocked}, which
+ * tells what waits and why.
  *
  * @param name {@code table} or {@code schema.table}
  * @param layout which columns it has
@@ -44,5 +45,9 @@ public record OutboxTable(String name, Layout layout) {
 
     String parked() {
         return name + "_parked";
+    }
+
+    String blocked() {
+        return name + "_blocked";
     }
 }

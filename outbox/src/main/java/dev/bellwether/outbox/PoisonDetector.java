@@ -132,6 +132,11 @@ final class PoisonDetector {
         return !blocked.isEmpty() || !blockedTopics.isEmpty();
     }
 
+    /** Returns whether rows of this topic wait for a partition that has no leader. */
+    boolean isStranded(String topic) {
+        return stranded.containsKey(topic);
+    }
+
     /** Returns whether rows wait for a partition that has no leader. */
     boolean isAnyStranded() {
         return !stranded.isEmpty();

@@ -150,7 +150,17 @@ final class PostgresStore extends Store {
                     record_time_ms bigint,
                     parked timestamptz NOT NULL,
                     reason text NOT NULL
-                )""".formatted(table.parked()));
+                )""".formatted(table.parked()), """
+                CREATE TABLE IF NOT EXISTS %s (
+                    shard integer NOT NULL,
+                    epoch bigint NOT NULL,
+                    id bigint NOT NULL,
+                    topic text NOT NULL,
+                    waits text NOT NULL,
+                    since timestamptz NOT NULL,
+                    reason text NOT NULL,
+                    PRIMARY KEY (shard, epoch, id)
+                )""".formatted(table.blocked()));
     }
 
     @Override
@@ -316,6 +326,11 @@ final class PostgresStore extends Store {
                 return result.next() ? Math.max(0, result.getLong(1)) : 0;
             }
         }
+    }
+
+    @Override
+    String silentMillis() {
+        return "(extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint";
     }
 
     @Override

@@ -32,6 +32,7 @@ public final class RelayConfig {
     private final Duration standDownAfter;
     private final Duration meterInterval;
     private final Duration sweepInterval;
+    private final Duration stateInterval;
     private final boolean createTables;
     private final boolean once;
     private final boolean wakeUp;
@@ -61,6 +62,7 @@ public final class RelayConfig {
         standDownAfter = builder.standDownAfter;
         meterInterval = builder.meterInterval;
         sweepInterval = builder.sweepInterval;
+        stateInterval = builder.stateInterval;
         createTables = builder.createTables;
         once = builder.once;
         wakeUp = builder.wakeUp;
@@ -212,6 +214,10 @@ public final class RelayConfig {
         return sweepInterval;
     }
 
+    Duration stateInterval() {
+        return stateInterval;
+    }
+
     boolean createTables() {
         return createTables;
     }
@@ -241,9 +247,9 @@ public final class RelayConfig {
                 + ", readAhead=" + readAhead + ", transactionInterval=" + transactionInterval + ", minPoll=" + minPoll
                 + ", maxPoll=" + maxPoll + ", backoff=" + backoff + ", maxBackoff=" + maxBackoff + ", haltRetry="
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
-                + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", createTables="
-                + createTables + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader=" + eventIdHeader
-                + ", lease=" + lease
+                + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", stateInterval="
+                + stateInterval + ", createTables="
+                + createTables + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader=" + eventIdHeader + ", lease=" + lease
                 + ", candidate="
                 + candidate.orElse("") + ']';
     }
@@ -270,6 +276,7 @@ public final class RelayConfig {
         private Duration standDownAfter = Duration.ofSeconds(30);
         private Duration meterInterval = Duration.ofSeconds(5);
         private Duration sweepInterval = Duration.ofSeconds(1);
+        private Duration stateInterval = Duration.ofSeconds(15);
         private boolean createTables = true;
         private boolean once = true;
         private boolean wakeUp = true;
@@ -428,6 +435,15 @@ public final class RelayConfig {
         /** Looks so often for rows whose ids nobody expected any more: see {@link RelayStats#strays}. Default: 1 s. */
         public Builder sweepInterval(Duration sweepInterval) {
             this.sweepInterval = positive("sweepInterval", sweepInterval);
+            return this;
+        }
+
+        /**
+         * Reads so often how the table stands, for {@link OutboxRelay#state} and the meters, once one of them has been
+         * asked. Each relay does so for itself. Default: 15 s.
+         */
+        public Builder stateInterval(Duration stateInterval) {
+            this.stateInterval = positive("stateInterval", stateInterval);
             return this;
         }
 

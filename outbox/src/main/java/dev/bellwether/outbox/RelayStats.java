@@ -3,9 +3,11 @@ package dev.bellwether.outbox;
 import java.time.Duration;
 
 /**
- * Figures of one shard of one relay, since it was started.
+ * Figures of one shard of one relay, since it was started. While it stands by, rate, lag, blocked and what is in flight
+ * are 0: what all relays see of the table, {@link OutboxRelay#state} tells.
  *
  * @param leading whether this relay leads the shard, and has read the table
+ * @param led whether somebody leads the shard, as far as this relay knows
  * @param published records that Kafka has confirmed
  * @param deleted rows that were deleted for it
  * @param ratePerSecond records per second since the last {@link RelayEvent.MeterRead}
@@ -24,6 +26,7 @@ import java.time.Duration;
  */
 public record RelayStats(
         boolean leading,
+        boolean led,
         long published,
         long deleted,
         double ratePerSecond,

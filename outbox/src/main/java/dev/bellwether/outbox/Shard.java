@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -55,6 +56,10 @@ final class Shard {
     private boolean hasProgressTopic;
     private volatile Following following;
     private Following served;
+    private final BlockedRecords blocked;
+    private volatile boolean writesBlocked = true;
+    private volatile boolean led;
+    private long epoch;
 
     /** Who leads, as far as we know, and since when we know it. */
     private record Following(String leader, long sinceNanos) {}
@@ -70,6 +75,7 @@ final class Shard {
         this.number = number;
         this.config = config;
         this.database = database;
+        blocked = new BlockedRecords(number);
         this.producers = producers;
         this.judge = judge;
         this.listener = listener;
@@ -106,6 +112,10 @@ final class Shard {
         return meter;
     }
 
+    BlockedRecords blocked() {
+        return blocked;
+    }
+
     Store store() {
         var known = store;
         if (known == null) {
@@ -135,7 +145,7 @@ final class Shard {
 
     RelayStats stats() {
         var running = session.get();
-        return meter.stats(running == null ? new InFlight(0, 0) : running.inFlight());
+        return meter.stats(led, running == null ? new InFlight(0, 0) : running.inFlight());
     }
 
     void poke() {
@@ -160,6 +170,9 @@ final class Shard {
 
     /** Hears how leading ends, on the candidacy's thread for events; an orderly end is told when the work has ended. */
     void heard(LeadershipEvent event) throws InterruptedException {
+        led = event instanceof LeadershipEvent.Acquired
+                || (event instanceof LeadershipEvent.Following now
+                        && now.leader().isPresent());
         if (event instanceof LeadershipEvent.Revoked) {
             while (leading) {
                 TimeUnit.NANOSECONDS.sleep(SLICE_NANOS / 20);
@@ -194,7 +207,8 @@ final class Shard {
         try {
             LOG.info("outbox {}: leads shard {} with token {}", config.name(), number, mandate.token());
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
-            judge.pardon();
+            pardon();
+            writesBlocked = true;
             backoffNanos = 0;
             keepsProgress = config.once();
             hasProgressTopic = false;
@@ -205,9 +219,14 @@ final class Shard {
                 session(mandate);
             }
         } finally {
-            meter.leading = false;
+            meter.standBy();
             leading = false;
         }
+    }
+
+    private void pardon() {
+        judge.pardon();
+        blocked.pardon();
     }
 
     private boolean goesOn(Mandate mandate) {
@@ -222,13 +241,16 @@ final class Shard {
             meter.blocked.set(0);
             session.set(opened);
             meter.leading = true;
-            emit(new RelayEvent.LeaderRefreshed(number, opened.epoch()));
+            epoch = opened.epoch();
+            emit(new RelayEvent.LeaderRefreshed(number, epoch));
             run(opened, mandate);
         } catch (HaltedException e) {
             LOG.error("outbox {}: halted by {}: {}", config.name(), e.row().describe(), e.getMessage());
             emit(new RelayEvent.Halted(number, e.row().id(), String.valueOf(e.getMessage())));
-            judge.pardon();
+            blocked.add(e.row(), OutboxAdmin.Waits.SHARD, String.valueOf(e.getMessage()));
+            writeBlockedNow();
             pause(config.haltRetry().toNanos(), mandate);
+            pardon();
         } catch (LineStoppedException e) {
             if (e.inDoubt()) {
                 doubtful = e.records(); // and the judge is not asked: it would take them for at fault
@@ -274,11 +296,14 @@ final class Shard {
                     read();
                 }
                 var back = judge.isAnyStranded() && leadersDue.now() && judge.leadersAreBack();
+                if (back) {
+                    blocked.keepStranded(judge::isStranded);
+                }
                 return goesOn(mandate) && !back && !(judge.holdsAny() && System.nanoTime() - began > retryNanos);
             });
             orderly = true;
             if (judge.holdsAny() && goesOn(mandate)) {
-                judge.pardon();
+                pardon();
                 retryNanos = Math.min(2 * retryNanos, LONGEST_RETRY.toNanos());
             }
         } finally {
@@ -291,6 +316,7 @@ final class Shard {
 
     private void stranded(Row row) {
         var reason = "its partition has no leader";
+        blocked.add(row, OutboxAdmin.Waits.PARTITION, reason);
         LOG.warn(
                 "outbox {}: {} waits, with all that goes to that partition of topic {}: {}. The brokers are asked again every {} s.",
                 config.name(),
@@ -299,6 +325,35 @@ final class Shard {
                 reason,
                 config.haltRetry().toSeconds());
         emit(new RelayEvent.KeyBlocked(number, row.id(), reason));
+    }
+
+    /** Writes down what waits, for those who look. That it cannot be written stops nothing. */
+    void writeBlocked(Connection connection, long writing, List<OutboxAdmin.BlockedRecord> now) {
+        if (!writesBlocked) {
+            return;
+        }
+        try {
+            store().writeBlocked(connection, number, writing, now);
+        } catch (SQLException e) {
+            writesBlocked = false; // until we lead anew
+            LOG.warn(
+                    "outbox {}: which records of shard {} wait cannot be written down in table {} ({}). All is published and"
+                            + " blocked as ever, but nobody sees it there. Make the table with bellwether outbox migrate, and"
+                            + " give the relay SELECT, INSERT and DELETE on it.",
+                    config.name(),
+                    number,
+                    config.table().blocked(),
+                    e.getMessage());
+        }
+    }
+
+    /** The run has ended, and its connections with it. */
+    private void writeBlockedNow() {
+        try (var connection = borrow()) {
+            writeBlocked(connection, epoch, blocked.list());
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("outbox {}: what halted shard {} could not be written down", config.name(), number, e);
+        }
     }
 
     private void read() {
@@ -533,7 +588,7 @@ final class Shard {
     }
 
     /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */
-    private Connection borrow() throws SQLException {
+    Connection borrow() throws SQLException {
         listener.borrows();
         var success = false;
         try {

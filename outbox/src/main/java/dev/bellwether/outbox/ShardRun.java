@@ -57,6 +57,8 @@ final class ShardRun {
     private List<Row> committing = List.of();
     private long waitingBytes;
     private volatile long committedNanos;
+    /** What the database knows of those that wait. Confined to the reader. */
+    private List<OutboxAdmin.BlockedRecord> blockedWritten = List.of();
 
     /**
      * Takes over what is open; the fence in Kafka stands already.
@@ -283,6 +285,7 @@ final class ShardRun {
             return;
         }
         var topic = shard.judge().block(row);
+        shard.blocked().add(row, topic ? OutboxAdmin.Waits.TOPIC : OutboxAdmin.Waits.KEY, reason);
         hold(row);
         if (topic && !shard.judge().isNews(row.topic())) {
             LOG.debug("outbox {}: topic {} is still blocked: {}", shard.config().name(), row.topic(), reason);
@@ -356,6 +359,11 @@ final class ShardRun {
                         published - reported,
                         (published - reported) * 1e9 / REPORT_NANOS)) {
             throw new DeposedException(shard.number(), epoch());
+        }
+        var blocked = shard.blocked().list();
+        if (!blocked.equals(blockedWritten)) {
+            shard.writeBlocked(reading, epoch(), blocked);
+            blockedWritten = blocked;
         }
         return published;
     }

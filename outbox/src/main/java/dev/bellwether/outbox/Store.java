@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Timestamp;
 import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -76,7 +77,7 @@ abstract class Store {
     /** Returns the statements that make all tables. */
     abstract List<String> ddl();
 
-    /** Returns the statements that make the two tables beside one that is there. */
+    /** Returns the statements that make the tables beside one that is there. */
     abstract List<String> sideDdl();
 
     /** Makes a connection fit for reading or deleting. */
@@ -247,6 +248,20 @@ abstract class Store {
     /** Returns for how many milliseconds the first row behind a mark has been there; 0 if there is none. */
     abstract long ageMillis(Connection connection, long low) throws SQLException;
 
+    /** Returns how many rows are behind a mark; of more than {@code most}, that there is one more. */
+    final long count(Connection connection, long low, long most) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT count(*) FROM (SELECT 1 AS one FROM " + table.name()
+                + " WHERE id > ? ORDER BY id LIMIT " + (most + 1) + ") AS counted")) {
+            query.setLong(1, low);
+            try (var result = query.executeQuery()) {
+                return result.next() ? result.getLong(1) : 0;
+            }
+        }
+    }
+
+    /** Returns the expression that tells for how many milliseconds the leader of a shard has not written. */
+    abstract String silentMillis();
+
     /** Returns what asks for the estimated number of rows. */
     abstract String estimate();
 
@@ -318,6 +333,36 @@ abstract class Store {
             query.setLong(1, row.id());
             try (var result = query.executeQuery()) {
                 return !result.next() || row.eventId().equals(result.getString(1));
+            }
+        }
+    }
+
+    /**
+     * Writes down what waits in a shard, in the place of what stood there; that of an earlier leader is not shown. Each
+     * statement by itself: a client that is frozen between two must hold no lock that its successor would wait for.
+     */
+    final void writeBlocked(Connection connection, int shard, long epoch, List<OutboxAdmin.BlockedRecord> blocked)
+            throws SQLException {
+        connection.setAutoCommit(true);
+        try (var forget = connection.prepareStatement(
+                        "DELETE FROM " + table.blocked() + " WHERE shard = ? AND epoch <= ?");
+                var insert = connection.prepareStatement("INSERT INTO " + table.blocked()
+                        + " (shard, epoch, id, topic, waits, since, reason) VALUES (?, ?, ?, ?, ?, ?, ?)")) {
+            forget.setInt(1, shard);
+            forget.setLong(2, epoch);
+            forget.executeUpdate();
+            for (var one : blocked) {
+                insert.setInt(1, shard);
+                insert.setLong(2, epoch);
+                insert.setLong(3, one.id());
+                insert.setString(4, one.topic());
+                insert.setString(5, one.waits().name());
+                insert.setTimestamp(6, Timestamp.from(one.since()));
+                insert.setString(7, one.reason());
+                insert.addBatch();
+            }
+            if (!blocked.isEmpty()) {
+                insert.executeBatch();
             }
         }
     }

@@ -96,6 +96,22 @@ class StandDownTest {
     }
 
     @Test
+    void standbyKnowsWhetherSomebodyLeads() throws Exception {
+        var shard = new Shard(
+                0,
+                RelayConfig.named("x").build(),
+                Servers.dataSource("jdbc:none"),
+                KafkaProducer::new,
+                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                "relay");
+        assertThat(shard.stats().led()).as("before anything is heard").isFalse();
+        shard.heard(new LeadershipEvent.Following("x", Optional.of("other"), Optional.empty()));
+        assertThat(shard.stats().led()).isTrue();
+        shard.heard(new LeadershipEvent.Following("x", Optional.empty(), Optional.of("other")));
+        assertThat(shard.stats().led()).isFalse();
+    }
+
+    @Test
     void failureOfTheCandidacyIsToldWithItsCause() throws Exception {
         var told = new ArrayList<RelayEvent>();
         var config = RelayConfig.named("x").listener(told::add).build();

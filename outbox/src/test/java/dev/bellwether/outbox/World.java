@@ -301,6 +301,11 @@ final class World extends Store {
     }
 
     @Override
+    String silentMillis() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     String estimate() {
         throw new UnsupportedOperationException();
     }

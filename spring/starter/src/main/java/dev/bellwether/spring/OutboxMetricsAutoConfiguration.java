@@ -1,5 +1,6 @@
 package dev.bellwether.spring;
 
+import dev.bellwether.outbox.OutboxMeters;
 import dev.bellwether.outbox.OutboxRelay;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -13,7 +14,7 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnBean(type = "dev.bellwether.outbox.OutboxRelay")
 public class OutboxMetricsAutoConfiguration {
     @Bean
-    MeterBinder bellwetherOutboxMeters(OutboxRelay relay, OutboxProperties properties) {
-        return new OutboxMeters(relay, String.valueOf(properties.getName()));
+    MeterBinder bellwetherOutboxMeters(OutboxRelay relay) {
+        return new OutboxMeters(relay);
     }
 }

@@ -96,6 +96,10 @@ class OutboxTest {
                             .functionCounter())
                     .satisfies(published -> assertThat(published.count()).isEqualTo(3));
             assertThat(meters.get("bellwether.outbox.leading").gauge().value()).isOne();
+            Eventually.eventually(
+                    "the backlog is told",
+                    PATIENCE,
+                    () -> meters.get("bellwether.outbox.backlog").gauge().value() == 0);
         });
     }
 

@@ -1,0 +1,91 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads how the outbox stands, again and again, from the first time that somebody asks. On a thread of its own, so that
+ * a database that does not answer keeps nobody waiting. Thread-safe.
+ */
+final class StateReader implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(StateReader.class);
+    /** What is older is not told: who is alarmed by figures must not take old ones for new. */
+    private static final int FRESH_INTERVALS = 3;
+
+    private final RelayConfig config;
+    private final Source source;
+    private volatile @Nullable Known known;
+    private @Nullable Thread thread; // guarded by this
+    private boolean ended; // guarded by this
+
+    /** Where connections come from. */
+    interface Source {
+        Connection borrow() throws SQLException;
+    }
+
+    private record Known(OutboxAdmin.State state, long atNanos) {}
+
+    StateReader(RelayConfig config, Source source) {
+        this.config = config;
+        this.source = source;
+    }
+
+    /** Returns what was read last; never waits. */
+    Optional<OutboxAdmin.State> latest() {
+        start();
+        var last = known;
+        return last != null
+                        && System.nanoTime() - last.atNanos()
+                                < FRESH_INTERVALS * config.stateInterval().toNanos()
+                ? Optional.of(last.state())
+                : Optional.empty();
+    }
+
+    private synchronized void start() {
+        if (thread == null && !ended) {
+            thread = new Thread(this, "outbox." + config.name() + "-state");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    /** Ends it soon. */
+    synchronized void end() {
+        ended = true;
+        if (thread != null) {
+            thread.interrupt();
+        }
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (!Thread.currentThread().isInterrupted()) {
+                try {
+                    known = new Known(read(), System.nanoTime());
+                } catch (SQLException | RuntimeException e) {
+                    LOG.debug("outbox {}: how it stands could not be read", config.name(), e);
+                }
+                TimeUnit.NANOSECONDS.sleep(config.stateInterval().toNanos());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private OutboxAdmin.State read() throws SQLException {
+        try (var connection = source.borrow()) {
+            var before = connection.getNetworkTimeout();
+            connection.setNetworkTimeout(
+                    Runnable::run, (int) config.databaseTimeout().toMillis());
+            var state = OutboxAdmin.quickState(connection, config.table());
+            connection.setNetworkTimeout(Runnable::run, before); // one that failed is of no use to anybody
+            return state;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.outbox.OutboxAdmin.BlockedRecord;
+import dev.bellwether.outbox.OutboxAdmin.Waits;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What waits is told in the database, with the reason, as long as it waits. */
+class BlockedRecordsTest {
+    private static List<BlockedRecord> blocked(RelayStage stage, int count) {
+        var admin = OutboxAdmin.of(stage.database, stage.table);
+        return Eventually.eventually(count + " are blocked", RelayStage.PATIENCE, () -> {
+            try {
+                var found = admin.blocked(100);
+                return found.size() == count
+                        ? java.util.Optional.of(found)
+                        : java.util.Optional.<List<BlockedRecord>>empty();
+            } catch (java.sql.SQLException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    private static Message tooPartitioned(RelayStage stage) {
+        return Message.to(stage.topic).key("bad").partition(99).build();
+    }
+
+    private static void blocksAndClears(RelayStage stage) throws Exception {
+        var absent = Servers.fresh("absent");
+        stage.relay(more -> more.haltRetry(Duration.ofSeconds(1)));
+        stage.stash(tooPartitioned(stage), Message.of(absent, "k", "0"), Message.of(stage.topic, "k", "0"));
+        var two = blocked(stage, 2);
+        assertThat(two.stream().map(BlockedRecord::waits)).containsExactly(Waits.KEY, Waits.TOPIC);
+        assertThat(two.get(0).topic()).isEqualTo(stage.topic);
+        assertThat(two.get(0).reason()).contains("99");
+        assertThat(two.get(1).reason()).contains(absent);
+        assertThat(OutboxAdmin.of(stage.database, stage.table).state().blocked())
+                .isEqualTo(2);
+        // it is tried again and blocked again, and has been for as long as before
+        stage.stash(Message.of(stage.topic, "k", "1"));
+        Servers.topic(stage.bootstrap, absent, 1, Map.of());
+        var one = blocked(stage, 1).get(0);
+        assertThat(one.id()).isEqualTo(two.get(0).id());
+        assertThat(one.since()).isEqualTo(two.get(0).since());
+        stage.execute("DELETE FROM " + stage.table.name() + " WHERE record_partition = 99");
+        blocked(stage, 0);
+        stage.awaitEmpty();
+    }
+
+    @Test
+    void keysAndTopicsThatWaitAreListedUntilTheyDoNot() throws Exception {
+        try (var stage = new RelayStage()) {
+            blocksAndClears(stage);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void keysAndTopicsThatWaitAreListedOnMariaDbAndMySql(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
+        try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
+            blocksAndClears(stage);
+        }
+    }
+
+    @Test
+    void recordThatHaltsTheShardIsListedWhileItDoes() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.relay(more -> more.poison(Poison.HALT).haltRetry(Duration.ofSeconds(2)));
+            stage.stash(tooPartitioned(stage), Message.of(stage.topic, "k", "0"));
+            assertThat(blocked(stage, 1).get(0).waits()).isEqualTo(Waits.SHARD);
+            stage.execute("DELETE FROM " + stage.table.name() + " WHERE record_partition = 99");
+            stage.awaitEmpty();
+            blocked(stage, 0);
+        }
+    }
+
+    @Test
+    void whatAnEarlierLeaderHasWrittenIsNotShown() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table);
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var claim = new Store.Claim(stage.name, 0, 1, "one", false);
+            var first = store.acquire(connection, claim).epoch();
+            var waiting = new BlockedRecord(
+                    0, 3, "t", Waits.KEY, java.time.Instant.parse("2026-01-01T00:00:00Z"), "too large");
+            store.writeBlocked(connection, 0, first, List.of(waiting));
+            assertThat(admin.blocked(10)).isEqualTo(List.of(waiting));
+            var second = store.acquire(connection, claim).epoch();
+            assertThat(admin.blocked(10)).isEmpty();
+            store.writeBlocked(connection, 0, first, List.of(waiting)); // late
+            assertThat(admin.blocked(10)).isEmpty();
+            store.writeBlocked(connection, 0, second, List.of());
+            assertThat(stage.number("SELECT count(*) FROM " + stage.table.blocked()))
+                    .isZero();
+        }
+    }
+
+    @Test
+    void relayThatMayNotWriteItDownPublishesAllTheSame() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.execute("DROP TABLE " + stage.table.blocked());
+            stage.relay(more -> more.createTables(false));
+            stage.stash(tooPartitioned(stage), Message.of(stage.topic, "k", "0"));
+            stage.await(RelayEvent.KeyBlocked.class);
+            Eventually.eventually("only the blocked one is left", RelayStage.PATIENCE, () -> stage.left() == 1);
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            assertThat(admin.blocked(10)).isEmpty();
+            assertThat(admin.state().blocked()).isZero();
+            assertThat(admin.examine(java.util.Optional.empty()))
+                    .anyMatch(finding -> finding.what().contains(stage.table.blocked() + " is missing"));
+            stage.stash(Message.of(stage.topic, "k", "1"));
+            Eventually.eventually("it goes on", RelayStage.PATIENCE, () -> stage.left() == 1);
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    @Test
+    void relayWithoutRightsOnThatTablePublishesAllTheSame() throws Exception {
+        try (var stage = new RelayStage()) {
+            var user = stage.name + "_narrow";
+            stage.execute("CREATE ROLE " + user + " LOGIN");
+            for (var table : List.of(stage.table.name(), stage.table.relay(), stage.table.parked())) {
+                stage.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " TO " + user);
+            }
+            var narrow = Servers.dataSource(PostgresServer.shared().uri().replace("user=postgres", "user=" + user));
+            var relay = stage.relay(more -> more.stateInterval(Duration.ofMillis(50)), narrow, KafkaProducer::new);
+            stage.stash(tooPartitioned(stage), Message.of(stage.topic, "k", "0"));
+            stage.await(RelayEvent.KeyBlocked.class);
+            Eventually.eventually("only the blocked one is left", RelayStage.PATIENCE, () -> stage.left() == 1);
+            Eventually.eventually(
+                    "the rest is told",
+                    RelayStage.PATIENCE,
+                    () -> relay.state().filter(state -> state.backlog() == 1).isPresent());
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    @Test
+    void tablesFromBeforeGetTheOneThatTheyLack() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.execute("DROP TABLE " + stage.table.blocked());
+            stage.relay();
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            assertThat(stage.number("SELECT count(*) FROM " + stage.table.blocked()))
+                    .isZero();
+        }
+    }
+}

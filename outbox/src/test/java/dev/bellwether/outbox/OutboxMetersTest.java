@@ -1,0 +1,233 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.junit.jupiter.api.Test;
+
+/** What the meters of relays tell, those of relays that stand by too. */
+class OutboxMetersTest {
+    private static final Duration OFTEN = Duration.ofMillis(50);
+
+    private static MeterRegistry meters(OutboxRelay relay) {
+        var registry = new SimpleMeterRegistry();
+        new OutboxMeters(relay).bindTo(registry);
+        return registry;
+    }
+
+    private static double value(MeterRegistry registry, String name) {
+        return registry.get(name).gauge().value();
+    }
+
+    private static double seconds(MeterRegistry registry, String name) {
+        return registry.get(name).timeGauge().value(TimeUnit.SECONDS);
+    }
+
+    @Test
+    void standbyTellsBacklogAgeAndThatNobodyLeads() throws Exception {
+        try (var stage = new RelayStage()) {
+            var seat = stage.config(more -> more).seat(0);
+            // a leader that publishes nothing
+            var leader = stage.elections()
+                    .stand(seat, CandidacyConfig.builder().candidate("idle").build());
+            assertThat(leader.await(RelayStage.PATIENCE)).isPresent();
+            var standby = stage.relay(more -> more.stateInterval(OFTEN).candidate("standby"));
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 7));
+            stage.execute("UPDATE " + stage.table.name() + " SET created = created - interval '90 s'");
+            var meters = meters(standby);
+            Eventually.eventually(
+                    "the backlog is told", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.BACKLOG) == 7);
+            assertThat(seconds(meters, OutboxMeters.OLDEST_AGE)).isBetween(90.0, 600.0);
+            Eventually.eventually(
+                    "it knows of the leader", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.VACANT) == 0);
+            assertThat(value(meters, OutboxMeters.LEADING)).isZero();
+            assertThat(seconds(meters, OutboxMeters.SILENT))
+                    .as("nobody has led")
+                    .isNaN();
+
+            // the only other one leaves while the standby is kept from standing
+            stage.elections().election(seat).end();
+            leader.close();
+            Eventually.eventually("nobody leads", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.VACANT) == 1);
+            assertThat(value(meters, OutboxMeters.BACKLOG)).isEqualTo(7);
+        }
+    }
+
+    @Test
+    void leaderAndStandbyTellTheSameOfTheTable() throws Exception {
+        try (var stage = new RelayStage()) {
+            var leader = stage.relay(
+                    more -> more.stateInterval(OFTEN).candidate("leader").poison(Poison.PARK));
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            var standby = stage.relay(more -> more.stateInterval(OFTEN).candidate("standby"));
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 100));
+            stage.stash(Message.to(stage.topic).key("bad").partition(99).build());
+            stage.awaitEmpty();
+            var told = meters(leader);
+            var toldByStandby = meters(standby);
+            for (var one : new MeterRegistry[] {told, toldByStandby}) {
+                Eventually.eventually(
+                        "one is parked",
+                        RelayStage.PATIENCE,
+                        () -> value(one, OutboxMeters.PARKED_WAITING) == 1 && value(one, OutboxMeters.BACKLOG) == 0);
+                Eventually.eventually(
+                        "the leader has written",
+                        RelayStage.PATIENCE,
+                        () -> seconds(one, OutboxMeters.SILENT) < 10 && value(one, OutboxMeters.VACANT) == 0);
+                assertThat(value(one, OutboxMeters.RATE)).isNotNegative();
+            }
+            assertThat(told.get(OutboxMeters.PUBLISHED).functionCounter().count())
+                    .isEqualTo(100);
+            assertThat(told.get(OutboxMeters.PARKED).functionCounter().count()).isOne();
+            assertThat(told.get(OutboxMeters.TRANSACTIONS).functionCounter().count())
+                    .isPositive();
+            assertThat(toldByStandby
+                            .get(OutboxMeters.PUBLISHED)
+                            .functionCounter()
+                            .count())
+                    .isZero();
+            assertThat(toldByStandby.getMeters()).hasSameSizeAs(told.getMeters());
+        }
+    }
+
+    @Test
+    void whoLeadsNoMoreTellsNothingOfALeaderAlone() throws Exception {
+        try (var stage = new RelayStage()) {
+            var small = Servers.fresh("absent");
+            var first = stage.relay(more -> more.candidate("first"));
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            stage.stash(Writers.numbered(small, "k", 0, 3));
+            Eventually.eventually(
+                    "three are blocked",
+                    RelayStage.PATIENCE,
+                    () -> first.stats().get(0).blocked() == 3);
+            stage.elections().election(stage.config(more -> more).seat(0)).end();
+            Eventually.eventually("it has ended", RelayStage.PATIENCE, () -> {
+                var stats = first.stats().get(0);
+                return !stats.leading()
+                        && !stats.led()
+                        && stats.blocked() == 0
+                        && stats.lag().isZero();
+            });
+        }
+    }
+
+    @Test
+    void tableIsReadOnlyOnceSomebodyAsksAndNoOftenerThanItShould() throws Exception {
+        try (var stage = new RelayStage()) {
+            var borrowed = new AtomicInteger();
+            StateReader.Source counting = () -> {
+                borrowed.incrementAndGet();
+                return stage.connect();
+            };
+            stage.relay().close(); // makes the row of the shard
+            var reader = new StateReader(stage.config(more -> more.stateInterval(Duration.ofHours(1))), counting);
+            assertThat(borrowed).hasValue(0);
+            Eventually.eventually(
+                    "it is known", RelayStage.PATIENCE, () -> reader.latest().isPresent());
+            for (var i = 0; i < 1_000; i++) {
+                assertThat(reader.latest()).isPresent();
+            }
+            assertThat(borrowed).hasValue(1);
+            reader.end();
+        }
+    }
+
+    @Test
+    void whatIsNotKnownAnyMoreIsNoNumber() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
+                var stage = new RelayStage()) {
+            var relay = stage.relay(
+                    more -> more.stateInterval(OFTEN).databaseTimeout(Duration.ofMillis(200)),
+                    Servers.dataSource(PostgresServer.uri(link.port())),
+                    KafkaProducer::new);
+            var meters = meters(relay);
+            Eventually.eventually("it is known", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.BACKLOG) == 0);
+            link.refuse();
+            link.reset();
+            Eventually.eventually(
+                    "it is unknown",
+                    RelayStage.PATIENCE,
+                    () -> Double.isNaN(value(meters, OutboxMeters.BACKLOG))
+                            && Double.isNaN(seconds(meters, OutboxMeters.SILENT)));
+            link.heal();
+            Eventually.eventually(
+                    "it is known again", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.BACKLOG) == 0);
+        }
+    }
+
+    @Test
+    void backlogBeyondWhatIsCountedIsTheEstimateAndTheMarkIsWhereItBegins() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect()) {
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            stage.execute(
+                    "INSERT INTO " + stage.table.name()
+                            + " (topic, record_key) SELECT 't', convert_to(i::text, 'UTF8') FROM generate_series(1, 100500) AS i");
+            stage.execute("ANALYZE " + stage.table.name());
+            var quick = admin.quickState();
+            assertThat(quick.exact()).isFalse();
+            assertThat(quick.backlog()).isGreaterThan(100_000);
+            assertThat(admin.state().exact()).isTrue();
+            assertThat(admin.state().backlog()).isEqualTo(100_500);
+            var store = Store.of(connection, stage.table);
+            var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 1, "one", false))
+                    .epoch();
+            assertThat(store.report(connection, 0, epoch, 100_000, 0, 0)).isTrue();
+            assertThat(admin.quickState().backlog()).isEqualTo(500);
+            assertThat(admin.quickState().exact()).isTrue();
+            assertThat(admin.state().backlog()).isEqualTo(100_500);
+        }
+    }
+
+    @Test
+    void ofTwoWhoRequeueARecordAtOnceOneDoes() throws Exception {
+        try (var stage = new RelayStage();
+                var holding = stage.connect()) {
+            stage.execute(
+                    "INSERT INTO " + stage.table.parked()
+                            + " (id, event_id, created, topic, parked, reason) VALUES (5, gen_random_uuid(), now(), 't', now(), 'x')");
+            holding.setAutoCommit(false);
+            try (var statement = holding.createStatement()) {
+                statement.execute("SELECT 1 FROM " + stage.table.parked() + " FOR UPDATE");
+            }
+            var requeued = new AtomicInteger();
+            var threads = new ArrayList<Thread>();
+            for (var i = 0; i < 2; i++) {
+                var thread = new Thread(() -> {
+                    try {
+                        requeued.addAndGet(
+                                OutboxAdmin.of(stage.database, stage.table).requeue(5) ? 1 : 0);
+                    } catch (java.sql.SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                });
+                thread.start();
+                threads.add(thread);
+            }
+            Eventually.eventually(
+                    "both wait for the record",
+                    RelayStage.PATIENCE,
+                    () -> stage.number(
+                                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"
+                                            + stage.table.parked() + "%'")
+                            == 2);
+            holding.commit();
+            for (var thread : threads) {
+                thread.join();
+            }
+            assertThat(requeued).hasValue(1);
+            assertThat(stage.left()).as("NEVER: one record twice").isOne();
+        }
+    }
+}
