@@ -23,6 +23,7 @@ import dev.bellwether.cli.order.StandDownCommand;
 import dev.bellwether.cli.outbox.OutboxCommand;
 import dev.bellwether.cli.outbox.PumpCommand;
 import dev.bellwether.cli.outbox.ReapCommand;
+import dev.bellwether.cli.outbox.StatusCommand;
 import dev.bellwether.cli.run.FileCommand;
 import dev.bellwether.cli.run.RunCommand;
 import dev.bellwether.cli.run.ServeCommand;
@@ -90,7 +91,9 @@ public final class Main {
     }
 
     private static CommandLine outbox(CommandEnvironment around) {
-        return new CommandLine(new OutboxCommand(around)).addSubcommand(new PumpCommand(around));
+        return new CommandLine(new OutboxCommand(around))
+                .addSubcommand(new StatusCommand(around))
+                .addSubcommand(new PumpCommand(around));
     }
 
     /** Puts the verbs together. */

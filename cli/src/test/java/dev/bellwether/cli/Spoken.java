@@ -20,14 +20,25 @@ public record Spoken(int code, String out, String err) {
         return on(false, "", environment, args);
     }
 
-    static Spoken onTerminal(String typed, Map<String, String> environment, String... args) {
+    public static Spoken onTerminal(String typed, Map<String, String> environment, String... args) {
         return on(true, typed, environment, args);
     }
 
     private static Spoken on(boolean terminal, String typed, Map<String, String> environment, String... args) {
         var out = new StringWriter();
         var err = new StringWriter();
-        var around = new CommandEnvironment(
+        var code = Main.run(around(terminal, typed, environment, out, err), args);
+        return new Spoken(code, out.toString(), err.toString());
+    }
+
+    /** Runs a command that says what it says meanwhile; returns its code. */
+    public static int into(StringWriter out, StringWriter err, String... args) {
+        return Main.run(around(false, "", Map.of(), out, err), args);
+    }
+
+    private static CommandEnvironment around(
+            boolean terminal, String typed, Map<String, String> environment, StringWriter out, StringWriter err) {
+        return new CommandEnvironment(
                 environment,
                 new BufferedReader(new StringReader(typed)),
                 new PrintWriter(out, true),
@@ -36,8 +47,6 @@ public record Spoken(int code, String out, String err) {
                 terminal,
                 terminal,
                 true);
-        var code = Main.run(around, args);
-        return new Spoken(code, out.toString(), err.toString());
     }
 
     /** Returns surroundings for a command that is not run. */

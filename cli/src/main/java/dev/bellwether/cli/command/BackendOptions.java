@@ -136,7 +136,15 @@ public final class BackendOptions {
         return new Bounded(timeout(), () -> late(uri, timeout())).ask(question);
     }
 
-    private Duration timeout() {
+    /** Returns whether a backend is named at all, by an option or the variable. */
+    public boolean isNamed() {
+        return on.isPresent()
+                || onFile.isPresent()
+                || around.variable("BELLWETHER_ON").isPresent();
+    }
+
+    /** Returns how long to wait for the backend. */
+    public Duration timeout() {
         return timeout.orElse(usual);
     }
 

@@ -9,6 +9,7 @@ import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
+import dev.bellwether.cli.page.PageClock;
 import dev.bellwether.cli.page.PageServer;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -30,25 +31,26 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
     private final Elections elections;
     private final Feed feed;
     private final boolean readOnly;
-    private final double startedMillis = System.currentTimeMillis();
-    private final long startedNanos = System.nanoTime();
+    private final PageClock clock;
     private final Map<String, Seat> seats = new HashMap<>(); // guarded by this
     private boolean closed; // guarded by this
-    private double answeredAt = startedMillis; // confined to the thread that looks
+    private double answeredAt; // confined to the thread that looks
     private Optional<Outage> outage = Optional.empty(); // likewise
     private int outages; // likewise
 
     /** While the backend does not answer, nobody knows who leads: from the last answer on. */
     private record Outage(String id, double from) {}
 
-    ElectionMonitor(Elections elections, Feed feed, String on, boolean readOnly) {
+    ElectionMonitor(Elections elections, Feed feed, PageClock clock, String on, boolean readOnly) {
         this.elections = elections;
         this.feed = feed;
+        this.clock = clock;
         this.readOnly = readOnly;
+        answeredAt = clock.began();
         feed.put("console", "", json -> {
             json.writeStringField("on", on);
             json.writeBooleanField("readOnly", readOnly);
-            json.writeNumberField("began", startedMillis);
+            json.writeNumberField("began", clock.began());
         });
     }
 
@@ -61,11 +63,6 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
     }
 
     private record Reign(String leader, long token, double from) {}
-
-    /** Returns the time on the axis of the page: that of the day at the start, and what has passed since. */
-    double now() {
-        return startedMillis + (System.nanoTime() - startedNanos) / 1e6;
-    }
 
     /** Finds elections that are new, and forgets those that are gone. Those that are known are watched meanwhile. */
     void look() {
@@ -92,7 +89,7 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
             outage = Optional.of(since);
             tell(since, Optional.empty());
         } else {
-            answeredAt = now();
+            answeredAt = clock.now();
             outage.ifPresent(since -> tell(since, Optional.of(answeredAt)));
             outage = Optional.empty();
         }
@@ -152,7 +149,7 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
         if (seat == null) {
             return;
         }
-        var now = now();
+        var now = clock.now();
         var before = seat.now;
         if (before.isPresent()
                 && leader.filter(one -> one.token() == before.get().token()).isEmpty()) {

@@ -10,6 +10,7 @@ import dev.bellwether.cli.command.Connected;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
+import dev.bellwether.cli.command.Screen;
 import dev.bellwether.cli.command.Text;
 import java.time.Duration;
 import java.time.Instant;
@@ -54,7 +55,7 @@ public final class WatchCommand implements Callable<Integer> {
     private final Map<String, Optional<Leader>> seats = new TreeMap<>();
     private final List<String> changes = new ArrayList<>();
     private int drawnLines;
-    private Screen screen = new Screen(24, 80);
+    private Screen screen = Screen.USUAL;
 
     @Mixin
     private final BackendOptions target;
@@ -175,18 +176,7 @@ public final class WatchCommand implements Callable<Integer> {
                 .forEach(rows::add);
         var table = Text.columns(rows);
         var lines = screen.fit(table.get(0), table.subList(1, table.size()), changes);
-        var drawn = new StringBuilder();
-        if (drawnLines > 0) {
-            // a terminal that has become smaller since has no more lines above than these
-            drawn.append("\u001b[")
-                    .append(Math.min(drawnLines, screen.rows() - 1))
-                    .append('A');
-        }
-        for (var i = 0; i < lines.size(); i++) {
-            var line = lines.get(i);
-            drawn.append("\u001b[2K").append(i == 0 ? paint.strong(line) : line).append('\n');
-        }
-        drawn.append("\u001b[J");
+        var drawn = screen.redraw(lines, drawnLines, paint);
         drawnLines = lines.size();
         around.out().print(drawn);
         around.out().flush();

@@ -2,10 +2,8 @@ package dev.bellwether.cli.outbox;
 
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
-import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.Inbox;
 import dev.bellwether.outbox.OutboxAdmin;
@@ -13,9 +11,9 @@ import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -37,9 +35,12 @@ import picocli.CommandLine.Spec;
         footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether outbox status --db 'jdbc:postgresql://db/app?user=ops'",
+            "  bellwether outbox status --watch --db 'jdbc:postgresql://db/app?user=ops'",
             "  bellwether outbox doctor --db 'jdbc:postgresql://db/app?user=ops' --kafka broker:9092"
         })
 public final class OutboxCommand implements Runnable {
+    private static final int REQUEUED_AT_ONCE = 200;
+
     private final CommandEnvironment around;
 
     @Spec
@@ -154,15 +155,6 @@ public final class OutboxCommand implements Runnable {
         return ExitCode.OK;
     }
 
-    @Command(name = "status", description = "Show backlog, age, rate, leaders and parked records.")
-    int status(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
-            throws Exception {
-        var state = at.ask(
-                around, (database, table) -> OutboxAdmin.of(database, table).state());
-        around.out().print(json ? OutboxJson.state(state) + "\n" : table(state));
-        return ExitCode.OK;
-    }
-
     @Command(
             name = "doctor",
             description = "Look for what breaks the order, the fences or the speed; 1 if something does.")
@@ -209,6 +201,26 @@ public final class OutboxCommand implements Runnable {
     }
 
     @Command(
+            name = "blocked",
+            description = "List the records that wait and hold back others, with what waits and why.")
+    int blocked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
+            throws Exception {
+        var records = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).blocked(1_000));
+        if (json) {
+            around.out().println(OutboxJson.blocked(records));
+            return ExitCode.OK;
+        }
+        for (var record : records) {
+            around.out()
+                    .println(record.id() + "  " + record.since() + "  shard " + record.shard() + "  "
+                            + record.waits().name().toLowerCase(Locale.ROOT) + "  " + record.topic() + "  "
+                            + record.reason());
+        }
+        return ExitCode.OK;
+    }
+
+    @Command(
             name = "requeue",
             description =
                     "Put parked records at the end of the table: they come after those of their keys published since.")
@@ -217,55 +229,51 @@ public final class OutboxCommand implements Runnable {
             @Parameters(paramLabel = "ID", arity = "0..*") @Nullable List<Long> given,
             @Option(names = "--topic", paramLabel = "TOPIC", description = "All of this topic, the oldest first.")
                     @Nullable
-                    String topic)
+                    String topic,
+            @Option(names = "--json", description = "Print JSON.") boolean json)
             throws Exception {
         var ids = given == null ? List.<Long>of() : given;
         if (ids.isEmpty() == (topic == null)) {
             throw new UsageException("which records? Name them by their ids, or all of a topic with --topic TOPIC");
         }
-        if (topic != null) {
-            var count = at.ask(
-                    around, (database, table) -> OutboxAdmin.of(database, table).requeueTopic(topic));
-            around.out().println(count + " requeued");
-            return count > 0 ? ExitCode.OK : ExitCode.FAILED;
-        }
-        var missing = 0;
-        for (var id : ids) {
-            if (!at.ask(
-                    around, (database, table) -> OutboxAdmin.of(database, table).requeue(id))) {
-                around.err().println("bellwether: no parked record " + id);
-                missing++;
+        var missing = new ArrayList<Long>();
+        var count = 0;
+        if (topic == null) {
+            for (var id : ids) {
+                if (at.ask(
+                        around,
+                        (database, table) -> OutboxAdmin.of(database, table).requeue(id))) {
+                    count++;
+                } else {
+                    around.err().println("bellwether: no parked record " + id);
+                    missing.add(id);
+                }
             }
+        } else {
+            count = requeueTopic(at, topic);
         }
-        return missing == 0 ? ExitCode.OK : ExitCode.FAILED;
+        around.out().println(json ? OutboxJson.requeued(count, missing) : count + " requeued");
+        return count > 0 && missing.isEmpty() ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    /** Those that are parked now: what a relay parks again meanwhile is left, or this would never end. */
+    private int requeueTopic(At at, String topic) throws Exception {
+        var last = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).lastParked(topic));
+        var count = 0;
+        for (var more = last.isPresent(); more; ) {
+            int some = at.ask(
+                    around,
+                    (database, table) ->
+                            OutboxAdmin.of(database, table).requeueTopic(topic, last.getAsLong(), REQUEUED_AT_ONCE));
+            count += some;
+            more = some > 0;
+        }
+        return count;
     }
 
     /** What is asked of a database about its outbox. */
     interface Question<T> {
         T ask(JdbcSource database, OutboxTable table) throws Exception;
-    }
-
-    private static String table(OutboxAdmin.State state) {
-        var now = Instant.now();
-        var text = new StringBuilder();
-        text.append("backlog  ")
-                .append(state.exact() ? "" : "about ")
-                .append(state.backlog())
-                .append('\n');
-        text.append("oldest   ").append(CommandDurations.show(state.oldest())).append('\n');
-        text.append("parked   ").append(state.parked()).append('\n');
-        var rows = new ArrayList<List<String>>();
-        rows.add(List.of("SHARD", "LEADER", "FOR", "SEEN", "RATE", "PUBLISHED"));
-        for (var shard : state.shards()) {
-            rows.add(List.of(
-                    Integer.toString(shard.shard()),
-                    shard.relay(),
-                    Text.age(shard.since(), now),
-                    Text.age(shard.seen(), now) + " ago",
-                    Math.round(shard.ratePerSecond()) + "/s",
-                    Long.toString(shard.published())));
-        }
-        Text.columns(rows).forEach(line -> text.append(line).append('\n'));
-        return text.toString();
     }
 }

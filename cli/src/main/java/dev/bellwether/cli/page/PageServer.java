@@ -20,6 +20,7 @@ public final class PageServer implements AutoCloseable {
             "/", new Resource("page.html", "text/html; charset=utf-8"),
             "/page.css", new Resource("page.css", "text/css; charset=utf-8"),
             "/page.js", new Resource("page.js", "text/javascript; charset=utf-8"),
+            "/outbox.js", new Resource("outbox.js", "text/javascript; charset=utf-8"),
             "/console.js", new Resource("console.js", "text/javascript; charset=utf-8"),
             "/demo.js", new Resource("demo.js", "text/javascript; charset=utf-8"),
             "/timeline.js", new Resource("timeline.js", "text/javascript; charset=utf-8"),

@@ -29,9 +29,6 @@ export class ConsoleView {
   build(main) {
     const about = this.store.one('console');
     this.about = about;
-    document.title = 'Bellwether: ' + about.on;
-    text($('where'), about.on + (about.readOnly ? ' (read-only)' : ''));
-    $('looking').hidden = about.readOnly || mayAct();
     this.search = make('input', { type: 'search', id: 'search', placeholder: 'Search elections and leaders', 'aria-label': 'Search elections and leaders',
       oninput: event => { this.words = event.target.value.toLowerCase(); this.choose(); } });
     const kinds = make('select', { id: 'kind', 'aria-label': 'Which elections', onchange: event => { this.kind = event.target.value; this.choose(); } },
@@ -53,6 +50,13 @@ export class ConsoleView {
       make('div', { class: 'beside' }, make('div', { class: 'all' },
         make('div', { class: 'row seat axis', 'aria-hidden': 'true' }, make('div', { class: 'who' }), this.axis), this.nothing, this.list), this.near));
     this.list.addEventListener('keydown', event => this.walk(event));
+  }
+
+  /** It is what is shown from now on. */
+  appear() {
+    document.title = 'Bellwether: ' + this.about.on;
+    text($('where'), this.about.on + (this.about.readOnly ? ' (read-only)' : ''));
+    $('looking').hidden = this.about.readOnly || mayAct();
   }
 
   changed(objects) {

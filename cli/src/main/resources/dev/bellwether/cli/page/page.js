@@ -1,6 +1,7 @@
 // The page: receives the state from the server, keeps it, and hands it to the view that shows it.
 import { ConsoleView } from './console.js';
 import { DemoView } from './demo.js';
+import { OutboxView } from './outbox.js';
 
 const $ = id => document.getElementById(id);
 
@@ -173,19 +174,41 @@ class Store {
 }
 
 const store = new Store();
-let view;
+/** What there is to see: by the kind of the object that stands for it, and under which name in the address. */
+const KINDS = { demo: [DemoView, 'Demo'], console: [ConsoleView, 'Elections'], outbox: [OutboxView, 'Outbox'] };
+const views = new Map();
+let shown;
 
 function show(batch) {
   store.take(batch);
-  if (!view && store.one('demo')) {
-    view = new DemoView($('main'), store);
-  } else if (!view && store.one('console')) {
-    view = new ConsoleView($('main'), store);
+  for (const [kind, [View]] of Object.entries(KINDS)) {
+    if (!views.has(kind) && store.one(kind)) {
+      const place = make('div', {});
+      $('main').append(place);
+      views.set(kind, { place, view: new View(place, store) });
+      choose();
+    }
   }
-  if (view) {
+  for (const { view } of views.values()) {
     view.changed(batch.objects);
   }
 }
+
+/** Which of several views is shown stands in the address. */
+function choose() {
+  const wanted = location.hash.slice(1);
+  shown = views.has(wanted) ? wanted : [...views.keys()][0];
+  for (const [kind, { place }] of views) {
+    place.hidden = kind !== shown;
+  }
+  $('views').hidden = views.size < 2;
+  $('views').replaceChildren(...[...views.keys()].map(kind =>
+    make('a', { href: '#' + kind, 'aria-current': kind === shown ? 'page' : false }, KINDS[kind][1])));
+  views.get(shown)?.view.appear?.();
+  dispatchEvent(new Event('resize'));
+}
+
+addEventListener('hashchange', choose);
 
 /** The server sends something every second. After this long without a word, what is shown may be wrong. */
 const SILENCE = 5000;
@@ -220,8 +243,8 @@ function freshen() {
   document.body.classList.toggle('stale', stale);
   $('main').disabled = stale;
   const asOf = heardTime.toLocaleTimeString();
-  const silentBackend = Boolean(store.one('backend')?.complaint);
-  text($('live'), over ? `ended at ${asOf}` : stale ? `no connection: as of ${asOf}` : silentBackend ? 'the backend does not answer'
+  const silentBackend = Boolean(store.one(shown === 'outbox' ? 'outbox-answer' : 'backend')?.complaint);
+  text($('live'), over ? `ended at ${asOf}` : stale ? `no connection: as of ${asOf}` : silentBackend ? `the ${shown === 'outbox' ? 'database' : 'backend'} does not answer`
     : connected ? 'live' : 'connecting');
   $('live').classList.toggle('on', connected && !stale && !silentBackend);
   text($('ended'), over ? `The command that served this page has ended. You see how things stood at ${asOf}.`
@@ -234,9 +257,9 @@ let drawn = 0;
 
 /** Draws thirty times a second; once a second for those who want no motion. */
 function draw(time) {
-  if (view && time - drawn >= (still.matches ? 1000 : 30)) {
+  if (shown && time - drawn >= (still.matches ? 1000 : 30)) {
     drawn = time;
-    view.draw();
+    views.get(shown).view.draw();
   }
   requestAnimationFrame(draw);
 }

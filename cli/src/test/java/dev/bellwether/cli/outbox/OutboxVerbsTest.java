@@ -3,12 +3,15 @@ package dev.bellwether.cli.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.OutboxStage;
 import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import java.io.IOException;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -152,9 +155,127 @@ class OutboxVerbsTest {
             var again = outbox("watched", "requeue", id);
             assertThat(again.code()).isEqualTo(ExitCode.FAILED);
             assertThat(again.err()).contains("no parked record " + id);
+            var all = outbox("watched", "requeue", "--topic", "flowing", "--json");
+            assertThat(all.code()).isZero();
+            assertThat(all.json().get("requeued").asInt()).isEqualTo(1);
+            Eventually.eventually(
+                    "it is parked again",
+                    OutboxStage.PATIENCE,
+                    () -> stage.number("SELECT count(*) FROM watched_parked") == 1);
         } finally {
             reap.destroyForcibly().onExit().join();
         }
+    }
+
+    @Test
+    void statusIsWatchedByLinesAndInPlaceOnATerminalOnly() throws Exception {
+        outbox("seen", "migrate");
+        outbox("seen", "pump", "--topic", "t", "--records", "3");
+        var watch = new String[] {"status", "--watch", "--interval", "50ms", "--for", "1500ms"};
+
+        var lines = outbox("seen", watch);
+        assertThat(lines.code()).isZero();
+        assertThat(lines.out().lines())
+                .hasSizeGreaterThan(2)
+                .allSatisfy(
+                        line -> assertThat(line).contains("backlog 3, oldest ").doesNotContain("\u001b"));
+
+        var json = outbox("seen", "status", "--watch", "--interval", "50ms", "--for", "1500ms", "--json");
+        assertThat(json.out().lines()).hasSizeGreaterThan(2).allSatisfy(line -> {
+            var one = new ObjectMapper().readTree(line);
+            assertThat(one.get("backlog").asInt()).isEqualTo(3);
+            assertThat(java.time.Instant.parse(one.get("time").asText())).isNotNull();
+        });
+
+        var args = new ArrayList<>(Arrays.asList("outbox"));
+        args.addAll(Arrays.asList(watch));
+        args.addAll(Arrays.asList("--db", stage.db(), "--table", "seen"));
+        var drawn = Spoken.onTerminal(
+                "", Map.of("TERM", "xterm", "LINES", "24", "COLUMNS", "80"), args.toArray(String[]::new));
+        assertThat(drawn.out().split("SHARD", -1)).hasSizeGreaterThan(3);
+        assertThat(drawn.out()).contains("\u001b[6A", "\u001b[2K", "seen  ");
+    }
+
+    @Test
+    void watchedStatusEndsByCtrlCWithItsCode() throws Exception {
+        outbox("ended", "migrate");
+        var command = Commands.interruptible();
+        command.addAll(Arrays.asList("outbox", "status", "--watch", "--db", stage.db(), "--table", "ended"));
+        var said = folder.resolve("watched");
+        var watching = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
+        try {
+            Eventually.eventually(
+                    "it has begun", OutboxStage.PATIENCE, () -> said.toFile().length() > 0);
+            new ProcessBuilder("kill", "-INT", Long.toString(watching.pid()))
+                    .start()
+                    .waitFor();
+            assertThat(watching.waitFor()).as(Files.readString(said)).isEqualTo(130);
+        } finally {
+            watching.destroyForcibly();
+        }
+    }
+
+    @Test
+    void watchedStatusOutlastsAnOutageAndSaysSoOnce() throws Exception {
+        outbox("outlasting", "migrate");
+        try (var link = FaultProxy.to("127.0.0.1", stage.port())) {
+            var db = stage.db().replace(":" + stage.port(), ":" + link.port());
+            var out = new StringWriter();
+            var err = new StringWriter();
+            var watching = new Thread(() -> Spoken.into(
+                    out,
+                    err,
+                    "outbox",
+                    "status",
+                    "--watch",
+                    "--interval",
+                    "20ms",
+                    "--timeout",
+                    "1s",
+                    "--db",
+                    db,
+                    "--table",
+                    "outlasting"));
+            watching.start();
+            Eventually.eventually("it is told", OutboxStage.PATIENCE, () -> lines(out) > 2);
+            link.refuse();
+            link.reset();
+            Eventually.eventually("the outage is told", OutboxStage.PATIENCE, () -> lines(err) == 1);
+            var before = lines(out);
+            link.heal();
+            Eventually.eventually("it goes on", OutboxStage.PATIENCE, () -> lines(out) > before + 5);
+            assertThat(err.toString()).contains("Trying on").hasLineCount(1);
+            watching.interrupt();
+            watching.join();
+        }
+    }
+
+    private static long lines(StringWriter text) {
+        return text.toString().lines().count();
+    }
+
+    @Test
+    void blockedRecordsAreListedWithTheirReason() throws Exception {
+        outbox("waiting", "migrate");
+        stage.execute(
+                "INSERT INTO waiting_relay (shard, shards, epoch, low, sent, rate, relay, since, seen)"
+                        + " VALUES (-1, 1, 0, 0, 0, 0, 'w', now(), now()), (0, 1, 7, 0, 5, 2.5, 'ann', now(), now() - interval '5 min')");
+        stage.execute("INSERT INTO waiting_blocked VALUES (0, 7, 12, 'orders', 'KEY', now(), 'it is too large'),"
+                + " (0, 6, 11, 'orders', 'KEY', now(), 'of an earlier leader')");
+        assertThat(outbox("waiting", "blocked").out())
+                .contains("12  ", "key  orders  it is too large")
+                .doesNotContain("earlier");
+        var one = outbox("waiting", "blocked", "--json").json().get("blocked");
+        assertThat(one).hasSize(1);
+        assertThat(one.get(0).get("waits").asText()).isEqualTo("key");
+        var status = outbox("waiting", "status");
+        assertThat(status.out()).containsPattern("blocked +1").contains("(nobody; last was ann)", "5m");
+        var shard = outbox("waiting", "status", "--json").json().get("shards").get(0);
+        assertThat(shard.get("served").asBoolean()).isFalse();
+        assertThat(shard.get("silentMillis").asLong()).isBetween(300_000L, 600_000L);
     }
 
     private static java.util.List<String> reaping(Path file) {
@@ -200,6 +321,10 @@ class OutboxVerbsTest {
     @Test
     void whatIsMissingIsToldWithACode() {
         assertThat(Spoken.of(Map.of(), "outbox").code()).isEqualTo(ExitCode.USAGE);
+        var unwatched = outbox("absent", "status", "--interval", "1s");
+        assertThat(unwatched.code()).isEqualTo(ExitCode.USAGE);
+        assertThat(unwatched.err()).contains("--watch");
+        assertThat(outbox("absent", "status", "--watch").code()).isEqualTo(ExitCode.FAILED);
         var nowhere = Spoken.of(Map.of(), "outbox", "status");
         assertThat(nowhere.code()).isEqualTo(ExitCode.USAGE);
         assertThat(nowhere.err()).contains("--db");

@@ -1,6 +1,5 @@
-package dev.bellwether.cli.look;
+package dev.bellwether.cli.command;
 
-import dev.bellwether.cli.command.CommandEnvironment;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -15,14 +14,16 @@ import java.util.regex.Pattern;
  * @param rows how many lines it has
  * @param columns how wide they are
  */
-record Screen(int rows, int columns) {
-    private static final Screen USUAL = new Screen(24, 80);
+public record Screen(int rows, int columns) {
+    /** What is taken for its size until it has been asked. */
+    public static final Screen USUAL = new Screen(24, 80);
+
     private static final Pattern SIZE = Pattern.compile("(\\d{1,5}) (\\d{1,5})\\s*");
     private static final int LEAST_ROWS = 5;
     private static final int LEAST_COLUMNS = 20;
 
     /** Asks the terminal; what {@code LINES} and {@code COLUMNS} say goes before that. */
-    static Screen of(CommandEnvironment around) {
+    public static Screen of(CommandEnvironment around) {
         var lines = number(around.variable("LINES"));
         var columns = number(around.variable("COLUMNS"));
         var asked = lines.isPresent() && columns.isPresent() ? USUAL : ask();
@@ -61,7 +62,7 @@ record Screen(int rows, int columns) {
      * @param rows the lines of the table, those first that matter most
      * @param notes what stands under it, the newest last
      */
-    List<String> fit(String head, List<String> rows, List<String> notes) {
+    public List<String> fit(String head, List<String> rows, List<String> notes) {
         var room = this.rows - 1; // the cursor stands in the last
         var lines = new ArrayList<String>();
         lines.add(head);
@@ -80,6 +81,24 @@ record Screen(int rows, int columns) {
             addNotes(lines, notes.subList(notes.size() - kept, notes.size()));
         }
         return lines.stream().map(this::cut).toList();
+    }
+
+    /**
+     * Returns what draws lines in the place of those that were drawn before, the first of them strong.
+     *
+     * @param before how many lines were drawn before; 0 for none
+     */
+    public String redraw(List<String> lines, int before, Paint paint) {
+        var drawn = new StringBuilder();
+        if (before > 0) {
+            // a terminal that has become smaller since has no more lines above than these
+            drawn.append("\u001b[").append(Math.min(before, rows - 1)).append('A');
+        }
+        for (var i = 0; i < lines.size(); i++) {
+            var line = lines.get(i);
+            drawn.append("\u001b[2K").append(i == 0 ? paint.strong(line) : line).append('\n');
+        }
+        return drawn.append("\u001b[J").toString();
     }
 
     private static void addNotes(List<String> lines, List<String> notes) {
