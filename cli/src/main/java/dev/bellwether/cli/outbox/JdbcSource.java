@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 /** Connections to the database that a URI names, a new one each time. Immutable. */
 final class JdbcSource implements DataSource {
     private static final Duration LOOK = Duration.ofMillis(300);
+    /** What PostgreSQL says while it shuts down, and while it starts. */
+    private static final String GOING_OR_COMING = "57P";
 
     private final ConnectUri uri;
 
@@ -68,6 +70,9 @@ final class JdbcSource implements DataSource {
             var servers = Endpoint.of(uri);
             return new UnavailableException(
                     "cannot reach " + uri + ": " + (servers.isEmpty() ? said : Endpoint.complaints(servers, LOOK)), e);
+        }
+        if (state.startsWith(GOING_OR_COMING)) {
+            return new UnavailableException(uri + " does not serve now: " + said, e);
         }
         return new ElectionException(uri + " refused: " + said, e);
     }

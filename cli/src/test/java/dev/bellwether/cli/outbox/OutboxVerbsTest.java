@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.OutboxStage;
 import dev.bellwether.cli.Spoken;
@@ -14,6 +15,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Map;
@@ -251,6 +253,14 @@ class OutboxVerbsTest {
             watching.interrupt();
             watching.join();
         }
+    }
+
+    @Test
+    void databaseThatStartsDoesNotServeNow() {
+        var starting = new SQLException("the database system is starting up", "57P03");
+        assertThat(JdbcSource.of("jdbc:postgresql://db.example/app").failed(starting))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("starting up");
     }
 
     private static long lines(StringWriter text) {
