@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.net.URI;
 import java.time.Instant;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
@@ -31,7 +32,7 @@ public final class Message {
         topic = builder.topic;
         key = builder.key;
         value = builder.value;
-        headers = List.copyOf(builder.headers);
+        headers = List.copyOf(builder.headersOf(eventId));
         partition = builder.partition;
         timestamp = builder.timestamp;
     }
@@ -107,6 +108,7 @@ public final class Message {
         private final List<Map.Entry<String, byte @Nullable []>> headers = new ArrayList<>();
         private OptionalInt partition = OptionalInt.empty();
         private Optional<Instant> timestamp = Optional.empty();
+        private Map<String, String> cloudEvent = Map.of();
 
         private Builder(String topic) {
             if (topic.isEmpty() || topic.length() > 249) {
@@ -176,6 +178,47 @@ public final class Message {
         public Builder timestamp(Instant timestamp) {
             this.timestamp = Optional.of(timestamp);
             return this;
+        }
+
+        /**
+         * Makes it a CloudEvent, in the binary mode of its protocol binding for Kafka: headers {@code ce_specversion},
+         * {@code ce_id}, which is the {@linkplain #eventId event id}, {@code ce_source}, {@code ce_type} and
+         * {@code ce_time}. The value stays as it is; say what it is by a header {@code content-type}.
+         *
+         * @param source who tells of the event, for all time: such as {@code https://example.com/billing}, or
+         *     {@code /billing}
+         * @param type what has happened, such as {@code com.example.OrderPlaced}
+         * @param time when it happened
+         */
+        public Builder cloudEvent(URI source, String type, Instant time) {
+            if (source.toString().isEmpty()) {
+                throw new IllegalArgumentException(
+                        "the source of a CloudEvent is empty: it must be a URI like /billing");
+            }
+            if (type.isEmpty()) {
+                throw new IllegalArgumentException(
+                        "the type of a CloudEvent is empty: it must be like com.example.OrderPlaced");
+            }
+            cloudEvent = Map.of(
+                    "ce_specversion",
+                    "1.0",
+                    "ce_source",
+                    source.toASCIIString(),
+                    "ce_type",
+                    type,
+                    "ce_time",
+                    time.toString());
+            return this;
+        }
+
+        private List<Map.Entry<String, byte @Nullable []>> headersOf(UUID eventId) {
+            if (cloudEvent.isEmpty()) {
+                return headers;
+            }
+            var all = new ArrayList<>(headers);
+            all.add(new SimpleImmutableEntry<>("ce_id", eventId.toString().getBytes(UTF_8)));
+            cloudEvent.forEach((name, value) -> all.add(new SimpleImmutableEntry<>(name, value.getBytes(UTF_8))));
+            return all;
         }
 
         /** Returns the message. */

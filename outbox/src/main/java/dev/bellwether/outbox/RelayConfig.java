@@ -500,9 +500,9 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Tells the events to this: on the thread of the shard, which waits for it. */
+        /** Tells the events to this, too: on the thread of the shard, which waits for it. Listeners hear in their order. */
         public Builder listener(Consumer<RelayEvent> listener) {
-            this.listener = listener;
+            this.listener = this.listener.andThen(listener);
             return this;
         }
 
