@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.Elections;
+import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
@@ -31,13 +32,25 @@ import org.springframework.kafka.core.ProducerFactory;
 @ConditionalOnSingleCandidate(DataSource.class)
 @ConditionalOnProperty(prefix = "bellwether.outbox", name = "name")
 @EnableConfigurationProperties(OutboxProperties.class)
-@Import(OutboxAutoConfiguration.Kafka.class)
+@Import({
+    OutboxAutoConfiguration.Kafka.class,
+    EventConfigurations.Events.class,
+    EventConfigurations.Jackson3.class,
+    EventConfigurations.Jackson2.class
+})
 public class OutboxAutoConfiguration {
     /** Settings of the relay that the application makes in code, after those of the properties. */
     @FunctionalInterface
     public interface RelayCustomizer {
         /** Changes what is to be other than the properties say. */
         void customize(RelayConfig.Builder relay);
+    }
+
+    /** What messages of {@linkplain OutboxEvent events} have beyond key and value: headers, say. */
+    @FunctionalInterface
+    public interface MessageCustomizer {
+        /** Adds to the message of an event. */
+        void customize(Object event, Message.Builder message);
     }
 
     /** Properties of a client of Kafka, from wherever the application has them. */
@@ -66,6 +79,11 @@ public class OutboxAutoConfiguration {
     }
 
     @Bean
+    RelayTroubles bellwetherRelayTroubles() {
+        return new RelayTroubles();
+    }
+
+    @Bean
     @ConditionalOnMissingBean
     @ConditionalOnBean(Elections.class)
     @ConditionalOnProperty(prefix = "bellwether.outbox.relay", name = "enabled", matchIfMissing = true)
@@ -74,6 +92,7 @@ public class OutboxAutoConfiguration {
             Table table,
             Elections elections,
             OutboxProperties properties,
+            RelayTroubles troubles,
             ObjectProvider<KafkaSettings> kafka,
             ObjectProvider<RelayCustomizer> customizers) {
         var settings = properties.getRelay();
@@ -88,7 +107,8 @@ public class OutboxAutoConfiguration {
         }
         var relay = RelayConfig.named(String.valueOf(properties.getName()))
                 .table(table.named())
-                .producer(producer);
+                .producer(producer)
+                .listener(troubles);
         Optional.ofNullable(settings.getShards()).ifPresent(relay::shards);
         Optional.ofNullable(settings.getLease()).ifPresent(relay::lease);
         Optional.ofNullable(settings.getOnce()).ifPresent(relay::once);

@@ -11,7 +11,7 @@ import org.springframework.context.annotation.Bean;
 /** Meters of the application's relay. */
 @AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnClass(name = {"io.micrometer.core.instrument.binder.MeterBinder", "dev.bellwether.outbox.OutboxRelay"})
-@ConditionalOnBean(type = "dev.bellwether.outbox.OutboxRelay")
+@ConditionalOnBean(type = {"dev.bellwether.outbox.OutboxRelay", "dev.bellwether.spring.OutboxProperties"})
 public class OutboxMetricsAutoConfiguration {
     @Bean
     MeterBinder bellwetherOutboxMeters(OutboxRelay relay) {

@@ -24,6 +24,86 @@ public class OutboxProperties {
 
     private final Relay relay = new Relay();
 
+    private final Events events = new Events();
+
+    /** How events of the application become messages. */
+    public static class Events {
+        /** A serializer of Kafka for keys. Text in UTF-8 by default. */
+        private @Nullable Class<?> keySerializer;
+
+        /** A serializer of Kafka for values. JSON by Jackson by default. */
+        private @Nullable Class<?> valueSerializer;
+
+        /** What serializers are configured with, over the properties of the application's ProducerFactory. */
+        private Map<String, String> properties = new LinkedHashMap<>();
+
+        /** The header content-type. With CloudEvents and without a serializer of yours application/json, else none. */
+        private @Nullable String contentType;
+
+        private final CloudEvents cloudEvents = new CloudEvents();
+
+        public @Nullable Class<?> getKeySerializer() {
+            return keySerializer;
+        }
+
+        public void setKeySerializer(@Nullable Class<?> keySerializer) {
+            this.keySerializer = keySerializer;
+        }
+
+        public @Nullable Class<?> getValueSerializer() {
+            return valueSerializer;
+        }
+
+        public void setValueSerializer(@Nullable Class<?> valueSerializer) {
+            this.valueSerializer = valueSerializer;
+        }
+
+        public Map<String, String> getProperties() {
+            return properties;
+        }
+
+        public void setProperties(Map<String, String> properties) {
+            this.properties = properties;
+        }
+
+        public @Nullable String getContentType() {
+            return contentType;
+        }
+
+        public void setContentType(@Nullable String contentType) {
+            this.contentType = contentType;
+        }
+
+        public CloudEvents getCloudEvents() {
+            return cloudEvents;
+        }
+    }
+
+    /** Headers of CloudEvents. */
+    public static class CloudEvents {
+        /** Whether messages of events have them. */
+        private boolean enabled;
+
+        /** A URI that names this application for all time. The application's name behind a slash by default. */
+        private @Nullable String source;
+
+        public boolean isEnabled() {
+            return enabled;
+        }
+
+        public void setEnabled(boolean enabled) {
+            this.enabled = enabled;
+        }
+
+        public @Nullable String getSource() {
+            return source;
+        }
+
+        public void setSource(@Nullable String source) {
+            this.source = source;
+        }
+    }
+
     /** Settings of the relay; what is not set has the library's default. */
     public static class Relay {
         /** Whether this process publishes, while it leads; if not, another one must. */
@@ -108,5 +188,9 @@ public class OutboxProperties {
 
     public Relay getRelay() {
         return relay;
+    }
+
+    public Events getEvents() {
+        return events;
     }
 }

@@ -7,6 +7,8 @@ import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
 import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -19,16 +21,16 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * <p>Thread-safe. For the one condition of order see {@link Outbox}.
  */
 public final class TransactionalOutbox {
+    private static final Logger LOG = LoggerFactory.getLogger(TransactionalOutbox.class);
+    private static final String AFTER_COMMIT =
+            "messages were stashed after the commit of the transaction, by one of its"
+                    + " listeners: it depends on the connection pool whether they are published. Stash them before, or in a"
+                    + " transaction of their own: @Transactional(propagation = REQUIRES_NEW)";
+
     private final JdbcTemplate jdbc;
     private final DataSource dataSource;
     private final Outbox outbox;
     private final Runnable poke;
-    private final TransactionSynchronization afterCommit = new TransactionSynchronization() {
-        @Override
-        public void afterCommit() {
-            poke.run();
-        }
-    };
 
     /**
      * Makes one by hand; the starter makes one where {@code bellwether.outbox.name} is set.
@@ -55,26 +57,70 @@ public final class TransactionalOutbox {
 
     /** Writes messages in this order, in one batch: as {@link #stash(Message)}. */
     public void stash(Collection<Message> messages) {
-        if (!TransactionSynchronizationManager.isActualTransactionActive()) {
+        if (!TransactionSynchronizationManager.isActualTransactionActive()
+                || !TransactionSynchronizationManager.isSynchronizationActive()) { // a listener after completion
             throw new IllegalStateException(
                     "messages were stashed outside a transaction: put @Transactional on the method"
                             + " that changes the data, so that both are committed or neither");
+        }
+        var transaction = transaction();
+        if (transaction.committed) {
+            throw new IllegalStateException(AFTER_COMMIT);
         }
         jdbc.execute((ConnectionCallback<Boolean>) connection -> {
             requireOfTransaction(connection);
             outbox.stash(connection, messages);
             return true;
         });
-        if (!TransactionSynchronizationManager.getSynchronizations().contains(afterCommit)) {
-            TransactionSynchronizationManager.registerSynchronization(afterCommit);
+    }
+
+    /** Returns what hears of the end of this thread's transaction. */
+    private Transaction transaction() {
+        for (var each : TransactionSynchronizationManager.getSynchronizations()) {
+            if (each instanceof Transaction known && known.outbox() == this) {
+                return known;
+            }
+        }
+        var begun = new Transaction();
+        TransactionSynchronizationManager.registerSynchronization(begun);
+        return begun;
+    }
+
+    /** A transaction with messages. Confined to its thread. */
+    private final class Transaction implements TransactionSynchronization {
+        private boolean committed;
+
+        TransactionalOutbox outbox() {
+            return TransactionalOutbox.this;
+        }
+
+        /** First of all, so that no listener that comes later passes for one before the commit. */
+        @Override
+        public int getOrder() {
+            return HIGHEST_PRECEDENCE;
+        }
+
+        @Override
+        public void afterCommit() {
+            committed = true;
+            poke.run();
+        }
+
+        /** Who stashes first in a listener after the commit is told so late, since nothing shows it before. */
+        @Override
+        public void afterCompletion(int status) {
+            if (status == STATUS_COMMITTED && !committed) {
+                LOG.error(AFTER_COMMIT);
+            }
         }
     }
 
     /** In a transaction of another DataSource, Spring gives us a connection that commits each statement. */
     private void requireOfTransaction(Connection connection) throws SQLException {
         if (connection.getAutoCommit()) {
-            throw new IllegalStateException("the transaction of this thread is not one of the outbox's DataSource, "
-                    + dataSource + ": messages would be committed apart from the data");
+            throw new IllegalStateException(
+                    "the transaction of this thread is over, or not one of the outbox's DataSource, " + dataSource
+                            + ": messages would be committed apart from the data");
         }
     }
 }

@@ -1,5 +1,8 @@
 package dev.bellwether.spring;
 
+import static dev.bellwether.spring.Indicators.call;
+import static dev.bellwether.spring.Indicators.details;
+import static dev.bellwether.spring.Indicators.status;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.ElectionException;
@@ -28,10 +31,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
-/**
- * What operators see. The classes of health have other names in each version of Spring Boot, and are looked at by their
- * methods.
- */
+/** What operators see. */
 @ExtendWith(BellwetherExtension.class)
 @Timeout(60)
 class ActuatorTest {
@@ -252,34 +252,5 @@ class ActuatorTest {
     private static String leader(ApplicationContext context) {
         var leaders = context.getBean("leadingHealthContributor");
         return status(call(leaders, "getContributor", "billing"));
-    }
-
-    private static Map<?, ?> details(Object indicator) {
-        return (Map<?, ?>) call(call(indicator, "health"), "getDetails");
-    }
-
-    private static String status(Object indicator) {
-        return code(call(indicator, "health"));
-    }
-
-    private static String code(Object health) {
-        return call(call(health, "getStatus"), "getCode").toString();
-    }
-
-    private static Object call(Object object, String name, Object... arguments) {
-        for (var type : object.getClass().getInterfaces().length == 0
-                ? new Class<?>[] {object.getClass()}
-                : object.getClass().getInterfaces()) {
-            for (var method : type.getMethods()) {
-                if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
-                    try {
-                        return Objects.requireNonNull(method.invoke(object, arguments));
-                    } catch (ReflectiveOperationException e) {
-                        throw new ElectionException(name + " of " + object, e);
-                    }
-                }
-            }
-        }
-        throw new IllegalStateException(object + " has no " + name);
     }
 }

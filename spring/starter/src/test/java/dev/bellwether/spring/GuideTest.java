@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
@@ -67,17 +68,19 @@ class GuideTest {
                         .toList());
     }
 
-    /** The example is run by its own test. */
+    /** The examples are run by their own tests. */
     @Test
-    void thePropertiesOfTheGuideBindAndAreThoseOfTheExample() throws IOException {
-        var example = Files.readString(ROOT.resolve("examples/spring-boot/src/main/resources/application.properties"));
-        var run = parse(example);
+    void thePropertiesOfTheGuideBindAndAreThoseOfAnExample() throws IOException {
+        var run = example("spring-boot");
+        var runs = List.of(run, example("spring-outbox"));
         var blocks = BLOCK.matcher(guide)
                 .results()
                 .map(block -> parse(block.group(1)))
                 .toList();
-        assertThat(blocks).hasSizeGreaterThan(1);
-        assertThat(blocks).allSatisfy(block -> assertThat(run).containsAllEntriesOf(block));
+        assertThat(blocks).hasSizeGreaterThan(2);
+        assertThat(blocks)
+                .allSatisfy(block ->
+                        assertThat(runs).anySatisfy(one -> assertThat(one).containsAllEntriesOf(block)));
         var bound = new Binder(new MapConfigurationPropertySource(run))
                 .bind(
                         "bellwether",
@@ -102,6 +105,10 @@ class GuideTest {
         assertThat(version.find()).isTrue();
         assertThat(VERSION.matcher(guide).results().map(found -> found.group(1)))
                 .containsExactly(version.group(1));
+    }
+
+    private static Map<String, String> example(String name) throws IOException {
+        return parse(Files.readString(ROOT.resolve("examples/" + name + "/src/main/resources/application.properties")));
     }
 
     private static Set<String> known() throws IOException {

@@ -3,31 +3,16 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.OutboxRelay;
-import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.kafka.KafkaBrokers;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.NewTopic;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.serialization.StringDeserializer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.postgresql.ds.PGSimpleDataSource;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -39,46 +24,21 @@ import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** An application's outbox, on a real PostgreSQL and a real broker. */
 @Timeout(180)
 class OutboxTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
-    @SuppressWarnings("NullAway.Init")
-    private static KafkaBrokers brokers;
-
-    private final String table = "outbox_" + UUID.randomUUID().toString().replace('-', '_');
-    private final String topic = "orders-" + UUID.randomUUID();
-    private final DataSource database = database();
-    private final TransactionTemplate transaction = new TransactionTemplate(new DataSourceTransactionManager(database));
-
-    @BeforeAll
-    static void start() throws Exception {
-        brokers = KafkaBrokers.start(1);
-        create("orders");
-    }
-
-    @BeforeEach
-    void createTopic() throws Exception {
-        create(topic);
-    }
-
-    private static void create(String topic) throws Exception {
-        try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", brokers.bootstrap()))) {
-            admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
-        }
-    }
-
-    @AfterAll
-    static void stop() {
-        brokers.close();
-    }
+    private final OutboxRig rig = new OutboxRig();
+    private final String table = rig.table;
+    private final String topic = rig.topic;
+    private final TransactionTemplate transaction = rig.transaction;
 
     @Test
     void whatCommitsIsPublishedAndWhatDoesNotIsNot() {
-        application().run(context -> {
+        rig.application().run(context -> {
             var outbox = context.getBean(TransactionalOutbox.class);
             transaction.executeWithoutResult(status -> {
                 outbox.stash(Message.of(topic, "order-1", "rolled back"));
@@ -88,7 +48,7 @@ class OutboxTest {
                 outbox.stash(Message.of(topic, "order-1", "placed"));
                 outbox.stash(List.of(Message.of(topic, "order-1", "paid"), Message.of(topic, "order-1", "sent")));
             });
-            assertThat(read(topic, 3)).containsExactly("placed", "paid", "sent");
+            assertThat(rig.values(topic, 3)).containsExactly("placed", "paid", "sent");
             var meters = new SimpleMeterRegistry();
             context.getBeansOfType(MeterBinder.class).values().forEach(binder -> binder.bindTo(meters));
             assertThat(meters.get("bellwether.outbox.published")
@@ -120,20 +80,21 @@ class OutboxTest {
 
     @Test
     void anAnnotatedMethodCommitsDataAndMessageTogether() {
-        application().withUserConfiguration(Transactions.class).run(context -> {
-            var jdbc = new JdbcTemplate(database);
+        OutboxRig.create("orders");
+        rig.application().withUserConfiguration(Transactions.class).run(context -> {
+            var jdbc = new JdbcTemplate(rig.database);
             jdbc.execute("DROP TABLE IF EXISTS orders");
             jdbc.execute("CREATE TABLE orders (id text PRIMARY KEY)");
             var orders = context.getBean(Orders.class);
             orders.place("order-1");
             assertThatThrownBy(() -> orders.place("order-1")).isInstanceOf(DataAccessException.class);
-            assertThat(read("orders", 1)).containsExactly("placed");
+            assertThat(rig.values("orders", 1)).containsExactly("placed");
         });
     }
 
     @Test
     void stashingOutsideATransactionOfThisDataSourceIsRefused() {
-        application()
+        rig.application()
                 .withPropertyValues("bellwether.outbox.relay.enabled=false")
                 .run(context -> {
                     assertThat(context).doesNotHaveBean(OutboxRelay.class);
@@ -142,7 +103,7 @@ class OutboxTest {
                     assertThatThrownBy(() -> outbox.stash(message))
                             .isInstanceOf(IllegalStateException.class)
                             .hasMessageContaining("@Transactional");
-                    var other = new TransactionTemplate(new DataSourceTransactionManager(database()));
+                    var other = new TransactionTemplate(new DataSourceTransactionManager(OutboxRig.database()));
                     assertThatThrownBy(() -> other.executeWithoutResult(status -> outbox.stash(message)))
                             .isInstanceOf(IllegalStateException.class)
                             .hasMessageContaining("DataSource");
@@ -151,7 +112,7 @@ class OutboxTest {
 
     @Test
     void aRelayThatKnowsNoBrokersSaysWhatToSet() {
-        application()
+        rig.application()
                 .withBean("kafka", ProducerFactory.class, () -> new DefaultKafkaProducerFactory<>(Map.of()))
                 .withAllowBeanDefinitionOverriding(true)
                 .run(context -> assertThat(context.getStartupFailure())
@@ -162,30 +123,69 @@ class OutboxTest {
 
     @Test
     void anApplicationStartsWithoutItsBrokers() {
-        application()
+        rig.application()
                 .withPropertyValues("bellwether.outbox.relay.producer[bootstrap.servers]=127.0.0.1:1")
                 .run(context -> {
                     assertThat(context).hasNotFailed();
                     var outbox = context.getBean(TransactionalOutbox.class);
                     transaction.executeWithoutResult(status -> outbox.stash(Message.of(topic, "k", "kept")));
-                    assertThat(new JdbcTemplate(database).queryForObject("SELECT count(*) FROM " + table, Long.class))
-                            .isOne();
+                    assertThat(rig.rows()).isOne();
                 });
-        application().run(context -> assertThat(read(topic, 1)).containsExactly("kept"));
+        rig.application().run(context -> assertThat(rig.values(topic, 1)).containsExactly("kept"));
     }
 
     @Test
     void nothingIsMadeOfAnOutboxWithoutAName() {
-        new ApplicationContextRunner()
-                .withConfiguration(AutoConfigurations.of(
-                        BellwetherAutoConfiguration.class,
-                        OutboxAutoConfiguration.class,
-                        OutboxMetricsAutoConfiguration.class))
-                .withBean(DataSource.class, () -> database)
+        Contexts.plain()
+                .withBean(DataSource.class, () -> rig.database)
                 .withPropertyValues("bellwether.uri=memory:" + table)
                 .run(context -> assertThat(context)
                         .doesNotHaveBean(TransactionalOutbox.class)
                         .doesNotHaveBean(OutboxRelay.class));
+    }
+
+    @Test
+    void stashingBehindTheCommitIsRefused() {
+        rig.application()
+                .withPropertyValues("bellwether.outbox.relay.enabled=false")
+                .run(context -> {
+                    var outbox = context.getBean(TransactionalOutbox.class);
+                    var message = Message.of(topic, "k", "v");
+                    assertThatThrownBy(() -> transaction.executeWithoutResult(status -> {
+                                outbox.stash(message);
+                                TransactionSynchronizationManager.registerSynchronization(
+                                        after(() -> outbox.stash(message), () -> {}));
+                            }))
+                            .isInstanceOf(IllegalStateException.class)
+                            .hasMessageContaining("after the commit")
+                            .hasMessageContaining("REQUIRES_NEW");
+                    assertThat(rig.rows()).isOne();
+                    var refused = new AtomicReference<RuntimeException>();
+                    transaction.executeWithoutResult(status ->
+                            TransactionSynchronizationManager.registerSynchronization(after(() -> {}, () -> {
+                                try {
+                                    outbox.stash(message);
+                                } catch (RuntimeException e) {
+                                    refused.set(e);
+                                }
+                            })));
+                    assertThat(refused.get()).hasMessageContaining("outside a transaction");
+                    assertThat(rig.rows()).isOne();
+                });
+    }
+
+    private static TransactionSynchronization after(Runnable commit, Runnable completion) {
+        return new TransactionSynchronization() {
+            @Override
+            public void afterCommit() {
+                commit.run();
+            }
+
+            @Override
+            public void afterCompletion(int status) {
+                completion.run();
+            }
+        };
     }
 
     // tag::stash
@@ -206,57 +206,4 @@ class OutboxTest {
         }
     }
     // end::stash
-
-    private ApplicationContextRunner application() {
-        return new ApplicationContextRunner()
-                .withConfiguration(AutoConfigurations.of(
-                        BellwetherAutoConfiguration.class,
-                        OutboxAutoConfiguration.class,
-                        OutboxMetricsAutoConfiguration.class))
-                .withBean(DataSource.class, () -> database)
-                .withBean(
-                        "kafka",
-                        ProducerFactory.class,
-                        () -> new DefaultKafkaProducerFactory<>(Map.of(
-                                "bootstrap.servers",
-                                brokers.bootstrap(),
-                                "acks",
-                                "1",
-                                "key.serializer",
-                                "org.apache.kafka.common.serialization.StringSerializer")))
-                .withPropertyValues(
-                        "bellwether.uri=memory:" + table,
-                        "bellwether.outbox.name=" + table,
-                        "bellwether.outbox.table=" + table,
-                        "bellwether.outbox.create-tables=true");
-    }
-
-    private List<String> read(String topic, int count) {
-        var values = new ArrayList<String>();
-        try (var consumer = new KafkaConsumer<>(
-                Map.of(
-                        "bootstrap.servers",
-                        brokers.bootstrap(),
-                        "group.id",
-                        table,
-                        "auto.offset.reset",
-                        "earliest",
-                        "isolation.level",
-                        "read_committed"),
-                new StringDeserializer(),
-                new StringDeserializer())) {
-            consumer.subscribe(List.of(topic));
-            Eventually.eventually(count + " are read", PATIENCE, () -> {
-                consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
-                return values.size() >= count;
-            });
-        }
-        return values;
-    }
-
-    private static DataSource database() {
-        var database = new PGSimpleDataSource();
-        database.setUrl(PostgresServer.shared().uri());
-        return database;
-    }
 }

@@ -1,0 +1,66 @@
+package dev.bellwether.spring;
+
+import dev.bellwether.outbox.RelayEvent;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What keeps shards of this process's relay from publishing, as its events tell. Thread-safe. */
+final class RelayTroubles implements Consumer<RelayEvent> {
+    private final Map<Integer, RelayEvent> troubles = new ConcurrentHashMap<>();
+
+    @Override
+    public void accept(RelayEvent event) {
+        if (text(event) != null) {
+            troubles.merge(event.shard(), event, (known, news) -> isForGood(known) ? known : news);
+        } else if (event instanceof RelayEvent.LeaderRefreshed
+                || event instanceof RelayEvent.LeaderRevoked
+                || event instanceof RelayEvent.LeaderFenced) {
+            troubles.computeIfPresent(event.shard(), (shard, known) -> isForGood(known) ? known : null);
+        }
+    }
+
+    /** Returns whether a candidacy has failed, which nothing but a start mends. */
+    boolean isAnyFailed() {
+        return troubles.values().stream().anyMatch(RelayEvent.CandidacyFailed.class::isInstance);
+    }
+
+    /** Returns what is wrong, by shard. */
+    Map<String, String> byShard() {
+        var texts = new TreeMap<String, String>();
+        troubles.forEach((shard, event) -> texts.put(String.valueOf(shard), String.valueOf(text(event))));
+        return texts;
+    }
+
+    private static boolean isForGood(RelayEvent event) {
+        return event instanceof RelayEvent.CandidacyFailed || event instanceof RelayEvent.ElectionEnded;
+    }
+
+    /** Returns what an operator should know of an event, or null if it is no trouble. */
+    private static @Nullable String text(RelayEvent event) {
+        if (event instanceof RelayEvent.Faulted faulted) {
+            return "cannot publish, tries again: " + faulted.cause();
+        }
+        if (event instanceof RelayEvent.Halted halted) {
+            return "halted by row " + halted.id() + ": " + halted.reason();
+        }
+        if (event instanceof RelayEvent.StoodDown stood) {
+            return "stood down, so that another may try: " + stood.cause();
+        }
+        if (event instanceof RelayEvent.NotServed missed) {
+            return missed.leader() + " leads, and has not touched our table";
+        }
+        if (event instanceof RelayEvent.Waiting waiting) {
+            return "no election can be held: " + waiting.cause();
+        }
+        if (event instanceof RelayEvent.ElectionEnded) {
+            return "an operator has ended the election";
+        }
+        if (event instanceof RelayEvent.CandidacyFailed failed) {
+            return "the candidacy failed; start the application again when the cause is mended: " + failed.cause();
+        }
+        return null;
+    }
+}

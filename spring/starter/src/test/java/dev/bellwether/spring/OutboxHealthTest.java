@@ -1,0 +1,115 @@
+package dev.bellwether.spring;
+
+import static dev.bellwether.spring.Indicators.details;
+import static dev.bellwether.spring.Indicators.status;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.outbox.Message;
+import dev.bellwether.testkit.BellwetherExtension;
+import dev.bellwether.testkit.ControlledElections;
+import dev.bellwether.testkit.Eventually;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.context.ApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/** What the health of a relay tells, on a real PostgreSQL and a real broker. */
+@ExtendWith(BellwetherExtension.class)
+@Timeout(180)
+class OutboxHealthTest {
+    private final OutboxRig rig = new OutboxRig();
+
+    @Test
+    void aRelayIsUpWhetherItLeadsOrStandsBy() {
+        rig.application().run(leader -> {
+            await("it leads", leader, "UP", "leading", true);
+            assertThat(details(indicator(leader)).keySet().stream().map(String::valueOf))
+                    .containsExactlyInAnyOrder("backlog", "blocked", "exact", "leaders", "leading", "oldest", "parked");
+            assertThat((Map<?, ?>) details(indicator(leader)).get("leaders")).hasSize(1);
+            rig.application().run(standby -> {
+                assertThat(status(indicator(standby))).isEqualTo("UP");
+                assertThat(details(indicator(standby)).get("leading")).isEqualTo(false);
+                assertThat(details(indicator(standby)).get("leaders"))
+                        .isEqualTo(details(indicator(leader)).get("leaders"));
+            });
+        });
+    }
+
+    @Test
+    void aRelayWithoutItsBrokersIsDegradedAndTellsOfTheBacklog() {
+        rig.application()
+                .withPropertyValues(
+                        "bellwether.outbox.relay.producer[bootstrap.servers]=127.0.0.1:1",
+                        "bellwether.outbox.relay.producer[max.block.ms]=500")
+                .run(context -> {
+                    stash(context, Message.of(rig.topic, "k", "kept"));
+                    await("it has no brokers", context, "DEGRADED", "backlog", 1L);
+                    assertThat(details(indicator(context)).get("error"))
+                            .asString()
+                            .contains("0=cannot publish");
+                    assertThat(details(indicator(context)).get("oldest"))
+                            .asString()
+                            .startsWith("PT");
+                });
+    }
+
+    @Test
+    void aRelayWithABlockedKeyIsDegraded() {
+        rig.application().run(context -> {
+            stash(
+                    context,
+                    Message.to(rig.topic).key("k").value("astray").partition(99).build());
+            await("the key is blocked", context, "DEGRADED", "blocked", 1L);
+        });
+    }
+
+    @Test
+    void aRelayWithoutItsTableIsDegraded() {
+        rig.application().run(context -> {
+            await("it leads", context, "UP", "leading", true);
+            new JdbcTemplate(rig.database).execute("ALTER TABLE " + rig.table + " RENAME TO " + rig.table + "_1");
+            assertThat(status(indicator(context))).isEqualTo("DEGRADED");
+            assertThat(details(indicator(context)).get("database")).asString().contains(rig.table);
+        });
+    }
+
+    @Test
+    void aRelayWhoseCandidacyHasFailedForGoodIsDown(ControlledElections controlled) {
+        rig.on(Contexts.controlled(controlled)).run(context -> {
+            assertThat(status(indicator(context))).isEqualTo("UP");
+            controlled.election("outbox." + rig.table + ".0").fail(new ElectionException("planted"));
+            await("its candidacy has failed", context, "DOWN", "leading", false);
+            assertThat(details(indicator(context)).get("error")).asString().contains("planted");
+        });
+    }
+
+    @Test
+    void thereIsNoHealthOfARelayWhereThereIsNoRelay() {
+        rig.application()
+                .withPropertyValues("bellwether.outbox.relay.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean("outboxHealthIndicator"));
+        rig.application()
+                .withPropertyValues("management.health.outbox.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean("outboxHealthIndicator"));
+    }
+
+    private void stash(ApplicationContext context, Message message) {
+        rig.transaction.executeWithoutResult(
+                status -> context.getBean(TransactionalOutbox.class).stash(message));
+    }
+
+    private static Object indicator(ApplicationContext context) {
+        return context.getBean("outboxHealthIndicator");
+    }
+
+    private static void await(String what, ApplicationContext context, String status, String detail, Object value) {
+        Eventually.eventually(
+                what,
+                OutboxRig.PATIENCE,
+                () -> status(indicator(context)).equals(status)
+                        && value.equals(details(indicator(context)).get(detail)));
+    }
+}
