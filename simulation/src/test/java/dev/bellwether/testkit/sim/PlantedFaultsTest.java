@@ -90,7 +90,7 @@ class PlantedFaultsTest {
                         "return CompletableFuture.completedFuture(true).thenCompose(alive ->"));
     }
 
-    private static Stream<Plant> all() {
+    static Stream<Plant> all() {
         return Stream.of(
                 new Plant(
                         "the deadline of a grant counted from the response",

@@ -3,6 +3,8 @@ package dev.bellwether.testkit.sim;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** What happened, as lines: kept only when a seed is replayed, for the sake of speed. */
 final class Trace {
@@ -12,6 +14,7 @@ final class Trace {
     private boolean on;
     private final ArrayDeque<String> lines = new ArrayDeque<>();
     private long dropped;
+    private @Nullable BiConsumer<String, String> reader;
 
     Trace(Agenda agenda, boolean on) {
         this.agenda = agenda;
@@ -23,8 +26,16 @@ final class Trace {
         return on;
     }
 
+    /** Lets somebody read each line as it is written: who, and what. */
+    void readBy(BiConsumer<String, String> reader) {
+        this.reader = reader;
+    }
+
     void line(String who, String what) {
         if (on) {
+            if (reader != null) {
+                reader.accept(who, what);
+            }
             if (lines.size() == LONGEST) {
                 lines.removeFirst();
                 dropped++;
