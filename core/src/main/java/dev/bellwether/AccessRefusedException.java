@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 public final class AccessRefusedException extends ElectionException {
     private static final long serialVersionUID = 1;
 
-    /** Says what was refused, to whom, and which right is missing. */
+    /** Says what was refused to which user, and which right is missing. */
     public AccessRefusedException(String message) {
         super(message);
     }
 
-    /** Says what was refused, to whom, and which right is missing, with what lies behind it. */
+    /** Says what was refused to which user, and which right is missing, with what lies behind it. */
     public AccessRefusedException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }

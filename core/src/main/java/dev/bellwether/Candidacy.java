@@ -37,8 +37,8 @@ public interface Candidacy extends AutoCloseable {
     Optional<Mandate> await(Duration timeout) throws InterruptedException;
 
     /**
-     * Runs a task again and again while this candidate leads, never while it does not. A task should do a bite of work
-     * and return. Bites run one after another, on the executor of the candidacy, each beginning after the listener has
+     * Runs a task again and again while this candidate leads, never while it does not. A task should do a step of work
+     * and return. Steps run one after another, on the executor of the candidacy, each beginning after the listener has
      * heard {@link LeadershipEvent.Acquired}; one that is running when the mandate is revoked may finish, and the
      * successor waits for it within the stand-down budget; then, and on fencing, its thread is interrupted.
      *
@@ -84,7 +84,7 @@ public interface Candidacy extends AutoCloseable {
     Optional<Departure> departure();
 
     /**
-     * Leaves the seat to others if it is held, in order, and stands again a lease later, behind whoever stands by; does
+     * Leaves the seat to others if it is held, in order, and stands again a lease later, behind the standbys; does
      * nothing if this candidate does not lead. For a leader that has led for long enough, or is too busy to lead well.
      * If nobody else stands, nobody leads for that lease. Returns at once: the listener hears {@link
      * LeadershipEvent.Revoked} with the cause {@link Cause#STOOD_DOWN}. May be called from a listener or a task.

@@ -171,7 +171,7 @@ public final class CandidacyConfig {
         return metadata;
     }
 
-    /** Returns how long a leader may go without a pulse; empty for ever. */
+    /** Returns how long a leader may go without a pulse; empty: forever. */
     public Optional<Duration> maxPulseInterval() {
         return maxPulseInterval;
     }
@@ -191,7 +191,7 @@ public final class CandidacyConfig {
         return onTaskFailure;
     }
 
-    /** Returns the least time from the beginning of one bite of the task to the next. */
+    /** Returns the least time from the beginning of one step of the task to the next. */
     public Duration taskInterval() {
         return taskInterval;
     }
@@ -377,7 +377,7 @@ public final class CandidacyConfig {
             return this;
         }
 
-        /** Begins bites of the task at least so far apart, so that an empty task does not spin. Default: 1 ms. */
+        /** Begins steps of the task at least so far apart, so that an empty task does not spin. Default: 1 ms. */
         public Builder taskInterval(Duration taskInterval) {
             this.taskInterval = SettingChecks.positive("taskInterval", taskInterval);
             return this;

@@ -48,14 +48,15 @@ public interface Election {
     void end();
 
     /**
-     * Opens the election again that has ended: whoever stands from now on may lead, with a token that is higher than
-     * any before. Who stood when it ended is not brought back. Returns false, having done nothing, if it has not ended.
+     * Opens the election again that has ended: candidates that stand from now on may lead, with a token that is higher
+     * than any before. A candidate that stood when it ended is not brought back. Returns false, having done nothing, if
+     * it has not ended.
      */
     boolean reopen();
 
     /**
-     * Forgets the election. Candidates are told as by {@link #end}; who stands anew begins afresh, with a token that is
-     * higher still. Idempotent.
+     * Forgets the election. Candidates are told as by {@link #end}; one that stands again begins from nothing, with a
+     * token that is higher still. Idempotent.
      */
     void delete();
 

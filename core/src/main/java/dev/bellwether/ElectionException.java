@@ -3,8 +3,8 @@ package dev.bellwether;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something is wrong that no retry will mend: a wrong setting, a missing right, a refused name. Mend the cause and
- * begin anew. The one kind that passes by itself is {@link UnavailableException}. That somebody else leads is never an
+ * Something is wrong that no retry will fix: a wrong setting, a missing right, a refused name. Fix the cause and
+ * begin again. The one kind that passes by itself is {@link UnavailableException}. That somebody else leads is never an
  * exception.
  */
 public class ElectionException extends RuntimeException {

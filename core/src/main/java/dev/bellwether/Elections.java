@@ -37,7 +37,7 @@ public interface Elections extends AutoCloseable {
     static Elections connect(String uri, ElectionsConfig config) {
         var parsed = ConnectUri.parse(uri);
         if (config.connectLazily()) {
-            parsed.check(); // what is wrong with it is told at once all the same
+            parsed.check(); // what is wrong with it is told at once anyway
         }
         var provider = parsed.provider();
         return over(parsed.toString(), () -> provider.connect(parsed), config);

@@ -106,9 +106,9 @@ public final class ElectionsConfig {
 
         /**
          * Connects in the background, again and again until the infrastructure answers: for an application that must
-         * start without it. Whoever stands meanwhile stands by, and is elected when there is a connection; whoever asks
-         * is told that there is none, by an {@link UnavailableException}. What no waiting can mend, such as a wrong
-         * password, is a failure of each candidacy. Default: false, so that connecting throws.
+         * start without it. Candidacies that begin meanwhile stand by, and one is elected when there is a connection;
+         * questions are answered by an {@link UnavailableException} that says that there is none. What no waiting can
+         * fix, such as a wrong password, is a failure of each candidacy. Default: false, so that connecting throws.
          */
         public Builder connectLazily(boolean connectLazily) {
             this.connectLazily = connectLazily;

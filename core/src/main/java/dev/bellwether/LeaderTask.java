@@ -1,11 +1,11 @@
 package dev.bellwether;
 
-/** A bite of the leader's work, run again and again while the mandate holds: see {@link Candidacy#whileLeading}. */
+/** A step of the leader's work, run again and again while the mandate holds: see {@link Candidacy#whileLeading}. */
 @FunctionalInterface
 public interface LeaderTask {
     /**
      * Does a little work and returns. The thread is interrupted half-way through the stand-down budget, and when the
-     * mandate has been fenced. A {@link NotLeaderException} is no failure: it ends the bite, and the next may come
+     * mandate has been fenced. A {@link NotLeaderException} is no failure: it ends the step, and the next may come
      * after the retry interval.
      */
     void run(Mandate mandate) throws Exception;

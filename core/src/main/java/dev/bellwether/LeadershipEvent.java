@@ -45,12 +45,12 @@ public sealed interface LeadershipEvent {
         }
     }
 
-    /** We stand by. Whom we wait for has changed: empty means that nobody leads as far as we know. */
+    /** We stand by. The leader that we wait for has changed: empty means that nobody leads as far as we know. */
     record Following(String election, Optional<String> leader, Optional<String> previous) implements LeadershipEvent {}
 
     /** The election is over: an operator ended or deleted it. This candidacy stands no more. */
     record Ended(String election) implements LeadershipEvent {}
 
-    /** An error that no retry can mend, or a task that failed, ended the candidacy. */
+    /** An error that no retry can fix, or a task that failed, ended the candidacy. */
     record Failed(String election, ElectionException error) implements LeadershipEvent {}
 }

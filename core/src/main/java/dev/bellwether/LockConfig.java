@@ -63,7 +63,7 @@ public final class LockConfig {
 
         /**
          * Stands for the seat with these settings: the lease, the stand-down budget, the candidate id, to which a
-         * number is added for each attempt, and so on. A lock has neither bites of a task nor a pulse, so
+         * number is added for each attempt, and so on. A lock has neither steps of a task nor a pulse, so
          * {@link CandidacyConfig.Builder#onTaskFailure} and {@link CandidacyConfig.Builder#taskInterval} change
          * nothing, and {@link CandidacyConfig.Builder#maxPulseInterval} is refused. Default:
          * {@link CandidacyConfig#defaults}.

@@ -7,7 +7,7 @@ import java.util.List;
 /**
  * Hears figures, for whatever measures your application. All methods do nothing by default.
  *
- * <p>Called on the loop thread: count, and return; whoever blocks here delays the renewals. What is thrown here is
+ * <p>Called on the loop thread: count, and return; to block here delays the renewals. What is thrown here is
  * logged once and dropped. The time since the last proof is {@link Status#sinceProof}.
  */
 public interface Metrics {

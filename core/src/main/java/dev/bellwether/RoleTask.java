@@ -1,6 +1,6 @@
 package dev.bellwether;
 
-/** A bite of the work of one role, run again and again while the role is led here: see {@link Roster#whileLeading}. */
+/** A step of the work of one role, run again and again while the role is led here: see {@link Roster#whileLeading}. */
 @FunctionalInterface
 public interface RoleTask {
     /**

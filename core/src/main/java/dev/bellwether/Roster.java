@@ -61,7 +61,7 @@ public interface Roster extends AutoCloseable {
     int roleOfSlot(int slot);
 
     /**
-     * Runs a task for each role that is led here, again and again, and never for one that is not. Bites of one role
+     * Runs a task for each role that is led here, again and again, and never for one that is not. Steps of one role
      * come one after another; those of different roles at once, up to {@link RosterConfig#parallelism}. A task that
      * throws is logged and counted, and comes again after the retry interval.
      *

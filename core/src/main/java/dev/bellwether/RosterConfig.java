@@ -212,12 +212,12 @@ public final class RosterConfig {
         return executor;
     }
 
-    /** Returns the least time from the beginning of one bite of a role's task to the next. */
+    /** Returns the least time from the beginning of one step of a role's task to the next. */
     public Duration taskInterval() {
         return taskInterval;
     }
 
-    /** Returns how many bites run at once. */
+    /** Returns how many steps run at once. */
     public int parallelism() {
         return parallelism;
     }
@@ -408,13 +408,13 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Begins bites of one role's task at least so far apart. Default: 100 ms. */
+        /** Begins steps of one role's task at least so far apart. Default: 100 ms. */
         public Builder taskInterval(Duration taskInterval) {
             this.taskInterval = SettingChecks.positive("taskInterval", taskInterval);
             return this;
         }
 
-        /** Runs so many bites at once, of all roles together. Default: 16. */
+        /** Runs so many steps at once, of all roles together. Default: 16. */
         public Builder parallelism(int parallelism) {
             this.parallelism = between("parallelism", parallelism, 1, 100_000);
             return this;

@@ -25,6 +25,6 @@ public sealed interface RosterEvent {
     /** It is too late: somebody else may lead these roles already, or any moment now. Stop at once, finish nothing. */
     record Fenced(List<Integer> roles, Mandate mandate, Cause cause) implements RosterEvent {}
 
-    /** An error that no retry can mend has ended our membership. */
+    /** An error that no retry can fix has ended our membership. */
     record Failed(String roster, ElectionException error) implements RosterEvent {}
 }

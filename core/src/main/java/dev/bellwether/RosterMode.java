@@ -11,9 +11,9 @@ public enum RosterMode {
      */
     EXCLUSIVE,
     /**
-     * At least one leader for each role while one member lives, also while roles move: whoever takes over begins before
-     * the former leader ends. Two may lead at once for as long as {@link RosterConfig#threshold()} exceeds the session.
-     * A token tells two terms apart, and cannot fence.
+     * At least one leader for each role while one member lives, also while roles move: the next leader begins before
+     * the former one ends. Two may lead at once for as long as {@link RosterConfig#threshold()} exceeds the session. A
+     * token tells two terms apart, and cannot fence.
      */
     OVERLAPPING,
     /**

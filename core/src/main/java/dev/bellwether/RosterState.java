@@ -7,8 +7,8 @@ import java.util.stream.IntStream;
 
 /**
  * A roster from outside, as its infrastructure tells: who is a member of which group, and which partitions the group
- * has given to whom. A display, not a lock: an owner leads a little later than he owns, and whoever is no owner any
- * more may lead on for as long as his mode allows.
+ * has given to which member. A display, not a lock: an owner leads a little later than it owns, and a former owner may
+ * lead on for as long as its mode allows.
  *
  * @param partitions how many there are: role <em>j</em> belongs to partition <em>j mod partitions</em>
  */
@@ -45,7 +45,7 @@ public record RosterState(String roster, int partitions, List<Group> groups) {
     }
 
     /**
-     * Returns what an operator should mend, a sentence each, as far as it can be told from outside: what the paper
+     * Returns what an operator should fix, a sentence each, as far as it can be told from outside: what the paper
      * about NELI advises on the number of partitions, and on keeping groups apart.
      */
     public List<String> advice() {

@@ -27,7 +27,7 @@ public interface RunLock {
     }
 
     /**
-     * Takes the lock, waiting at most so long for whoever holds it. The answer is definite: the lock is held, or it is
+     * Takes the lock, waiting at most so long for its holder. The answer is definite: the lock is held, or it is
      * not, and will not be through this call. A claim that is still under way when the time is over is withdrawn;
      * should the infrastructure carry it out later, it is given back, and nobody holds the lock through it.
      *

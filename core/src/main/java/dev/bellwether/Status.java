@@ -6,8 +6,8 @@ import java.util.Optional;
 /**
  * A snapshot of a candidacy.
  *
- * @param following whom we wait for; empty while we lead or nobody does
- * @param followed whom we waited for before that
+ * @param following the leader that we wait for; empty while we lead or nobody does
+ * @param followed the leader that we waited for before that
  * @param token the token of the mandate while leading, else of the last one, else 0
  * @param lastCause why the last mandate ended
  * @param sinceProof how old the last proof of leadership is; empty unless leading

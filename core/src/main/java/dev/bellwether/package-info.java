@@ -2,14 +2,14 @@
  * Leader election: what users import.
  *
  * <p>An <em>election</em> is a named seat that at most one process holds. A <em>candidate</em> stands for it through
- * {@link dev.bellwether.Elections#stand}, which begins a <em>candidacy</em>. Who gets the seat holds a
+ * {@link dev.bellwether.Elections#stand}, which begins a <em>candidacy</em>. The candidate that gets the seat holds a
  * <em>mandate</em>: one uninterrupted term, with a <em>token</em> that only ever rises within the election and a
  * <em>deadline</em> on the local clock. The deadline lies before the instant at which the infrastructure may give the
  * seat to another, whatever is delayed, lost or paused; so {@link dev.bellwether.Candidacy#isLeader} is never true in
  * two processes at once.
  *
  * <p>A mandate turns thrice at most: it is <em>acquired</em>; <em>revoked</em>, in order, when the successor waits
- * until your listener has returned and the running bite of work has ended; or <em>fenced</em>, when it is too late and
+ * until your listener has returned and the running step of work has ended; or <em>fenced</em>, when it is too late and
  * you must stop at once. To <em>stand down</em> is to give up the seat; to <em>resign</em>, to do so of one's own will
  * and stand no more. A <em>guard</em> is the check of a token at the resource that leadership protects: no lease can
  * replace it.

@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import dev.bellwether.fixtures.CommonWords;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
 
 /** The page about the command says what is so. */
@@ -55,6 +57,24 @@ class DocsTest {
                 .map(OptionSpec::longestName)
                 .filter(name -> !List.of("--help", "--quiet").contains(name))
                 .forEach(name -> assertThat(page).contains("`" + name).contains(name));
+    }
+
+    @Test
+    void helpSaysCommonWordsOnLinesThatFit() throws IOException {
+        var words = CommonWords.read();
+        var wrong = new ArrayList<String>();
+        help(Main.commandLine(Spoken.around())).forEach(help -> {
+            words.check(help.replaceAll("\\s+", " ")).forEach(wrong::add);
+            help.lines().filter(line -> line.length() > 120).forEach(wrong::add);
+        });
+        assertThat(wrong).isEmpty();
+    }
+
+    /** Returns the help of a command and of all below it. */
+    private static Stream<String> help(CommandLine line) {
+        return Stream.concat(
+                Stream.of(line.getUsageMessage()),
+                line.getSubcommands().values().stream().flatMap(DocsTest::help));
     }
 
     private static int codeOf(String example) throws IOException, InterruptedException {

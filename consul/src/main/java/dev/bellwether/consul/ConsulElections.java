@@ -24,7 +24,7 @@ public final class ConsulElections {
      * they are spoken to by the TLS of this client. The client is the caller's to close.
      *
      * @param uri such as {@code consul://localhost:8500/elections?token=${env:CONSUL_HTTP_TOKEN}}
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend, saying what
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix, saying what
      * @throws dev.bellwether.UnavailableException if no agent answers
      */
     public static Elections using(HttpClient client, String uri, ElectionsConfig config) {

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * one.
  *
  * <p>Thread-safe: one lock. Every answer is there at once. Members that are silent for a session are thrown out
- * whenever anybody asks anything. A partition that is to move on is first taken from its owner, who says when he has
+ * whenever anybody asks anything. A partition that is to move on is first taken from its owner, which says when it has
  * let go of it.
  */
 public final class MemoryGroups {
@@ -147,7 +147,7 @@ public final class MemoryGroups {
         return List.copyOf(group(topic, group).members.keySet());
     }
 
-    /** Returns what each group of a topic has given to whom, by name; empty if there is no such topic. */
+    /** Returns what each group of a topic has given to which member, by name; empty if there is no such topic. */
     synchronized Optional<Map<String, Map<String, Set<Integer>>>> shares(String topic) {
         if (!topics.containsKey(topic)) {
             return Optional.empty();

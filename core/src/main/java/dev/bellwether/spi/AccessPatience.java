@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Decides which errors end a candidacy, and which are merely no answer.
  *
- * <p>Confined to one thread. Time is a parameter: the monotonic clock of whoever asks.
+ * <p>Confined to one thread. Time is a parameter: the monotonic clock of the caller.
  */
 public final class AccessPatience {
     /*
@@ -67,7 +67,7 @@ public final class AccessPatience {
             refused = true;
             refusedSinceNanos = nowNanos;
             quietly(() -> log.warn(
-                    "Access is refused: {}. Whoever leads here leads until its lease runs out, and nobody here can be elected until access is"
+                    "Access is refused: {}. A leader here leads until its lease runs out, and nobody here can be elected until access is"
                             + " granted again. Trying again for {}; then the candidacy ends",
                     refusal.getMessage(),
                     Durations.show(patience)));

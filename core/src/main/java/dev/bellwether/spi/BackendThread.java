@@ -17,7 +17,7 @@ public final class BackendThread {
     /** What the thread does until it is told to end. */
     @FunctionalInterface
     public interface Body {
-        /** Returns when it was told to end; throws only what it cannot mend. */
+        /** Returns when it was told to end; throws only what it cannot fix. */
         void run() throws Exception;
     }
 

@@ -42,7 +42,7 @@ public final class Balance {
         return assigned;
     }
 
-    /** Who is to get one more than the whole part of his share: first those who have it already. */
+    /** Finds which members get one more than the whole part of their share: first those that have it already. */
     private static void roundUp(Map<String, Share> members, int partitions) {
         var left = partitions
                 - members.values().stream().mapToInt(share -> share.quota).sum();

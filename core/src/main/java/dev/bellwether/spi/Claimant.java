@@ -33,15 +33,15 @@ public interface Claimant {
     /** The election has ended while we stood by. */
     void ended();
 
-    /** An error that no retry can mend. */
+    /** An error that no retry can fix. */
     void failed(ElectionException error);
 
     /** We have left: nothing of this candidacy remains with the backend. */
     void left();
 
     /**
-     * The infrastructure has answered, as only those are answered who may stand: told by whoever asks, by standbys,
-     * too. For the log, which tells of outages.
+     * The infrastructure has answered, as it answers only candidates that may stand: told by all that ask, standbys
+     * included. For the log, which tells of outages.
      */
     default void answered() {}
 

@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 
 /**
  * What an operator should know of the infrastructure that elections are held on: that something is right, or how to
- * mend it.
+ * fix it.
  *
  * @param about what it is about, in a word or two: {@code durability}, {@code crash}
  * @param says what is so, in a sentence without a full stop
@@ -53,7 +53,7 @@ public record Finding(Level level, String about, String says, String remedy, Lis
         }
     }
 
-    /** Checks that whoever is told of trouble is told what to do. */
+    /** Checks that a finding of trouble says what to do. */
     public Finding {
         if ((level == Level.OK) != remedy.isEmpty()) {
             throw new IllegalArgumentException("a finding has a remedy unless all is well: " + about + ": " + says);

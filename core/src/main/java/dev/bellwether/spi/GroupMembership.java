@@ -11,7 +11,7 @@ public interface GroupMembership {
      */
     void commit(long number);
 
-    /** Appends a record, after those before it, or not at all. Nothing is told: whoever must know reads it. */
+    /** Appends a record, after those before it, or not at all. Nothing is told: it is known by reading. */
     void write(int partition, byte[] record);
 
     /** What {@link GroupObserver#revoking} asked for has ended: the partition may be given to another. */

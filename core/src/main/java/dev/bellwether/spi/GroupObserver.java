@@ -48,7 +48,7 @@ public interface GroupObserver {
      */
     void beganAnew(long offset);
 
-    /** An error that no retry can mend. */
+    /** An error that no retry can fix. */
     void failed(ElectionException error);
 
     /** We have left the group. */

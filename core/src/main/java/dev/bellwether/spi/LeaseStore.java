@@ -31,7 +31,7 @@ public non-sealed interface LeaseStore extends Backend {
     CompletionStage<Answer> acquire(Claim claim);
 
     /**
-     * Extends leases: each is granted, its term running anew from now, if and only if the seat is held under its token
+     * Extends leases: each is granted, its term running from now again, if and only if the seat is held under its token
      * and nonce <em>and its lease has not run out</em>. A term may end sooner than the lease did before: then those who
      * watch are told, since they need not wait as long as they believe. One call carries whatever is due, so that a
      * store may send it at once; the answers come in the order of the leases. A seat may occur twice, and is then dealt

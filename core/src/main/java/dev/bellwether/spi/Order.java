@@ -3,7 +3,7 @@ package dev.bellwether.spi;
 /** An operator's order. */
 public enum Order {
     /**
-     * The holder shall stand down. It is told; the seat stays its own until it has released it or its lease has run
+     * The holder must stand down. It is told; the seat stays its own until it has released it or its lease has run
      * out.
      */
     STAND_DOWN,

@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestLimiter {
     /*
-     * A connection of NATS makes whoever sends wait, for up to two seconds each time, once some thousand messages have
+     * A connection of NATS makes senders wait, for up to two seconds each time, once some thousand messages have
      * piled up in it; and a server drops all requests of its API at once when too many do. Both would befall the loop,
      * and so all leases, when ten thousand candidates come or renew in the same instant.
      *
      * Whenever a request has its answer, the first of the most urgent line is sent, by the thread that brought the
-     * answer; whoever asks sends one at most. So nobody is kept here to send what others ask for, unless it is to tell
+     * answer; a caller sends one at most. So nobody is kept here to send what others ask for, unless it is to tell
      * them that it cannot be sent.
      */
 
@@ -130,7 +130,7 @@ public final class RequestLimiter {
                 reply = System.nanoTime() - deadlineNanos > 0
                         ? CompletableFuture.failedFuture(tooLate.get())
                         : request.get();
-            } catch (Throwable e) { // out of memory, too: whoever waits is told, and the place is free again
+            } catch (Throwable e) { // out of memory, too: waiting callers are told, and the place is free again
                 reply = CompletableFuture.failedFuture(e);
             }
             var done = reply.isDone();

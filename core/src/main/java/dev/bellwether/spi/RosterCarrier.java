@@ -9,7 +9,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * What carries rosters: a log of <em>M</em> partitions, and a group that deals them out to its members by
- * {@link Balance}, each to one at a time as far as the group can tell. Who leads is decided in core.
+ * {@link Balance}, each to one at a time as far as the group can tell. Core decides which member leads.
  *
  * <p>The session of a member is the {@link RosterConfig#lease}. Partitions must be moved without disturbing the others.
  */

@@ -10,7 +10,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** The stores of certificates that the parameters of a URI name: whom to trust, and who we are. Immutable. */
+/** The stores of certificates that the parameters of a URI name: which servers to trust, and our own. Immutable. */
 public final class TlsStores {
     /** The parameters that are read here. */
     public static final List<String> PARAMETERS =
@@ -30,7 +30,7 @@ public final class TlsStores {
     }
 
     /**
-     * Reads them. Where no truststore is named, whom the JDK trusts is trusted.
+     * Reads them. Where no truststore is named, servers are trusted that the JDK trusts.
      *
      * @throws ElectionException if one cannot be read, naming its parameter
      */
@@ -51,7 +51,7 @@ public final class TlsStores {
         }
     }
 
-    /** Returns whom to trust. */
+    /** Returns which certificates to trust. */
     public TrustManagerFactory trust() {
         return trust;
     }

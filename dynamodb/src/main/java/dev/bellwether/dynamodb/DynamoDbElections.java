@@ -26,7 +26,7 @@ public final class DynamoDbElections {
      * again.
      *
      * @param uri such as {@code dynamodb://eu-west-1/elections}
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend, saying what
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix, saying what
      * @throws dev.bellwether.UnavailableException if DynamoDB does not answer
      */
     public static Elections using(DynamoDbAsyncClient client, String uri, ElectionsConfig config) {

@@ -24,7 +24,7 @@ public final class EtcdElections {
      * they are spoken to by the TLS of this client. The client is the caller's to close.
      *
      * @param uri such as {@code etcd://app:${env:ETCD_PASSWORD}@e1:2379,e2:2379/elections?tls=true}
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend, saying what
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix, saying what
      * @throws dev.bellwether.UnavailableException if no member answers
      */
     // tag::using

@@ -61,7 +61,7 @@ public final class KafkaElections {
 
     /**
      * Makes a producer for what the holder of this mandate writes to Kafka: a transactional one, whose transactions
-     * cannot be committed any more once a later leader of the same election has made his.
+     * cannot be committed any more once a later leader of the same election has made its own.
      *
      * <p>Call it after the mandate was acquired, once per mandate; it takes some hundred milliseconds. The producer is
      * ready for {@code beginTransaction}, and yours to close. It throws {@code ProducerFencedException} or {@code
@@ -69,9 +69,9 @@ public final class KafkaElections {
      * mandate that is valid, a former leader has come back from a long pause and called this too late; it was refused,
      * and you make another.
      *
-     * <p>The one condition: a leader must make his own, and so fence his predecessor's, before he reads what that one
-     * has written (with {@code isolation.level=read_committed}) or writes himself. Until then a predecessor who was
-     * paused may still commit.
+     * <p>The one condition: a leader must make its own producer, and so fence that of its predecessor, before it reads
+     * what the predecessor has written (with {@code isolation.level=read_committed}) or writes itself. Until then a
+     * predecessor that was paused may still commit.
      *
      * @param properties as for {@link #using(Map)}, and any property of a producer but {@code transactional.id}, {@code
      *     enable.idempotence} and {@code acks}

@@ -26,7 +26,7 @@ public final class KubernetesElections {
      * there. Certificates are those of this client. The client is the caller's to close.
      *
      * @param uri such as {@code k8s:payments}
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend, saying what
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix, saying what
      * @throws dev.bellwether.UnavailableException if the API server does not answer
      */
     public static Elections using(HttpClient client, String uri, ElectionsConfig config) {

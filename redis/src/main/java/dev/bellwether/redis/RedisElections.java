@@ -24,7 +24,7 @@ public final class RedisElections {
      * this client makes. The client is the caller's to shut down.
      *
      * @param uri such as {@code redis://app:${env:VALKEY_PASSWORD}@valkey:6379/0?prefix=elections}
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend, saying what
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix, saying what
      * @throws dev.bellwether.UnavailableException if the server does not answer
      */
     public static Elections using(RedisClient client, String uri, ElectionsConfig config) {

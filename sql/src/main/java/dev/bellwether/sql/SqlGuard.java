@@ -10,10 +10,10 @@ import java.sql.SQLException;
 /**
  * Checks a mandate in the transaction that it is to protect, where the data and the elections are in one database.
  *
- * <p>Immutable. Whoever passes the check holds a lock until the transaction ends, and no successor is granted the seat
- * before. Whoever has a successor does not pass, however long he slept before he asked. So of two leaders' guarded
- * transactions, all of the first's come before all of the second's. Nothing is promised for what the transaction does
- * outside the database.
+ * <p>Immutable. A transaction that passes the check holds a lock until it ends, and no successor is granted the seat
+ * before. A leader that has a successor does not pass, however long it was paused before it asked. So of two leaders'
+ * guarded transactions, all of the first's come before all of the second's. Nothing is promised for what the
+ * transaction does outside the database.
  *
  * <p>Keep guarded transactions short: the successor waits for them. On PostgreSQL, MariaDB and MySQL the leader's
  * renewals go on meanwhile; on H2 and SQLite they wait too, so that a guarded transaction that outlasts the lease costs

@@ -28,7 +28,7 @@ import picocli.CommandLine.Option;
         descriptionHeading = "%n",
         description =
                 "Leaders, tokens, candidates, changes and vacancies, with a search over thousands of elections; and the order to stand"
-                        + " down, for whoever has the token that is printed at the start.",
+                        + " down, for anybody who has the token that is printed at the start.",
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,

@@ -132,7 +132,7 @@ public final class DoctorCommand implements Callable<Integer> {
 
     private static Finding refused(ElectionException e, String where) {
         return Finding.error(
-                "refused", String.valueOf(e.getMessage()), "mend what it names, or connect elsewhere than " + where);
+                "refused", String.valueOf(e.getMessage()), "fix what it names, or connect elsewhere than " + where);
     }
 
     /** What follows from the settings alone. */

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 /** {@code bellwether delete} */
 @Command(
         name = "delete",
-        header = "Forget an election; whoever stands then begins afresh.",
+        header = "Forget an election; the next candidates begin a new one.",
         description =
                 "Candidates are told that it is over. Its token is kept, so that tokens go on rising if the election is held"
                         + " again.",

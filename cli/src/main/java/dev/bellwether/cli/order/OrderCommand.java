@@ -79,7 +79,7 @@ abstract class OrderCommand implements Callable<Integer> {
                 around.err()
                         .println("bellwether: there is no election \"" + election
                                 + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force does it"
-                                + " all the same");
+                                + " anyway");
                 return ExitCode.FAILED;
             }
             if (!yes) {

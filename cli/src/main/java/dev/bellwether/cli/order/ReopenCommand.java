@@ -12,8 +12,8 @@ import picocli.CommandLine.Command;
         name = "reopen",
         header = "Open an election again that has ended.",
         description =
-                "Whoever stands from now on may lead, under a token that is higher than any before. Who stood when it ended is not"
-                        + " brought back: start candidates again.",
+                "Candidates that stand from now on may lead, under a token that is higher than any before. Those that stood when"
+                        + " it ended are not brought back: start them again.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",

@@ -40,7 +40,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Else: 0 ended by Ctrl-C or",
             "SIGTERM, after handing over; 1 the file cannot be written, or the election has ended; 4 the backend",
-            "does not answer; 5 the candidacy failed for good, by an error that no retry can mend."
+            "does not answer; 5 the candidacy failed for good, by an error that no retry can fix."
         })
 public final class FileCommand implements Callable<Integer> {
     private final CommandEnvironment around;
@@ -70,7 +70,7 @@ public final class FileCommand implements Callable<Integer> {
     @Option(
             names = "--for",
             paramLabel = "TIME",
-            description = "Hand over and end after so long. Default: stand for ever.")
+            description = "Hand over and end after so long. Default: stand forever.")
     private Optional<Duration> limit = Optional.empty();
 
     private volatile boolean leaving;

@@ -53,7 +53,7 @@ import picocli.CommandLine.Parameters;
             "  bellwether run --restart --lease 5s scheduler -- java -jar scheduler.jar",
             "      keep a service up on exactly one machine",
             "  bellwether run --max-wait 1m backup -- ./backup.sh || [ $? = 124 ]",
-            "      from cron on every machine: whoever does not lead within a minute leaves it to the others",
+            "      from cron on every machine: a machine that does not lead within a minute leaves it to others",
             "  bellwether run --won USR1 --lost USR2 cache -- ./cache-server",
             "      a command that stays: started at the first win, told by signals after that",
             "",
@@ -89,7 +89,7 @@ public final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--max-wait",
             paramLabel = "TIME",
-            description = "Give up, with code 124, when not leading for so long. Default: wait for ever.")
+            description = "Give up, with code 124, when not leading for so long. Default: wait forever.")
     private Optional<Duration> maxWait = Optional.empty();
 
     @Option(

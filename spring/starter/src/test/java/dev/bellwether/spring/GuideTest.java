@@ -36,7 +36,7 @@ class GuideTest {
     private static final Pattern FURTHER = Pattern.compile("`bellwether\\.([a-z]+)\\.[a-z-]+`, `\\.([a-z-]+)`");
 
     private static final Pattern ELECTION =
-            Pattern.compile("(?s)`bellwether\\.elections\\.NAME\\.\\*`.*?sets (.*?), as ");
+            Pattern.compile("(?s)`bellwether\\.elections\\.NAME\\.\\*`.*?sets (.*?),\\s+as\\s");
     private static final Pattern NAME = Pattern.compile("`([a-z-]+)`");
     private static final Pattern VERSION = Pattern.compile("<version>([^<$]+)</version>");
     private static final Pattern ARTIFACT = Pattern.compile("\\bbellwether-[a-z-]*[a-z]\\b");
