@@ -147,7 +147,7 @@ class OutboxPageTest {
                         HttpResponse.BodyHandlers.ofString());
         assertThat(answer.statusCode()).isEqualTo(403);
         open(console("--read-only"));
-        browser.await("document.querySelector('main').innerText.includes('too large')");
+        browser.await("document.querySelector('main')?.innerText.includes('too large')");
         assertThat(browser.evaluate("document.querySelectorAll('main button').length")
                         .asInt())
                 .isZero();
