@@ -249,7 +249,8 @@ public final class RelayConfig {
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
                 + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", stateInterval="
                 + stateInterval + ", createTables="
-                + createTables + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader=" + eventIdHeader + ", lease=" + lease
+                + createTables + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader=" + eventIdHeader
+                + ", lease=" + lease
                 + ", candidate="
                 + candidate.orElse("") + ']';
     }
