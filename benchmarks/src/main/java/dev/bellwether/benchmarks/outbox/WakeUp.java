@@ -35,19 +35,21 @@ public final class WakeUp {
     private WakeUp() {}
 
     private enum Way {
-        WAKE_UP("stashed, woken"),
-        TRIGGER("inserted, woken by the trigger"),
-        LOOKS("not woken, looks each 50 ms"),
-        LOOKS_SELDOM("not woken, looks each second");
+        WAKE_UP("idle_woken", "stashed, woken"),
+        TRIGGER("idle_trigger", "inserted, woken by the trigger"),
+        LOOKS("idle_looks", "not woken, looks each 50 ms"),
+        LOOKS_SELDOM("idle_seldom", "not woken, looks each second");
 
+        private final String name;
         final String title;
 
-        Way(String title) {
+        Way(String name, String title) {
+            this.name = name;
             this.title = title;
         }
 
         OutboxTable table() {
-            return OutboxTable.named("idle_" + ordinal());
+            return OutboxTable.named(name);
         }
 
         boolean isWoken() {
@@ -67,7 +69,7 @@ public final class WakeUp {
         OutboxRelay relay(OutboxServers servers) {
             var database = new PGSimpleDataSource();
             database.setUrl(servers.uri());
-            var config = RelayConfig.named(table().name())
+            var config = RelayConfig.named(name)
                     .table(table())
                     .wakeUp(isWoken())
                     .producer(Map.of("bootstrap.servers", servers.bootstrap()));
@@ -84,7 +86,7 @@ public final class WakeUp {
                 return;
             }
             try (var insert = connection.prepareStatement(
-                    "INSERT INTO " + table().name()
+                    "INSERT INTO " + name
                             + " (topic, record_key, record_value) VALUES (?, convert_to('k', 'UTF8'), convert_to(?, 'UTF8'))")) {
                 insert.setString(1, OutboxServers.TOPIC);
                 insert.setString(2, value);
