@@ -97,12 +97,15 @@ class StandDownTest {
 
     @Test
     void standbyKnowsWhetherSomebodyLeads() throws Exception {
+        var database = Servers.dataSource("jdbc:none");
+        var config = RelayConfig.named("x").build();
         var shard = new Shard(
                 0,
-                RelayConfig.named("x").build(),
-                Servers.dataSource("jdbc:none"),
+                config,
+                database,
                 KafkaProducer::new,
                 new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                new WakeUpListener(database, config),
                 "relay");
         assertThat(shard.stats().led()).as("before anything is heard").isFalse();
         shard.heard(new LeadershipEvent.Following("x", Optional.of("other"), Optional.empty()));
