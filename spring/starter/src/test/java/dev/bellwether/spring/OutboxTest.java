@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.testkit.Eventually;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
@@ -58,7 +60,7 @@ class OutboxTest {
             assertThat(meters.get("bellwether.outbox.leading").gauge().value()).isOne();
             Eventually.eventually(
                     "the backlog is told",
-                    PATIENCE,
+                    Duration.ofSeconds(60),
                     () -> meters.get("bellwether.outbox.backlog").gauge().value() == 0);
         });
     }
