@@ -74,7 +74,7 @@ class LedgerExampleTest {
             var ledger = new Ledger(false);
             return process -> settle(process, ledger);
         });
-        var found = LongStream.range(1, 1_000)
+        var found = LongStream.range(1, 10_000)
                 .mapToObj(simulation::replay)
                 .flatMap(Optional::stream)
                 .findFirst();
