@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A line each of the table "Patroni" in docs/sql.md: when a token falls, when two lead, what the doctor says. */
-@Tag("cluster")
+@Tag("patroni")
 @Timeout(300)
 class PatroniTest {
     /** Longer than Patroni takes to give up a silent primary. */
