@@ -97,14 +97,14 @@ public interface Candidacy extends AutoCloseable {
      * a leader's listener hears {@link LeadershipEvent.Revoked} with the cause {@link Cause#STOOD_DOWN}; what a standby
      * is granted just then, it gives back. May be called from a listener or a task. Idempotent.
      *
-     * <p>Meanwhile it need not be listed among the candidates, and what it knows may be old: whom it follows, and that
-     * the election has ended, of which it hears at the latest when it stands again.
+     * <p>Meanwhile it need not be listed among the candidates, and what it knows may be old: which leader it follows,
+     * and that the election has ended, of which it hears at the latest when it stands again.
      */
     void standBy();
 
     /**
-     * Claims the seat again after {@link #standBy}, at once; does nothing else. Whom an operator ordered to stand down
-     * holds back for the rest of that lease.
+     * Claims the seat again after {@link #standBy}, at once; does nothing else. A candidate that an operator ordered to
+     * stand down holds back for the rest of that lease.
      */
     void standAgain();
 

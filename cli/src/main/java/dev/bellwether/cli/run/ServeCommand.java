@@ -39,8 +39,8 @@ import picocli.CommandLine.Parameters;
                     + " which that is certain and the token; GET /leader with {\"name\": …}, as nais's elector does; GET"
                     + " /elections/NAME; and GET /events, a stream. With more than one election, add ?election=NAME.",
             "",
-            "The milliseconds count from the instant at which the question was sent: whoever stops by then has stopped before"
-                    + " anybody else leads, also if this process is killed or frozen."
+            "The milliseconds count from the instant at which the question was sent: a client that stops by then has"
+                    + " stopped before anybody else leads, also if this process is killed or frozen."
         },
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
@@ -52,7 +52,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Exit codes: 130 Ctrl-C and 143 SIGTERM, after handing over; 0 --for or --pid is over; 1 all the",
             "elections have ended; 2 the command line is wrong, or the port is taken; 4 the backend does not",
-            "answer at the start; 5 a candidacy failed for good, by an error that no retry can mend."
+            "answer at the start; 5 a candidacy failed for good, by an error that no retry can fix."
         })
 public final class ServeCommand implements Callable<Integer> {
     private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
@@ -122,7 +122,7 @@ public final class ServeCommand implements Callable<Integer> {
     @Option(
             names = "--for",
             paramLabel = "TIME",
-            description = "Hand over and end after so long. Default: stand for ever.")
+            description = "Hand over and end after so long. Default: stand forever.")
     private Optional<Duration> limit = Optional.empty();
 
     private volatile boolean leaving;
