@@ -373,7 +373,7 @@ class VerbsTest {
         assertWrong("no command", "COMMAND", "run", "e");
         assertWrong("an option of the command", "after --", "run", "e", "ls", "-l");
         assertWrong("a verb that does not exist", "unknown command \"lls\". Did you mean ls?", "lls");
-        assertWrong("one far from all", "unknown command \"nosuch\": there are run, file, ls, ", "nosuch");
+        assertWrong("one far from all", "unknown command \"nosuch\": there are run, file, serve, ls, ", "nosuch");
         assertWrong("one of the outbox", "unknown command \"statsu\". Did you mean status?", "outbox", "statsu");
         var file = Files.writeString(folder.resolve("reaper.yaml"), "harvest:\n  baseKafkaConfig: { a: 1\n  x: [\n");
         var broken = Spoken.of(environment, "reap", "-f", file.toString());
