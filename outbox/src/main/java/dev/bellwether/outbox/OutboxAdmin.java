@@ -39,7 +39,7 @@ public final class OutboxAdmin {
     /**
      * How an outbox stands.
      *
-     * @param backlog rows in the table
+     * @param backlog rows in the table that are to be published
      * @param exact whether they were counted: beyond a million, or what {@link #quickState} counts, it is the
      *     database's estimate
      * @param oldest for how long the first row has been there
@@ -138,12 +138,17 @@ public final class OutboxAdmin {
         return state(connection, table, low, COUNTED_QUICKLY);
     }
 
+    /** Returns what serves the table in the form that it has. */
+    private static Store store(Connection connection, OutboxTable table) throws SQLException {
+        return Store.of(connection, table).asFound(connection);
+    }
+
     private static State state(Connection connection, OutboxTable table, long low, long most) throws SQLException {
-        var store = Store.of(connection, table);
-        var counted = store.count(connection, low, most);
-        var exact = counted <= most;
-        var backlog = exact ? counted : Math.max(counted, number(connection, store.estimate()));
-        var oldest = Duration.ofMillis(store.ageMillis(connection, low));
+        var store = store(connection, table);
+        var counted = store.backlog(connection, low, most);
+        var exact = counted.rows() <= most;
+        var backlog = exact ? counted.rows() : Math.max(counted.rows(), number(connection, store.estimate()));
+        var oldest = Duration.ofMillis(counted.oldestMillis());
         var parked = number(
                 connection,
                 "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + most + ") AS counted");
@@ -334,6 +339,26 @@ public final class OutboxAdmin {
         });
     }
 
+    /**
+     * Gives the table another form, while writers go on: they wait for as long as what is not yet published is copied,
+     * and never longer than a fifth of a second for that to begin. It begins when nobody has an open transaction that
+     * has used the table, which is tried again and again until then. Relays that lead end what they do, and begin anew
+     * with the new form; all of them must know it.
+     *
+     * @param patience how long it is tried
+     * @return whether it had another form
+     * @throws IllegalStateException if there is too much to copy, or if the table has what would be lost: triggers,
+     *     policies, publications, indexes of its own; nothing was changed then
+     * @throws SQLException if it could not begin in time, or failed; nothing was changed then
+     */
+    public boolean migrate(OutboxForm form, Duration patience) throws SQLException {
+        try (var connection = database.getConnection()) {
+            var from = store(connection, table);
+            var to = from.in(form);
+            return from.form() != form && new Migration(connection, from, to).within(patience);
+        }
+    }
+
     private interface Change {
         void in(Connection connection) throws SQLException;
     }
@@ -347,7 +372,7 @@ public final class OutboxAdmin {
             try (var lock =
                     connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                var there = Store.of(connection, table).tenant(connection, Store.WHOLE);
+                var there = store(connection, table).tenant(connection, Store.WHOLE);
                 if (there.isPresent() && !there.get().equals(name)) {
                     throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
                 }
@@ -380,7 +405,7 @@ public final class OutboxAdmin {
             Connection connection, RelayConfig config, int shards, Map<String, Object> kafka, boolean anew)
             throws SQLException {
         var progress = config.progress(KafkaTopics.common(new TreeMap<>(kafka)));
-        var store = Store.of(connection, table);
+        var store = store(connection, table);
         try {
             var known = Math.min(shards, progress.partitions());
             for (var shard = 0; shard < known; shard++) {
@@ -492,7 +517,7 @@ public final class OutboxAdmin {
     /** Looks for what breaks the order, the fences or the speed. */
     public List<Finding> examine(Optional<Map<String, Object>> kafka) throws SQLException {
         try (var connection = database.getConnection()) {
-            var store = Store.of(connection, table);
+            var store = store(connection, table);
             var findings = new ArrayList<>(store.examine(connection));
             if (kafka.isPresent()) {
                 var name = OutboxSchema.exists(connection, table.relay())
@@ -500,7 +525,7 @@ public final class OutboxAdmin {
                         : Optional.<String>empty();
                 var progress = name.map(
                         outbox -> RelayConfig.named(outbox).build().progress().name());
-                findings.addAll(new BrokerDoctor(kafka.get()).examine(topics(connection), progress));
+                findings.addAll(new BrokerDoctor(kafka.get()).examine(topics(connection, store), progress));
             }
             if (OutboxSchema.exists(connection, table.relay())
                     && !OutboxSchema.mayBeRead(connection, table.blocked())) {
@@ -516,11 +541,11 @@ public final class OutboxAdmin {
         }
     }
 
-    private List<String> topics(Connection connection) throws SQLException {
+    private List<String> topics(Connection connection, Store store) throws SQLException {
         var column = table.layout() == OutboxTable.Layout.GOHARVEST ? "kafka_topic" : "topic";
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery("SELECT DISTINCT " + column + " FROM (SELECT " + column + " FROM "
-                        + table.name() + " ORDER BY id LIMIT 1000) AS first")) {
+                        + store.toPublish() + " AS r ORDER BY id LIMIT 1000) AS first")) {
             var topics = new ArrayList<String>();
             while (result.next()) {
                 topics.add(result.getString(1));

@@ -23,7 +23,16 @@ public final class OutboxSchema {
      * nothing.
      */
     public static String ddl(Connection connection, OutboxTable table) throws SQLException {
-        return text(Store.of(connection, table).ddl());
+        return ddl(connection, table, OutboxForm.PLAIN);
+    }
+
+    /**
+     * The same, for a table of this form.
+     *
+     * @throws IllegalArgumentException if there is no such form on this kind of database
+     */
+    public static String ddl(Connection connection, OutboxTable table, OutboxForm form) throws SQLException {
+        return text(Store.of(connection, table).in(form).ddl());
     }
 
     /**
@@ -46,10 +55,17 @@ public final class OutboxSchema {
 
     /** Makes what is missing of the tables, and returns the statements that did. */
     public static String migrate(Connection connection, OutboxTable table) throws SQLException {
-        var store = Store.of(connection, table);
+        var store = Store.of(connection, table).asFound(connection);
         var statements = missing(connection, store);
-        execute(connection, statements);
+        execute(connection, store, statements);
         return text(statements);
+    }
+
+    /** Returns which form the table of this name has; empty if there is none. */
+    public static Optional<OutboxForm> form(Connection connection, OutboxTable table) throws SQLException {
+        return exists(connection, table.name())
+                ? Optional.of(Store.of(connection, table).asFound(connection).form())
+                : Optional.empty();
     }
 
     /** Returns which layout the table of this name has; empty if there is none. */
@@ -71,7 +87,16 @@ public final class OutboxSchema {
 
     /** Makes what is missing of an outbox's tables; several may do so at a time. */
     public static void create(Connection connection, OutboxTable table) throws SQLException {
-        create(connection, Store.of(connection, table));
+        create(connection, table, OutboxForm.PLAIN);
+    }
+
+    /**
+     * The same; a missing table gets this form, and one that is there keeps its own.
+     *
+     * @throws IllegalArgumentException if there is no such form on this kind of database
+     */
+    public static void create(Connection connection, OutboxTable table, OutboxForm form) throws SQLException {
+        create(connection, Store.of(connection, table).in(form));
     }
 
     /** A relay does without the table of what is blocked if it may not make it: it serves those who look. */
@@ -84,7 +109,7 @@ public final class OutboxSchema {
                 && exists(connection, store.table.relay())
                 && exists(connection, store.table.parked());
         try {
-            execute(connection, missing);
+            execute(connection, store, missing);
         } catch (SQLException e) {
             if (!needed) {
                 throw e;
@@ -103,11 +128,33 @@ public final class OutboxSchema {
         return complete ? List.of() : store.sideDdl();
     }
 
-    private static void execute(Connection connection, List<String> statements) throws SQLException {
+    private static void execute(Connection connection, Store store, List<String> statements) throws SQLException {
+        if (store.form() == OutboxForm.ROTATED && !statements.isEmpty() && connection.getAutoCommit()) {
+            together(connection, statements);
+            return;
+        }
         try (var statement = connection.createStatement()) {
             for (var sql : statements) {
                 statement.execute(sql);
             }
+        }
+    }
+
+    /** All or nothing, and one at a time: a table without its parts would refuse what is written into it. */
+    private static void together(Connection connection, List<String> statements) throws SQLException {
+        connection.setAutoCommit(false);
+        try (var statement = connection.createStatement()) {
+            statement.execute("SELECT pg_advisory_xact_lock("
+                    + OutboxSchema.class.getName().hashCode() + ")");
+            for (var sql : statements) {
+                statement.execute(sql);
+            }
+            connection.commit();
+        } catch (SQLException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
         }
     }
 

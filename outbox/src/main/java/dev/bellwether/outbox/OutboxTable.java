@@ -5,7 +5,8 @@ import java.util.regex.Pattern;
 /**
  * The table that messages are written into, and how it is laid out. Three tables stand beside it: {@code name_relay},
  * with a row per shard, {@code name_parked}, for records that cannot be published, and {@code name_blocked}, which
- * tells what waits and why.
+ * tells what waits and why. A {@linkplain OutboxForm#ROTATED rotated} one has {@code name_done}, and its parts, {@code
+ * name_0} and so on, besides.
  *
  * @param name {@code table} or {@code schema.table}
  * @param layout which columns it has
@@ -49,5 +50,10 @@ public record OutboxTable(String name, Layout layout) {
 
     String blocked() {
         return name + "_blocked";
+    }
+
+    /** Where a rotated table has what was published. */
+    String done() {
+        return name + "_done";
     }
 }

@@ -11,11 +11,18 @@ import java.util.List;
 final class PostgresDoctor {
     private final Connection connection;
     private final OutboxTable table;
+    private final List<String> parts;
     private final List<Finding> findings = new ArrayList<>();
 
-    PostgresDoctor(Connection connection, OutboxTable table) {
+    /**
+     * Looks at a table.
+     *
+     * @param parts what is emptied by TRUNCATE; none if rows are deleted
+     */
+    PostgresDoctor(Connection connection, OutboxTable table, List<String> parts) {
         this.connection = connection;
         this.table = table;
+        this.parts = parts;
     }
 
     List<Finding> examine() throws SQLException {
@@ -29,7 +36,11 @@ final class PostgresDoctor {
         }
         constraint();
         transactions();
-        deadRows();
+        if (parts.isEmpty()) {
+            deadRows();
+        } else {
+            truncation();
+        }
         durability();
         return findings;
     }
@@ -113,6 +124,23 @@ final class PostgresDoctor {
                 + " AND prepared < now() - interval '1 minute'");
         if (prepared > 0) {
             warn(prepared + " prepared transactions are older than a minute", "commit them or roll them back");
+        }
+    }
+
+    private void truncation() throws SQLException {
+        var refused = new ArrayList<String>();
+        for (var part : parts) {
+            if (number("SELECT has_table_privilege('" + part + "', 'TRUNCATE')::integer") == 0) {
+                refused.add(part);
+            }
+        }
+        if (refused.isEmpty()) {
+            well(table.name() + " is rotated, in " + parts.size() / 2 + " parts");
+        } else {
+            warn(
+                    "this user has no TRUNCATE on " + String.join(", ", refused)
+                            + ": a relay that has none cannot give storage back",
+                    "GRANT SELECT, TRUNCATE on them to the relay's user, or ask as that user");
         }
     }
 

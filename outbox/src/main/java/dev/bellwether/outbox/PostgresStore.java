@@ -10,12 +10,17 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** An outbox in PostgreSQL, of our layout or of goharvest's. */
-final class PostgresStore extends Store {
+class PostgresStore extends Store {
     private static final List<String> SETTINGS =
             List.of("enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan");
+
+    /** More of them, for tables that have parts: their rows are to come in order, one by one. */
+    private static final List<String> OF_PARTS =
+            List.of("enable_sort = off", "enable_bitmapscan = off", "max_parallel_workers_per_gather = 0");
 
     /**
      * Where goharvest's table, which has no event ids, keeps that of a record that was requeued. Consumers do not see
@@ -82,6 +87,37 @@ final class PostgresStore extends Store {
     }
 
     @Override
+    Store in(OutboxForm form) {
+        if (form == form()) {
+            return this;
+        }
+        if (form == OutboxForm.ROTATED && table.layout() == Layout.BELLWETHER) {
+            return new RotatedStore(table, Ring.USUAL);
+        }
+        return form == OutboxForm.PLAIN ? new PostgresStore(table) : super.in(form);
+    }
+
+    @Override
+    Store asFound(Connection connection) throws SQLException {
+        try (var query = connection.prepareStatement(
+                "SELECT pg_get_partkeydef(oid) FROM pg_class" + " WHERE oid = to_regclass(?) AND relkind = 'p'")) {
+            query.setString(1, table.name());
+            try (var result = query.executeQuery()) {
+                if (!result.next()) {
+                    return new PostgresStore(table);
+                }
+                var ring = Ring.of(result.getString(1));
+                return ring.isPresent() ? new RotatedStore(table, ring.get()) : new PostgresStore(table);
+            }
+        }
+    }
+
+    /** Returns a condition, to stand behind others: that a row is not written down as published. */
+    String unpublished() {
+        return "";
+    }
+
+    @Override
     List<String> ddl() {
         var ddl = new ArrayList<String>();
         ddl.add(table.layout() == Layout.GOHARVEST ? goharvest() : own());
@@ -92,10 +128,18 @@ final class PostgresStore extends Store {
         return ddl;
     }
 
+    static final String VACUUM = """
+            WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000,
+                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)""";
+
     private String own() {
+        return own("PRIMARY KEY") + " " + VACUUM;
+    }
+
+    final String own(String key) {
         return """
                 CREATE TABLE IF NOT EXISTS %s (
-                    id bigserial PRIMARY KEY,
+                    id bigserial %s,
                     event_id uuid NOT NULL DEFAULT gen_random_uuid(),
                     created timestamptz NOT NULL DEFAULT clock_timestamp(),
                     topic varchar(249) NOT NULL,
@@ -104,8 +148,7 @@ final class PostgresStore extends Store {
                     headers text,
                     record_partition integer,
                     record_time_ms bigint
-                ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000,
-                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)""".formatted(table.name());
+                )""".formatted(table.name(), key);
     }
 
     private String goharvest() {
@@ -172,6 +215,11 @@ final class PostgresStore extends Store {
             for (var setting : SETTINGS) {
                 statement.execute("SET " + setting);
             }
+            if (form() == OutboxForm.ROTATED) {
+                for (var setting : OF_PARTS) {
+                    statement.execute("SET " + setting);
+                }
+            }
         }
         if (deletes) {
             durable(connection, false);
@@ -189,7 +237,7 @@ final class PostgresStore extends Store {
     @Override
     Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException {
         try (var query = connection.prepareStatement(
-                "SELECT id, " + columns.eventId + " FROM " + table.name() + " WHERE id = ANY(?)")) {
+                "SELECT id, " + columns.eventId + " FROM " + table.name() + " WHERE id = ANY(?)" + unpublished())) {
             query.setArray(1, array(connection, ids));
             try (var result = query.executeQuery()) {
                 return texts(result);
@@ -201,7 +249,8 @@ final class PostgresStore extends Store {
     void restore(Connection connection, boolean deletes) throws SQLException {
         try (var statement = connection.createStatement()) {
             statement.execute("RESET default_transaction_isolation");
-            for (var setting : SETTINGS) {
+            for (var setting :
+                    Stream.concat(SETTINGS.stream(), OF_PARTS.stream()).toList()) {
                 statement.execute("RESET " + setting.substring(0, setting.indexOf(' ')));
             }
             if (deletes) {
@@ -226,7 +275,7 @@ final class PostgresStore extends Store {
     }
 
     /** Returns a read of rows, so that whose shard a row is of is worked out once for each. */
-    private String select(int shard, int shards, String where) {
+    final String select(int shard, int shards, String where) {
         return shards == 1
                 ? select(shards) + where + " ORDER BY id LIMIT ?"
                 : select(shards) + "(SELECT *, " + mine(shard, shards) + " AS mine FROM " + table.name() + where
@@ -238,7 +287,7 @@ final class PostgresStore extends Store {
      * of all rows, so it must cost little: it is the hash that the database has for its own partitions, a fifth of the
      * price of a digest.
      */
-    private String mine(int shard, int shards) {
+    final String mine(int shard, int shards) {
         var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "encode(record_key, 'hex')";
         return "(coalesce(hashtext(" + key + ") & 2147483647, abs(id % 1000000)) % " + shards + " = " + shard + ")";
     }
@@ -258,18 +307,8 @@ final class PostgresStore extends Store {
          * One statement, so one snapshot: if a row behind the cursor is seen, its predecessor in a gap is, too. The
          * gaps are joined in their order, one after the other, each in the order of its ids.
          */
-        var late = "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
-                + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b")
-                + ") late LIMIT ?";
-        try (var query = connection.prepareStatement("(" + late + ") UNION ALL (" + hot + ")")) {
-            var from = array(connection, gaps.from());
-            var to = array(connection, gaps.to());
-            query.setArray(1, from);
-            query.setArray(2, to);
-            query.setLong(3, wanted.inline());
-            query.setLong(4, wanted.inline());
-            query.setInt(5, wanted.limit());
-            query.setInt(6, wanted.limit());
+        try (var query = connection.prepareStatement("(" + late(wanted) + ") UNION ALL (" + hot + ")")) {
+            bindLate(query, 1, wanted, gaps);
             bindHot(query, 7, wanted);
             try (var result = query.executeQuery()) {
                 var lateRows = new ArrayList<Row>();
@@ -281,6 +320,23 @@ final class PostgresStore extends Store {
                 return new Found(lateRows, hotRows);
             }
         }
+    }
+
+    /** Returns a read of the rows of gaps. */
+    final String late(Wanted wanted) {
+        return "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
+                + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b" + unpublished())
+                + ") late LIMIT ?";
+    }
+
+    /** Binds the six parameters of that. */
+    static void bindLate(PreparedStatement query, int at, Wanted wanted, Gaps gaps) throws SQLException {
+        query.setArray(at, array(query.getConnection(), gaps.from()));
+        query.setArray(at + 1, array(query.getConnection(), gaps.to()));
+        query.setLong(at + 2, wanted.inline());
+        query.setLong(at + 3, wanted.inline());
+        query.setInt(at + 4, wanted.limit());
+        query.setInt(at + 5, wanted.limit());
     }
 
     private static void bindHot(PreparedStatement query, int at, Wanted wanted) throws SQLException {
@@ -468,10 +524,10 @@ final class PostgresStore extends Store {
 
     @Override
     List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException {
-        return new PostgresDoctor(connection, table).examine();
+        return new PostgresDoctor(connection, table, List.of()).examine();
     }
 
-    private static Array array(Connection connection, long[] numbers) throws SQLException {
+    static Array array(Connection connection, long[] numbers) throws SQLException {
         var boxed = new Long[numbers.length];
         for (var i = 0; i < numbers.length; i++) {
             boxed[i] = numbers[i];

@@ -34,6 +34,7 @@ public final class RelayConfig {
     private final Duration sweepInterval;
     private final Duration stateInterval;
     private final boolean createTables;
+    private final OutboxForm form;
     private final boolean once;
     private final boolean wakeUp;
     private final String eventIdHeader;
@@ -64,6 +65,7 @@ public final class RelayConfig {
         sweepInterval = builder.sweepInterval;
         stateInterval = builder.stateInterval;
         createTables = builder.createTables;
+        form = builder.form;
         once = builder.once;
         wakeUp = builder.wakeUp;
         eventIdHeader = builder.eventIdHeader;
@@ -222,6 +224,10 @@ public final class RelayConfig {
         return createTables;
     }
 
+    OutboxForm form() {
+        return form;
+    }
+
     String eventIdHeader() {
         return eventIdHeader;
     }
@@ -249,8 +255,8 @@ public final class RelayConfig {
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
                 + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", stateInterval="
                 + stateInterval + ", createTables="
-                + createTables + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader=" + eventIdHeader
-                + ", lease=" + lease
+                + createTables + ", form=" + form + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader="
+                + eventIdHeader + ", lease=" + lease
                 + ", candidate="
                 + candidate.orElse("") + ']';
     }
@@ -279,6 +285,7 @@ public final class RelayConfig {
         private Duration sweepInterval = Duration.ofSeconds(1);
         private Duration stateInterval = Duration.ofSeconds(15);
         private boolean createTables = true;
+        private OutboxForm form = OutboxForm.PLAIN;
         private boolean once = true;
         private boolean wakeUp = true;
         private String eventIdHeader = HeaderLines.EVENT_ID;
@@ -451,6 +458,15 @@ public final class RelayConfig {
         /** Makes missing tables. Default: true. */
         public Builder createTables(boolean createTables) {
             this.createTables = createTables;
+            return this;
+        }
+
+        /**
+         * Makes a missing table in this form. One that is there keeps the form it has, and is served; to change that,
+         * see {@link OutboxAdmin#migrate}. Default: {@link OutboxForm#PLAIN}.
+         */
+        public Builder form(OutboxForm form) {
+            this.form = form;
             return this;
         }
 

@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -46,6 +47,7 @@ final class RowReader {
     private long holdersDue;
     private long sweepDue;
     private long swept = Long.MIN_VALUE;
+    private OptionalLong published = OptionalLong.empty();
 
     /** Rows to send, and whether there may be more at once. */
     record Batch(List<Row> rows, long weight, boolean more) {}
@@ -94,6 +96,11 @@ final class RowReader {
         return !gaps.isEmpty();
     }
 
+    /** Returns the id up to which rows were read. */
+    long cursor() {
+        return cursor;
+    }
+
     /** Returns the first id that was read and may still be there. */
     OptionalLong oldest() {
         var oldest = known.least(Long.MAX_VALUE);
@@ -120,13 +127,17 @@ final class RowReader {
                         Math.min(room, Math.min(READ, config.maxTransactionRecords())),
                         most / Math.max(1, 2 * averageBytes)));
         var inline = Math.max(SMALLEST_INLINE, most / limit);
+        if (published.isEmpty()) {
+            published = OptionalLong.of(store.published(connection)); // from here on only this run of ours adds to it
+        }
         var closing = gaps.closing();
-        var found = store.read(connection, new Store.Wanted(cursor, limit, inline, shard, config.shards()), gaps);
+        var wanted = new Store.Wanted(cursor, limit, inline, shard, config.shards(), published.getAsLong());
+        var found = store.read(connection, wanted, gaps);
         var taken = new Taken(most);
         var lateDone = takeLate(found.late(), taken) && found.late().size() < limit;
         if (lateDone) {
             gaps.closed(closing);
-            takeHot(found.hot(), taken);
+            takeHot(found, taken);
             gaps.coarsen(known);
         }
         var rows = taken.withDeferred();
@@ -137,7 +148,9 @@ final class RowReader {
             averageBytes = Math.max(1, (averageBytes * 3 + total / seen) / 4);
         }
         return new Batch(
-                rows, taken.weight, taken.full || !lateDone || found.hot().size() == limit);
+                rows,
+                taken.weight,
+                taken.full || !lateDone || found.more() || found.hot().size() == limit);
     }
 
     private boolean takeLate(List<Row> rows, Taken taken) {
@@ -155,10 +168,14 @@ final class RowReader {
         return true;
     }
 
-    private void takeHot(List<Row> rows, Taken taken) {
-        for (var row : rows) {
+    private void takeHot(Store.Found found, Taken taken) {
+        var runs = new ArrayDeque<>(found.published());
+        for (var row : found.hot()) {
             if (row.id() <= cursor) {
                 throw new IllegalStateException("the database returned id " + row.id() + " after " + cursor);
+            }
+            while (!runs.isEmpty() && runs.getFirst().to() < row.id()) {
+                pass(runs.removeFirst());
             }
             if (!take(row, taken)) {
                 return;
@@ -166,6 +183,13 @@ final class RowReader {
             gaps.noticed(cursor + 1, row.id() - 1);
             cursor = row.id();
         }
+        runs.forEach(this::pass);
+    }
+
+    /** Goes past rows that were published before, as past those of other shards. */
+    private void pass(Store.Run run) {
+        gaps.noticed(cursor + 1, run.from() - 1);
+        cursor = Math.max(cursor, run.to());
     }
 
     private boolean take(Row row, Taken taken) {

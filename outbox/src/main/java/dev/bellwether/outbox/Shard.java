@@ -573,10 +573,13 @@ final class Shard {
                     Runnable::run, (int) config.databaseTimeout().toMillis());
             var known = store;
             if (known == null) {
-                known = Store.of(connection, config.table());
+                known = Store.of(connection, config.table()).in(config.form());
                 if (config.createTables()) {
                     OutboxSchema.create(connection, known);
                 }
+            }
+            if (!deletes) {
+                known = asFound(connection, known);
                 store = known;
             }
             known.prepare(connection, deletes);
@@ -585,6 +588,19 @@ final class Shard {
             release(connection, deletes, false);
             throw e;
         }
+    }
+
+    /** The table may have got another form since. */
+    private Store asFound(Connection connection, Store before) throws SQLException {
+        var found = before.asFound(connection);
+        if (store == null && found.form() != config.form() && config.form() == OutboxForm.ROTATED) {
+            LOG.warn(
+                    "outbox {}: table {} is there already, and plain; it stays so. `bellwether outbox migrate --to rotated` gives"
+                            + " it the form that this relay is set to.",
+                    config.name(),
+                    config.table().name());
+        }
+        return found;
     }
 
     /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */

@@ -44,6 +44,7 @@ final class ShardRun {
     private final Deque<Row> waiting = new ArrayDeque<>();
     private final Thread reader;
     private final Thread disposer;
+    private final Rotation rotation;
     private volatile boolean ending;
     private volatile @Nullable Exception failure;
     private final ProgressTopic.@Nullable Start progress;
@@ -94,6 +95,7 @@ final class ShardRun {
         this.progress = progress;
         number = progress == null ? 0 : progress.last() + 1;
         disposal = new RowDeleter(this, deleting, progress == null ? 0 : progress.last());
+        rotation = new Rotation(shard.store());
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }
@@ -314,6 +316,9 @@ final class ShardRun {
                 if (System.nanoTime() - reportDue >= 0) {
                     reported = report(reported);
                     reportDue = System.nanoTime() + REPORT_NANOS;
+                    if (shard.number() == 0) {
+                        rotation.turn(reading, intake.cursor(), System.nanoTime());
+                    }
                 }
                 var room = Math.min(inFlight.room(), config.maxAhead() - ahead.get());
                 if (room <= 0) {

@@ -52,11 +52,37 @@ abstract class Store {
      * Which rows are asked for.
      *
      * @param inline rows with more bytes than this come without value and headers
+     * @param published the highest id that was published before this reader began, if such rows stay in the table
      */
-    record Wanted(long cursor, int limit, long inline, int shard, int shards) {}
+    record Wanted(long cursor, int limit, long inline, int shard, int shards, long published) {
+        /** All rows behind the cursor are to be published. */
+        Wanted(long cursor, int limit, long inline, int shard, int shards) {
+            this(cursor, limit, inline, shard, shards, Long.MIN_VALUE);
+        }
+    }
 
-    /** Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty. */
-    record Found(List<Row> late, List<Row> hot) {}
+    /** Ids of rows that were published, and are still in the table. */
+    record Run(long from, long to) {}
+
+    /**
+     * Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty.
+     *
+     * @param published behind the cursor, beside the rows there, in their order
+     * @param more whether more is certain to be there
+     */
+    record Found(List<Row> late, List<Row> hot, List<Run> published, boolean more) {
+        Found(List<Row> late, List<Row> hot) {
+            this(late, hot, List.of(), false);
+        }
+    }
+
+    /**
+     * What is to be published.
+     *
+     * @param rows as many as were counted
+     * @param oldestMillis for how long the first row has been there; 0 if there is none
+     */
+    record Backlog(long rows, long oldestMillis) {}
 
     static Store of(Connection connection, OutboxTable table) throws SQLException {
         var product = connection.getMetaData().getDatabaseProductName();
@@ -72,6 +98,49 @@ abstract class Store {
     /** Returns how writers wake an idle relay; empty if this database has nothing for that. */
     Optional<WakeUpSql> wakeUps() {
         return Optional.empty();
+    }
+
+    /**
+     * Returns what makes tables of a form.
+     *
+     * @throws IllegalArgumentException if they cannot have it here
+     */
+    Store in(OutboxForm form) {
+        if (form == OutboxForm.ROTATED) {
+            throw new IllegalArgumentException(
+                    "outbox table " + table.name()
+                            + " cannot be rotated: that form exists on PostgreSQL only, in our own layout. Use the plain form.");
+        }
+        return this;
+    }
+
+    /** Returns the store for the form that the table has, or this one if there is none. */
+    Store asFound(Connection connection) throws SQLException {
+        return this;
+    }
+
+    /** Returns what has the rows that are to be published, to stand behind FROM. */
+    String toPublish() {
+        return table.name();
+    }
+
+    /** Returns the form of the tables that this store serves. */
+    OutboxForm form() {
+        return OutboxForm.PLAIN;
+    }
+
+    /** Returns the highest id of a row that was published and may still be in the table. */
+    long published(Connection connection) throws SQLException {
+        return Long.MIN_VALUE;
+    }
+
+    /**
+     * Gives storage back to the system that holds nothing but what was published, and returns whether there was any.
+     *
+     * @param cursor the id up to which rows were read: where it is, more are about to come
+     */
+    boolean rotate(Connection connection, long cursor) throws SQLException {
+        return false;
     }
 
     /** Returns the statements that make all tables. */
@@ -92,7 +161,7 @@ abstract class Store {
     /** Returns value and headers of such rows. */
     abstract List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException;
 
-    /** Returns ids up to the cursor that belong to the shard, from a given one on. */
+    /** Returns ids up to the cursor that belong to the shard and are to be published, behind a given one. */
     abstract long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards)
             throws SQLException;
 
@@ -124,6 +193,9 @@ abstract class Store {
             }
             var tenancy = raise(connection, claim);
             requireOurs(connection, claim); // it may have been divided, or founded, while we waited for a row
+            if (asFound(connection).form() != form()) {
+                throw new IllegalStateException("table " + table.name() + " was given another form just now");
+            }
             connection.commit();
             return tenancy;
         } catch (SQLException | RuntimeException e) {
@@ -168,8 +240,10 @@ abstract class Store {
     }
 
     /**
-     * Deletes rows if the shard is still ours, and returns how many. One statement: a frozen client must not hold a
-     * lock.
+     * Deletes rows, or writes down that they are published, if the shard is still ours, and returns how many. One
+     * statement: a frozen client must not hold a lock.
+     *
+     * @param ids sorted
      */
     abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;
 
@@ -199,7 +273,7 @@ abstract class Store {
                 + "epoch = " + row + "epoch + 1";
     }
 
-    /** Returns the event ids of those rows that are there. */
+    /** Returns the event ids of those rows that are there, and not written down as published. */
     abstract Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException;
 
     /** Makes what this connection deletes from now on durable before it is confirmed, or soon after. */
@@ -245,11 +319,15 @@ abstract class Store {
 
     abstract String requeue();
 
+    /** Returns what is to be published behind a mark; of more rows than {@code most}, that there is one more. */
+    Backlog backlog(Connection connection, long low, long most) throws SQLException {
+        return new Backlog(count(connection, low, most), ageMillis(connection, low));
+    }
+
     /** Returns for how many milliseconds the first row behind a mark has been there; 0 if there is none. */
     abstract long ageMillis(Connection connection, long low) throws SQLException;
 
-    /** Returns how many rows are behind a mark; of more than {@code most}, that there is one more. */
-    final long count(Connection connection, long low, long most) throws SQLException {
+    private long count(Connection connection, long low, long most) throws SQLException {
         try (var query = connection.prepareStatement("SELECT count(*) FROM (SELECT 1 AS one FROM " + table.name()
                 + " WHERE id > ? ORDER BY id LIMIT " + (most + 1) + ") AS counted")) {
             query.setLong(1, low);

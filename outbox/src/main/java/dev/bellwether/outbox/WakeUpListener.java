@@ -250,6 +250,9 @@ final class WakeUpListener {
         var heard = System.nanoTime();
         while (!closed && !paces.isEmpty()) {
             var texts = receive(notifications);
+            if (texts.contains(WakeUpSql.MOVED)) {
+                return 0; // to where it is now
+            }
             if (texts.contains(WakeUpSql.BUSY)) {
                 paces.forEach(ReadPace::forsaken);
             }

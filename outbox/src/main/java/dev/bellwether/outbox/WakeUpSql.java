@@ -32,6 +32,10 @@ final class WakeUpSql {
     static final String ROWS = "";
     /** What the leader of the first shard notifies: that writers notify nobody any more. */
     static final String BUSY = "busy";
+    /** What is notified when another table takes the place of this one: the channel is named after it, and so the lock. */
+    static final String MOVED = "moved";
+
+    private static final String TRIGGER = "bellwether_wake";
 
     private final OutboxTable table;
     private final String oid;
@@ -68,16 +72,30 @@ final class WakeUpSql {
 
     /** Returns the statements that make a trigger, which says the same for each INSERT. */
     List<String> trigger() {
-        var name = table.name() + "_wake";
         return List.of(
                 // each on one line, since they are also taken apart at the ends of lines
-                "CREATE OR REPLACE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $wake$ BEGIN"
+                "CREATE OR REPLACE FUNCTION " + function() + " RETURNS trigger LANGUAGE plpgsql AS $wake$ BEGIN"
                         + " IF NOT pg_try_advisory_xact_lock_shared(TG_RELID::int4, " + LOCK + ") THEN"
                         + " PERFORM pg_notify('bellwether_outbox_' || TG_RELID, '" + ROWS
                         + "'); END IF; RETURN NULL; END $wake$",
-                "DROP TRIGGER IF EXISTS bellwether_wake ON " + table.name(),
-                "CREATE TRIGGER bellwether_wake AFTER INSERT ON " + table.name()
-                        + " FOR EACH STATEMENT EXECUTE FUNCTION " + name + "()");
+                "DROP TRIGGER IF EXISTS " + TRIGGER + " ON " + table.name(),
+                triggerOn(table.name()));
+    }
+
+    private String function() {
+        return table.name() + "_wake()";
+    }
+
+    /** Returns the statement that gives a table the trigger; its function is there. */
+    String triggerOn(String name) {
+        return "CREATE TRIGGER " + TRIGGER + " AFTER INSERT ON " + name + " FOR EACH STATEMENT EXECUTE FUNCTION "
+                + function();
+    }
+
+    /** Returns the condition on {@code pg_trigger} for the trigger that this makes. */
+    String isTrigger() {
+        return "(tgname = '" + TRIGGER + "' AND tgenabled = 'O' AND tgfoid IS NOT DISTINCT FROM to_regprocedure('"
+                + function() + "')::oid)";
     }
 
     /** Returns whether writers notify from now on; those that do not are over, and their rows can be seen. */

@@ -9,6 +9,7 @@ import dev.bellwether.outbox.OutboxAdmin.BlockedRecord;
 import dev.bellwether.outbox.OutboxAdmin.Waits;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -92,7 +93,7 @@ class BlockedRecordsTest {
     void whatAnEarlierLeaderHasWrittenIsNotShown() throws Exception {
         try (var stage = new RelayStage();
                 var connection = stage.connect()) {
-            var store = Store.of(connection, stage.table);
+            var store = Store.of(connection, stage.table).asFound(connection);
             var admin = OutboxAdmin.of(stage.database, stage.table);
             var claim = new Store.Claim(stage.name, 0, 1, "one", false);
             var first = store.acquire(connection, claim).epoch();
@@ -134,7 +135,9 @@ class BlockedRecordsTest {
         try (var stage = new RelayStage()) {
             var user = stage.name + "_narrow";
             stage.execute("CREATE ROLE " + user + " LOGIN");
-            for (var table : List.of(stage.table.name(), stage.table.relay(), stage.table.parked())) {
+            var tables = new ArrayList<>(stage.tables());
+            tables.addAll(List.of(stage.table.relay(), stage.table.parked()));
+            for (var table : tables) {
                 stage.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " TO " + user);
             }
             var narrow = Servers.dataSource(PostgresServer.shared().uri().replace("user=postgres", "user=" + user));

@@ -27,7 +27,9 @@ class DivideTest {
         try (var stage = new RelayStage();
                 var connection = stage.connect()) {
             var config = stage.config(more -> more);
-            Store.of(connection, stage.table).acquire(connection, new Store.Claim(stage.name, 0, 1, "old", true));
+            Store.of(connection, stage.table)
+                    .asFound(connection)
+                    .acquire(connection, new Store.Claim(stage.name, 0, 1, "old", true));
             for (var id : config.transactionalIds(0)) {
                 assertThat(id).startsWith(config.seat(0));
                 try (var producer = new KafkaProducer<byte[], byte[]>(ProducerSettings.of(config, id))) {

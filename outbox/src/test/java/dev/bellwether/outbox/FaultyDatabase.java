@@ -51,7 +51,7 @@ final class FaultyDatabase {
     }
 
     private static Optional<String> kind(String sql) {
-        if (sql.contains("DELETE FROM")) {
+        if (sql.contains("DELETE FROM") || sql.contains("_done (from_id")) {
             return Optional.of("delete");
         }
         if (sql.startsWith("INSERT INTO") && sql.contains("epoch + 1")) {

@@ -89,6 +89,7 @@ class OnceTest {
                 assertThat(relay.isLeader()).isTrue();
             }
             // as after a database was set back: the ids are given again
+            stage.execute("TRUNCATE " + String.join(", ", stage.tables()));
             stage.execute("INSERT INTO " + stage.table.name()
                     + " (id, topic, record_key, record_value) SELECT n, '" + stage.topic
                     + "', 'k', convert_to((n + 2)::text, 'UTF8') FROM generate_series(1, 3) AS n");

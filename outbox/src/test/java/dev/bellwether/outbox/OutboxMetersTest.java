@@ -180,7 +180,7 @@ class OutboxMetersTest {
             assertThat(quick.backlog()).isGreaterThan(100_000);
             assertThat(admin.state().exact()).isTrue();
             assertThat(admin.state().backlog()).isEqualTo(100_500);
-            var store = Store.of(connection, stage.table);
+            var store = Store.of(connection, stage.table).asFound(connection);
             var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 1, "one", false))
                     .epoch();
             assertThat(store.report(connection, 0, epoch, 100_000, 0, 0)).isTrue();

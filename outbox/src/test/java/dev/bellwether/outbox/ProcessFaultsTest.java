@@ -6,7 +6,8 @@ import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Relays in processes of their own, elected on three brokers, that die or freeze in the midst of it. */
 class ProcessFaultsTest {
@@ -21,9 +22,10 @@ class ProcessFaultsTest {
             List.of("before", "delete", "1"), // about to delete, while the next are sent
             List.of("after", "delete", "1")); // deleted, while the next are sent
 
-    @Test
-    void relayKilledInAnyPhaseLosesAndReordersNothing() throws Exception {
-        try (var stage = new RelayStage();
+    @ParameterizedTest
+    @EnumSource
+    void relayKilledInAnyPhaseLosesAndReordersNothing(OutboxForm form) throws Exception {
+        try (var stage = new RelayStage(form);
                 var committed = stage.reader(true);
                 var uncommitted = stage.reader(false)) {
             var numbers = 0;
@@ -52,9 +54,10 @@ class ProcessFaultsTest {
         }
     }
 
-    @Test
-    void relayFrozenPastItsLeaseWritesNothingWhenItWakes() throws Exception {
-        try (var stage = new RelayStage();
+    @ParameterizedTest
+    @EnumSource
+    void relayFrozenPastItsLeaseWritesNothingWhenItWakes(OutboxForm form) throws Exception {
+        try (var stage = new RelayStage(form);
                 var committed = stage.reader(true);
                 var uncommitted = stage.reader(false)) {
             stage.stash(Writers.numbered(stage.topic, "k", 0, 200));

@@ -40,6 +40,16 @@ class ReadUnderLoadTest {
         inOrder(Servers.dataSource(PostgresServer.shared().uri()), true);
     }
 
+    @Test
+    void rotatedTableIsReadInOrderWhileItsPartsAreEmptied() throws Exception {
+        var database = Servers.dataSource(PostgresServer.shared().uri());
+        var table = OutboxTable.named(Servers.fresh("load"));
+        try (var connection = database.getConnection()) {
+            OutboxSchema.create(connection, new RotatedStore(table, new Ring(200, 3)));
+        }
+        inOrder(database, table, true);
+    }
+
     @ParameterizedTest
     @EnumSource(Kind.class)
     void mysqlAndMariaDbAreReadInOrderWhateverTheirWritersDo(Kind kind) throws Exception {
@@ -84,8 +94,11 @@ class ReadUnderLoadTest {
     }
 
     private static void inOrder(DataSource database, boolean tells) throws Exception {
+        inOrder(database, table(database), tells);
+    }
+
+    private static void inOrder(DataSource database, OutboxTable table, boolean tells) throws Exception {
         var seed = Long.getLong("bellwether.load.seed", System.nanoTime() & 0xffff_ffffL);
-        var table = table(database);
         try (var writers = new MixedWriters(database, table, "t", 60, seed).begin(20);
                 var reading = new Reading(database, table, new Random(seed), Optional.empty())) {
             reading.during(TIME);
@@ -104,6 +117,9 @@ class ReadUnderLoadTest {
             if (tells) {
                 reading.untilDecided();
             }
+            if (reading.store instanceof RotatedStore) {
+                assertThat(reading.rotations).as("parts emptied").isPositive();
+            }
         }
     }
 
@@ -117,6 +133,7 @@ class ReadUnderLoadTest {
         private final Connection deleting;
         private final Store.Tenancy tenancy;
         private final RowReader intake;
+        private int rotations;
         private long highest;
         private final Deque<Long> read = new ArrayDeque<>();
 
@@ -125,7 +142,7 @@ class ReadUnderLoadTest {
             this.random = random;
             connection = database.getConnection();
             deleting = database.getConnection();
-            store = Store.of(connection, table);
+            store = Store.of(connection, table).asFound(connection);
             store.prepare(connection, false);
             store.prepare(deleting, true);
             tenancy = store.acquire(deleting, new Store.Claim("x", 0, 1, "reading", true));
@@ -174,6 +191,9 @@ class ReadUnderLoadTest {
             }
             if (random.nextInt(4) == 0) {
                 delete();
+            }
+            if (random.nextInt(20) == 0 && store.rotate(connection, intake.cursor())) {
+                rotations++;
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(random.nextInt(10)));
         }

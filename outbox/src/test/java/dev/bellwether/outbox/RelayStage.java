@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
@@ -21,6 +22,8 @@ import org.apache.kafka.clients.producer.Producer;
 final class RelayStage implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(90);
 
+    static final Ring SMALL = new Ring(60, 4);
+
     final String name = Servers.fresh("outbox");
     final OutboxTable table;
     final String topic = Servers.fresh("topic");
@@ -30,8 +33,20 @@ final class RelayStage implements AutoCloseable {
     private final Elections elections = Elections.connect("memory:" + name);
     private final List<OutboxRelay> relays = new ArrayList<>();
 
+    /** With a table of the form that {@code -Dbellwether.outbox.form} says, so that all tests may be run over both. */
     RelayStage() throws SQLException {
-        this(OutboxTable.Layout.BELLWETHER);
+        this(OutboxForm.valueOf(
+                System.getProperty("bellwether.outbox.form", "plain").toUpperCase(Locale.ROOT)));
+    }
+
+    /** On PostgreSQL, in our own layout. */
+    RelayStage(OutboxForm form) throws SQLException {
+        this(Servers.dataSource(PostgresServer.shared().uri()), form);
+    }
+
+    /** In our own layout; a rotated table has small parts, so that they are rotated. */
+    RelayStage(DataSource database, OutboxForm form) throws SQLException {
+        this(database, OutboxTable.Layout.BELLWETHER, Servers.brokers().bootstrap(), form);
     }
 
     RelayStage(OutboxTable.Layout layout) throws SQLException {
@@ -39,20 +54,29 @@ final class RelayStage implements AutoCloseable {
     }
 
     RelayStage(DataSource database, OutboxTable.Layout layout) throws SQLException {
-        this(database, layout, Servers.brokers().bootstrap());
+        this(database, layout, Servers.brokers().bootstrap(), OutboxForm.PLAIN);
     }
 
     /** On brokers of its own. */
     RelayStage(String bootstrap) throws SQLException {
-        this(Servers.dataSource(PostgresServer.shared().uri()), OutboxTable.Layout.BELLWETHER, bootstrap);
+        this(
+                Servers.dataSource(PostgresServer.shared().uri()),
+                OutboxTable.Layout.BELLWETHER,
+                bootstrap,
+                OutboxForm.PLAIN);
     }
 
-    private RelayStage(DataSource database, OutboxTable.Layout layout, String bootstrap) throws SQLException {
+    private RelayStage(DataSource database, OutboxTable.Layout layout, String bootstrap, OutboxForm form)
+            throws SQLException {
         this.database = database;
         this.bootstrap = bootstrap;
         table = new OutboxTable(name, layout);
         try (var connection = database.getConnection()) {
-            OutboxSchema.create(connection, Store.of(connection, table));
+            OutboxSchema.create(
+                    connection,
+                    form == OutboxForm.ROTATED
+                            ? new RotatedStore(table, SMALL)
+                            : Store.of(connection, table).in(form));
         }
         Servers.topic(bootstrap, topic, 3, Map.of());
     }
@@ -133,8 +157,31 @@ final class RelayStage implements AutoCloseable {
         return database.getConnection();
     }
 
+    /** Returns the table, and what a rotated one has besides. */
+    List<String> tables() {
+        try (var connection = database.getConnection()) {
+            var tables = new ArrayList<>(List.of(table.name()));
+            if (Store.of(connection, table).asFound(connection) instanceof RotatedStore rotated) {
+                tables.add(table.done());
+                for (var part = 0; part < rotated.ring().parts(); part++) {
+                    tables.add(rotated.part(part));
+                    tables.add(rotated.donePart(part));
+                }
+            }
+            return tables;
+        } catch (SQLException e) {
+            throw new IllegalStateException("nobody tells of which tables " + table.name() + " consists", e);
+        }
+    }
+
     long left() {
-        return number("SELECT count(*) FROM " + table.name());
+        try (var connection = database.getConnection()) {
+            return Store.of(connection, table).asFound(connection) instanceof RotatedStore rotated
+                    ? number("SELECT count(*) FROM (" + rotated.unpublishedRows() + ") AS rows")
+                    : number("SELECT count(*) FROM " + table.name());
+        } catch (SQLException e) {
+            throw new IllegalStateException("nobody tells what is left in " + table.name(), e);
+        }
     }
 
     void awaitEmpty() {

@@ -127,7 +127,12 @@ class RelayUnderLoadTest {
 
     @Test
     void postgresIsRelayedInOrderWhateverIsTakenAway() throws Exception {
-        inOrder(postgres(), "postgres");
+        inOrder(postgres(), "postgres", OutboxForm.PLAIN);
+    }
+
+    @Test
+    void rotatedTableIsRelayedInOrderWhateverIsTakenAway() throws Exception {
+        inOrder(postgres(), "postgres", OutboxForm.ROTATED);
     }
 
     @ParameterizedTest
@@ -135,15 +140,14 @@ class RelayUnderLoadTest {
             value = Kind.class,
             names = {"MARIADB", "MYSQL"})
     void mysqlAndMariaDbAreRelayedInOrderWhateverIsTakenAway(Kind kind) throws Exception {
-        inOrder(mysql(kind), "root");
+        inOrder(mysql(kind), "root", OutboxForm.PLAIN);
     }
 
-    private static void inOrder(Victim victim, String owner) throws Exception {
+    private static void inOrder(Victim victim, String owner, OutboxForm form) throws Exception {
         var seed = Long.getLong("bellwether.load.seed", System.nanoTime() & 0xffff_ffffL);
         var random = new Random(seed);
         var links = new ArrayList<FaultProxy>();
-        try (var stage = new RelayStage(
-                        Servers.dataSource(victim.uri(victim.port(), owner)), OutboxTable.Layout.BELLWETHER);
+        try (var stage = new RelayStage(Servers.dataSource(victim.uri(victim.port(), owner)), form);
                 var one = FaultProxy.to("127.0.0.1", victim.port());
                 var other = FaultProxy.to("127.0.0.1", victim.port());
                 var committed = stage.reader(true);
@@ -155,7 +159,7 @@ class RelayUnderLoadTest {
             for (var sql : victim.welcome(user, stage.table)) {
                 stage.execute(sql);
             }
-            var rights = new Rights(stage, victim.user(user));
+            var rights = new Rights(stage, victim.user(user), form);
             rights.giveAll();
             var relays = new ArrayList<OutboxRelay>();
             for (var link : links) {
@@ -181,6 +185,14 @@ class RelayUnderLoadTest {
             var written = writers.end();
             stage.awaitEmpty();
             check(written, seed, committed, uncommitted);
+            if (form == OutboxForm.ROTATED) {
+                var rows =
+                        written.values().stream().mapToLong(Integer::longValue).sum();
+                Eventually.eventually(
+                        "parts are emptied while relays go on",
+                        RelayStage.PATIENCE,
+                        () -> stage.number("SELECT count(*) FROM " + stage.table.name()) < rows / 2);
+            }
             assertThat(relays.stream().mapToLong(relay -> relay.stats().get(0).strays()))
                     .as("NEVER: rows found by the sweep only, with seed %s, after %s", seed, faults)
                     .containsOnly(0L);
@@ -238,17 +250,29 @@ class RelayUnderLoadTest {
     }
 
     /** What the relays' user may do. */
-    private record Rights(RelayStage stage, String user) {
+    private record Rights(RelayStage stage, String user, OutboxForm form) {
         void giveAll() throws SQLException {
+            if (form == OutboxForm.ROTATED) {
+                var rotated = new RotatedStore(stage.table, RelayStage.SMALL);
+                stage.execute("GRANT SELECT, INSERT ON " + stage.table.done() + " TO " + user);
+                for (var part = 0; part < RelayStage.SMALL.parts(); part++) {
+                    stage.execute("GRANT SELECT, TRUNCATE ON " + rotated.part(part) + ", " + rotated.donePart(part)
+                            + " TO " + user);
+                }
+            }
             for (var table : tables()) {
                 stage.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " TO " + user);
             }
         }
 
         String withdraw(Random random) throws SQLException {
-            var right = List.of("SELECT", "DELETE", "UPDATE").get(random.nextInt(3));
+            var rotated = form == OutboxForm.ROTATED;
+            var right =
+                    List.of("SELECT", rotated ? "INSERT" : "DELETE", "UPDATE").get(random.nextInt(3));
             // rows are updated in the relays' own table alone
-            var table = right.equals("UPDATE") ? stage.table.relay() : tables().get(random.nextInt(2));
+            var table = right.equals("UPDATE")
+                    ? stage.table.relay()
+                    : right.equals("INSERT") ? stage.table.done() : tables().get(random.nextInt(2));
             stage.execute("REVOKE " + right + " ON " + table + " FROM " + user);
             return right + " " + table;
         }

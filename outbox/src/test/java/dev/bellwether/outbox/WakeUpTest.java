@@ -134,6 +134,74 @@ class WakeUpTest {
         }
     }
 
+    /** And the relay hears of it there: the channel, and the lock, are those of another table then. */
+    @Test
+    void tableThatGetsAnotherFormKeepsItsTrigger() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            try (var connection = stage.connect();
+                    var statement = connection.createStatement()) {
+                statement.execute(OutboxSchema.wakeUpTrigger(connection, stage.table));
+            }
+            stage.relay(WakeUpTest::seldom);
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var number = 0;
+            for (var form : List.of(OutboxForm.ROTATED, OutboxForm.PLAIN, OutboxForm.ROTATED)) {
+                awaitIdle(stage);
+                assertThat(admin.migrate(form, RelayStage.PATIENCE)).isTrue();
+                awaitIdle(stage);
+                stage.execute(plainInsert(stage, number++));
+                awaitRead(reader, Map.of("k", number));
+                awaitIdle(stage);
+                stage.stash(Message.of(stage.topic, "k", Integer.toString(number++)));
+                awaitRead(reader, Map.of("k", number));
+            }
+            assertThat(admin.examine(Optional.empty()))
+                    .noneMatch(finding -> finding.what().contains("trigger"));
+        }
+    }
+
+    /** What a driver has prepared on the server names the table that was dropped, until it is parsed again. */
+    @Test
+    void writerWhoseStatementsArePreparedWakesTheRelayOfTheTableThatCame() throws Exception {
+        try (var stage = stage();
+                var reader = stage.reader(true);
+                var writer = stage.connect()) {
+            stage.relay(WakeUpTest::seldom);
+            var outbox = Outbox.of(stage.table);
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var number = 0;
+            for (var form : List.of(OutboxForm.ROTATED, OutboxForm.PLAIN)) {
+                awaitIdle(stage);
+                for (var until = number + 8; number < until; number++) {
+                    outbox.stash(writer, Message.of(stage.topic, "k", Integer.toString(number)));
+                }
+                awaitRead(reader, Map.of("k", number));
+                assertThat(admin.migrate(form, RelayStage.PATIENCE)).isTrue();
+                awaitIdle(stage);
+                outbox.stash(writer, Message.of(stage.topic, "k", Integer.toString(number++)));
+                awaitRead(reader, Map.of("k", number));
+            }
+        }
+    }
+
+    @Test
+    void triggerOfARotatedTableWakesTheRelay() throws Exception {
+        try (var stage = new RelayStage(Servers.dataSource(server().uri()), OutboxForm.ROTATED);
+                var reader = stage.reader(true)) {
+            try (var connection = stage.connect();
+                    var statement = connection.createStatement()) {
+                statement.execute(OutboxSchema.wakeUpTrigger(connection, stage.table));
+            }
+            stage.relay(more -> seldom(more).shards(2));
+            for (var round = 0; round < 3; round++) {
+                awaitIdle(stage);
+                stage.execute(plainInsert(stage, round));
+                awaitRead(reader, Map.of("k", round + 1));
+            }
+        }
+    }
+
     @Test
     void recordThatIsRequeuedIsUnderWayWithoutALook() throws Exception {
         try (var stage = stage();

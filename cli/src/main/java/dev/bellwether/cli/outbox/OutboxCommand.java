@@ -7,6 +7,7 @@ import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.Inbox;
 import dev.bellwether.outbox.OutboxAdmin;
+import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
 import java.sql.SQLException;
@@ -116,6 +117,12 @@ public final class OutboxCommand implements Runnable {
     int schema(
             @picocli.CommandLine.Mixin At at,
             @Option(
+                            names = "--form",
+                            paramLabel = "FORM",
+                            description = "plain, or rotated: parts that are emptied by TRUNCATE. Default: plain.")
+                    @Nullable
+                    OutboxForm form,
+            @Option(
                             names = "--wake-up",
                             description =
                                     "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL only.")
@@ -127,8 +134,9 @@ public final class OutboxCommand implements Runnable {
                     @Nullable
                     String inbox)
             throws Exception {
-        if (wakeUp && inbox != null) {
-            throw new UsageException("--wake-up is for an outbox; leave it out with --inbox");
+        if ((wakeUp || form != null) && inbox != null) {
+            throw new UsageException(
+                    (wakeUp ? "--wake-up" : "--form") + " is for an outbox; leave it out with --inbox");
         }
         String sql = at.ask(
                 around,
@@ -137,7 +145,7 @@ public final class OutboxCommand implements Runnable {
                         if (inbox != null) {
                             return Inbox.of("any").in(inbox).ddl(connection);
                         }
-                        var tables = OutboxSchema.ddl(connection, table);
+                        var tables = OutboxSchema.ddl(connection, table, form == null ? OutboxForm.PLAIN : form);
                         return wakeUp ? tables + OutboxSchema.wakeUpTrigger(connection, table) : tables;
                     } catch (IllegalArgumentException e) {
                         throw new UsageException(String.valueOf(e.getMessage()), e);
@@ -147,8 +155,32 @@ public final class OutboxCommand implements Runnable {
         return ExitCode.OK;
     }
 
-    @Command(name = "migrate", description = "Make what is missing beside the table, and print it.")
-    int migrate(@picocli.CommandLine.Mixin At at) throws Exception {
+    @Command(
+            name = "migrate",
+            description =
+                    "Make what is missing beside the table, and print it; or give the table another form, while writers go on.")
+    int migrate(
+            @picocli.CommandLine.Mixin At at,
+            @Option(
+                            names = "--to",
+                            paramLabel = "FORM",
+                            description = "plain or rotated. Tried for half of --timeout, until nobody uses the table.")
+                    @Nullable
+                    OutboxForm to)
+            throws Exception {
+        if (to != null) {
+            var patience = at.timeout().dividedBy(2); // the rest is for what has begun
+            boolean changed = at.ask(around, (database, table) -> {
+                try {
+                    return OutboxAdmin.of(database, table).migrate(to, patience);
+                } catch (IllegalArgumentException e) {
+                    throw new UsageException(String.valueOf(e.getMessage()), e);
+                }
+            });
+            around.out()
+                    .println((changed ? "is now " : "was already ") + to.name().toLowerCase(Locale.ROOT));
+            return ExitCode.OK;
+        }
         String sql = at.ask(
                 around, (database, table) -> database.use(connection -> OutboxSchema.migrate(connection, table)));
         around.out().print(sql);

@@ -2,6 +2,7 @@ package dev.bellwether.cli.outbox;
 
 import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.Partitioning;
 import dev.bellwether.outbox.Poison;
 import dev.bellwether.outbox.RelayConfig;
@@ -52,6 +53,7 @@ final class ReaperFile {
                     "databaseTimeout",
                     "standDownAfter",
                     "createTables",
+                    "form",
                     "once",
                     "wakeUp",
                     "eventIdHeader"),
@@ -255,6 +257,10 @@ final class ReaperFile {
         Optional.ofNullable(relay.get("createTables"))
                 .map(value -> truth("createTables", value))
                 .ifPresent(builder::createTables);
+        Optional.ofNullable(relay.get("form"))
+                .map(String::valueOf)
+                .map(ReaperFile::form)
+                .ifPresent(builder::form);
         Optional.ofNullable(relay.get("once"))
                 .map(value -> truth("once", value))
                 .ifPresent(builder::once);
@@ -297,6 +303,14 @@ final class ReaperFile {
             return truth;
         }
         throw new UsageException("relay." + name + " is " + value + ": it must be true or false");
+    }
+
+    private static OutboxForm form(String name) {
+        return switch (name.toLowerCase(Locale.ROOT)) {
+            case "plain" -> OutboxForm.PLAIN;
+            case "rotated" -> OutboxForm.ROTATED;
+            default -> throw new UsageException("relay.form is " + name + ": it must be plain or rotated");
+        };
     }
 
     private static Poison poison(String name) {

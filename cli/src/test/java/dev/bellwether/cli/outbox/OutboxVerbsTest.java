@@ -75,6 +75,28 @@ class OutboxVerbsTest {
         assertThat(outbox("woken", "schema", "--inbox", "seen", "--wake-up").code())
                 .isEqualTo(2);
         assertThat(outbox("woken", "schema", "--inbox", "no name").code()).isEqualTo(2);
+        var rotated = outbox("woken", "schema", "--form", "rotated", "--wake-up");
+        assertThat(rotated.code()).isZero();
+        assertThat(rotated.out())
+                .startsWith(outbox("woken", "schema", "--form", "rotated").out())
+                .contains("woken_done", "woken_blocked", "CREATE TRIGGER bellwether_wake AFTER INSERT ON woken");
+        assertThat(outbox("woken", "schema", "--inbox", "seen", "--form", "rotated")
+                        .code())
+                .isEqualTo(2);
+    }
+
+    @Test
+    void migrateGivesTheTableAnotherFormAndBack() {
+        assertThat(outbox("turned", "schema", "--form", "rotated").out()).contains("turned_3", "turned_done");
+        outbox("turned", "migrate");
+        outbox("turned", "pump", "--topic", "t", "--records", "7");
+        assertThat(outbox("turned", "migrate", "--to", "rotated").out()).isEqualTo("is now rotated\n");
+        assertThat(outbox("turned", "migrate", "--to", "rotated").out()).isEqualTo("was already rotated\n");
+        assertThat(outbox("turned", "status", "--json").json().get("backlog").asLong())
+                .isEqualTo(7);
+        assertThat(outbox("turned", "migrate", "--to", "plain").out()).isEqualTo("is now plain\n");
+        assertThat(stage.number("SELECT count(*) FROM turned")).isEqualTo(7);
+        assertThat(outbox("turned", "migrate", "--to", "round").code()).isEqualTo(ExitCode.USAGE);
     }
 
     @Test

@@ -162,6 +162,10 @@ class ReaperFileTest {
         assertThat(file.config().build()).isNotNull();
         assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
                 .hasMessageContaining("createTables is yes");
+        assertThat(file("relay:\n  form: rotated\n").config().build().toString())
+                .contains("form=ROTATED");
+        assertThatThrownBy(() -> file("relay:\n  form: round\n").config())
+                .hasMessage("relay.form is round: it must be plain or rotated");
         assertThat(file("relay:\n  once: true\n").config().build().toString()).contains("once=true");
         assertThat(file("relay:\n  wakeUp: false\n").config().build().toString())
                 .contains("wakeUp=false");
