@@ -1,5 +1,7 @@
 package dev.bellwether.benchmarks.outbox;
 
+import dev.bellwether.outbox.OutboxAdmin;
+import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
@@ -16,26 +18,34 @@ final class BellwetherContestant implements OutboxContestant {
 
     private final int shards;
     private final boolean once;
+    private final OutboxForm form;
     private long filled;
     private @Nullable OutboxRelay relay;
 
     BellwetherContestant(int shards) {
-        this(shards, true);
+        this(shards, true, OutboxForm.PLAIN);
     }
 
-    private BellwetherContestant(int shards, boolean once) {
+    private BellwetherContestant(int shards, boolean once, OutboxForm form) {
         this.shards = shards;
         this.once = once;
+        this.form = form;
+    }
+
+    /** With a table whose parts are emptied by TRUNCATE. */
+    static BellwetherContestant rotated() {
+        return new BellwetherContestant(1, true, OutboxForm.ROTATED);
     }
 
     /** Without progress, and so with rewinds for readers of committed records, too. */
     static BellwetherContestant withRewinds() {
-        return new BellwetherContestant(1, false);
+        return new BellwetherContestant(1, false, OutboxForm.PLAIN);
     }
 
     @Override
     public String name() {
-        return "bellwether" + (once ? "" : "-with-rewinds") + (shards == 1 ? "" : "-" + shards + "-shards");
+        return "bellwether" + (once ? "" : "-with-rewinds") + (form == OutboxForm.PLAIN ? "" : "-rotated")
+                + (shards == 1 ? "" : "-" + shards + "-shards");
     }
 
     @Override
@@ -55,13 +65,8 @@ final class BellwetherContestant implements OutboxContestant {
     public void reset(OutboxServers stand) throws SQLException {
         try (var connection = stand.connect();
                 var statement = connection.createStatement()) {
-            for (var sql : OutboxSchema.ddl(connection, TABLE).split(";\n", -1)) {
-                if (!sql.isBlank()) {
-                    statement.execute(sql);
-                }
-            }
-            statement.execute("TRUNCATE outbox");
-            statement.execute("DELETE FROM outbox_relay");
+            statement.execute("DROP TABLE IF EXISTS outbox, outbox_done, outbox_relay");
+            OutboxSchema.create(connection, TABLE, form);
         }
         filled = 0;
     }
@@ -88,20 +93,30 @@ final class BellwetherContestant implements OutboxContestant {
 
     @Override
     public AutoCloseable start(OutboxServers stand) {
-        var database = new PGSimpleDataSource();
-        database.setUrl(stand.uri());
-        relay = OutboxRelay.start(database, config(stand));
+        relay = OutboxRelay.start(database(stand), config(stand));
         return relay;
     }
 
+    private static PGSimpleDataSource database(OutboxServers stand) {
+        var database = new PGSimpleDataSource();
+        database.setUrl(stand.uri());
+        return database;
+    }
+
     /**
-     * Asks the relay, and the table only at the end: to look there for what is left is to walk over all that is dead.
+     * Asks the relay, and the database only at the end: to look there for what is left is to walk over all that is
+     * dead.
      */
     @Override
     public long left(OutboxServers stand) throws SQLException {
         var deleted = relay == null
                 ? 0
                 : relay.stats().stream().mapToLong(RelayStats::deleted).sum();
-        return deleted < filled ? filled - deleted : stand.number("SELECT 1 FROM outbox LIMIT 1");
+        if (deleted < filled) {
+            return filled - deleted;
+        }
+        return form == OutboxForm.PLAIN
+                ? stand.number("SELECT 1 FROM outbox LIMIT 1")
+                : OutboxAdmin.of(database(stand), TABLE).state().backlog();
     }
 }

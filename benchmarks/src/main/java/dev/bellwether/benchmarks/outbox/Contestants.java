@@ -11,8 +11,11 @@ final class Contestants {
     private static final int RUNS = 5;
     private static final List<OutboxContestant> ALL =
             List.of(new BellwetherContestant(1), new MarkPurge(), new OrderedTopics(), new DebeziumRouter());
-    private static final List<OutboxContestant> BY_NAME_ONLY =
-            List.of(BellwetherContestant.withRewinds(), new BellwetherContestant(2), new BellwetherContestant(4));
+    private static final List<OutboxContestant> BY_NAME_ONLY = List.of(
+            BellwetherContestant.rotated(),
+            BellwetherContestant.withRewinds(),
+            new BellwetherContestant(2),
+            new BellwetherContestant(4));
 
     private Contestants() {}
 
