@@ -100,6 +100,7 @@ final class Migration {
         refuseWhatWouldBeLost();
         make();
         execute("LOCK TABLE " + String.join(", ", olds()) + " IN ACCESS EXCLUSIVE MODE");
+        refuseWhatWouldBeLost(); // what has come since
         execute("LOCK TABLE " + table.relay() + " IN SHARE ROW EXCLUSIVE MODE"); // nobody leads for the first time
         execute("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true));
         copy();
@@ -175,9 +176,12 @@ final class Migration {
             execute("GRANT " + right);
         }
         if (to instanceof RotatedStore rotated) {
-            // who updates the relays' table is a relay
-            for (var relay : texts("SELECT DISTINCT " + grantee() + " FROM " + rights(table.relay())
-                    + " AND privilege_type = 'UPDATE'")) {
+            // who looks how many rows wait in the table has to know which of them are published
+            for (var monitor : texts("SELECT DISTINCT " + grantee() + " FROM " + rights(table.name())
+                    + " AND privilege_type = 'SELECT'")) {
+                execute("GRANT SELECT ON " + table.done() + " TO " + monitor);
+            }
+            for (var relay : relays()) {
                 execute("GRANT SELECT, INSERT ON " + table.done() + " TO " + relay);
                 for (var part = 0; part < rotated.ring().parts(); part++) {
                     execute("GRANT SELECT, TRUNCATE ON " + rotated.part(part) + ", " + rotated.donePart(part) + " TO "
@@ -185,6 +189,12 @@ final class Migration {
                 }
             }
         }
+    }
+
+    /** Who updates the relays' table, or owns it, is a relay. */
+    private List<String> relays() throws SQLException {
+        return texts("SELECT DISTINCT " + grantee() + " FROM " + rights(table.relay()) + " AND privilege_type = 'UPDATE'"
+                + " UNION SELECT relowner::regrole::text FROM pg_class WHERE oid = '" + table.relay() + "'::regclass");
     }
 
     private List<String> made() {

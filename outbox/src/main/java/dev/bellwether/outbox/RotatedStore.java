@@ -36,6 +36,9 @@ final class RotatedStore extends PostgresStore {
     /** How many runs are read at a time until the cursor has passed them. */
     private static final int WINDOW = 5_000;
 
+    /** Of so many runs an estimate is made. */
+    private static final int ESTIMATED = 100_000;
+
     private static final String LOCK_TIMEOUT = "50ms";
     private static final Set<String> LATER = Set.of("55P03", "40P01");
 
@@ -126,7 +129,8 @@ final class RotatedStore extends PostgresStore {
 
     /** Returns what joins rows that are in no run, in their order. */
     private String unpublishedOf(String ids, String columns, String whichRuns, String limit) {
-        return "(SELECT " + less(ids) + " FROM " + table.done() + whichRuns + ") AS hole CROSS JOIN LATERAL (SELECT "
+        return "(SELECT " + less(ids) + " FROM (SELECT from_id, to_id FROM " + table.done() + whichRuns
+                + ") AS run) AS hole CROSS JOIN LATERAL (SELECT "
                 + columns + " FROM " + table.name() + IN_HOLE + " ORDER BY id" + limit + ") AS o";
     }
 
@@ -164,9 +168,8 @@ final class RotatedStore extends PostgresStore {
 
     /** Reads the next runs, and what lies in the holes between them; behind the last run, all that comes. */
     private Found readAmongPublished(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
-        var range = "int8multirange(int8range(?, CASE WHEN count(*) = " + WINDOW + " THEN max(to_id) END, '(]'))";
         var sql = "WITH run AS MATERIALIZED (SELECT from_id, to_id FROM " + table.done()
-                + " WHERE to_id > ? ORDER BY to_id LIMIT " + WINDOW + "), hole AS MATERIALIZED (SELECT " + less(range)
+                + " WHERE to_id > ? ORDER BY to_id LIMIT " + WINDOW + "), hole AS MATERIALIZED (SELECT " + less(behind(WINDOW))
                 + " FROM run) (" + late(wanted) + ") UNION ALL (SELECT hot.* FROM hole CROSS JOIN LATERAL ("
                 + select(wanted.shard(), wanted.shards(), IN_HOLE) + ") AS hot LIMIT ?) UNION ALL (SELECT to_id,"
                 + " NULL::uuid, NULL::varchar, NULL::bytea, NULL::bytea, NULL::text, NULL::integer, NULL::bigint, from_id"
@@ -249,32 +252,58 @@ final class RotatedStore extends PostgresStore {
 
     @Override
     Backlog backlog(Connection connection, long low, long most) throws SQLException {
-        var behind =
-                unpublishedOf("int8multirange(int8range(?, NULL, '()'))", "created", " WHERE to_id > ?", " LIMIT %1$s");
-        var counted =
-                "SELECT count(*) FROM (SELECT 1 FROM " + behind.formatted(most + 1) + " LIMIT " + (most + 1) + ") AS c";
-        var first = "SELECT (extract(epoch FROM clock_timestamp() - created) * 1000)::bigint FROM "
-                + behind.formatted(1) + " LIMIT 1";
-        return new Backlog(number(connection, counted, low), Math.max(0, number(connection, first, low)));
+        var first = unpublishedOf(behind(most), "created", nextRuns(most), " LIMIT 1");
+        var oldest = number(
+                connection,
+                "SELECT (extract(epoch FROM clock_timestamp() - created) * 1000)::bigint FROM " + first + " LIMIT 1",
+                low,
+                low);
+        var runs = number(connection, "SELECT count(*) FROM (SELECT 1 FROM " + table.done() + nextRuns(most) + ") AS r", low);
+        if (runs >= most) { // the holes between so many cost too much for one who asks again and again
+            return new Backlog(most + 1, Math.max(0, oldest));
+        }
+        var rows = unpublishedOf(behind(most), "id", nextRuns(most), " LIMIT " + (most + 1));
+        var counted = number(
+                connection, "SELECT count(*) FROM (SELECT 1 FROM " + rows + " LIMIT " + (most + 1) + ") AS c", low, low);
+        return new Backlog(counted, Math.max(0, oldest));
     }
 
-    private static long number(Connection connection, String sql, long low) throws SQLException {
+    /** Returns the ids behind one, as far as so many runs tell of them. */
+    private static String behind(long most) {
+        return "int8multirange(int8range(?, CASE WHEN count(*) = " + most + " THEN max(to_id) END, '(]'))";
+    }
+
+    /** Returns which runs reach behind an id, the next ones, at most so many. */
+    private static String nextRuns(long most) {
+        return " WHERE to_id > ? ORDER BY to_id LIMIT " + most;
+    }
+
+    private static long number(Connection connection, String sql, long... parameters) throws SQLException {
         try (var query = connection.prepareStatement(sql)) {
-            query.setLong(1, low);
-            query.setLong(2, low);
+            for (var i = 0; i < parameters.length; i++) {
+                query.setLong(i + 1, parameters[i]);
+            }
             try (var result = query.executeQuery()) {
                 return result.next() ? result.getLong(1) : 0;
             }
         }
     }
 
-    /** There is no telling how many rows there are; so how many ids have been drawn that are in no run. */
+    /**
+     * There is no telling how many rows there are; so how many ids have been drawn that are in no run: those among the
+     * next runs, and those behind the last of all.
+     */
     @Override
     String estimate() {
         var low = "greatest((SELECT min(low) FROM " + table.relay() + " WHERE shard > " + WHOLE
-                + "), (SELECT min(id) - 1 FROM " + table.name() + "))";
-        return "SELECT (max(id) - " + low + " - coalesce((SELECT sum(to_id - greatest(from_id - 1, " + low + ")) FROM "
-                + table.done() + " WHERE to_id > " + low + "), 0))::bigint FROM " + table.name();
+                + "), coalesce((SELECT min(id) - 1 FROM " + table.name() + "), (SELECT max(to_id) FROM "
+                + table.done() + ")))";
+        return "WITH mark AS MATERIALIZED (SELECT " + low + " AS low), run AS MATERIALIZED (SELECT from_id, to_id FROM "
+                + table.done() + ", mark WHERE to_id > low ORDER BY to_id LIMIT " + ESTIMATED + ")"
+                + " SELECT (greatest(0, (SELECT max(id) FROM " + table.name() + ") - coalesce((SELECT max(to_id) FROM "
+                + table.done() + " WHERE to_id > low), low))"
+                + " + coalesce((SELECT max(to_id) - low - sum(to_id - greatest(from_id - 1, low)) FROM run), 0))::bigint"
+                + " FROM mark";
     }
 
     @Override

@@ -132,6 +132,10 @@ class MigrationTest {
             var relay = "rel" + stage.name;
             stage.execute("CREATE ROLE " + app + " LOGIN");
             stage.execute("CREATE ROLE " + relay + " LOGIN");
+            var monitor = "mon" + stage.name;
+            stage.execute("CREATE ROLE " + monitor + " LOGIN");
+            stage.execute("GRANT SELECT ON " + stage.table.name() + ", " + stage.table.relay() + ", "
+                    + stage.table.parked() + ", " + stage.table.blocked() + " TO " + monitor);
             stage.execute("GRANT INSERT ON " + stage.table.name() + " TO " + app);
             stage.execute("GRANT USAGE ON SEQUENCE " + stage.table.name() + "_id_seq TO " + app);
             stage.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + stage.table.name() + ", " + stage.table.relay()
@@ -149,6 +153,11 @@ class MigrationTest {
                         var statement = connection.createStatement()) {
                     statement.execute("INSERT INTO " + stage.table.name() + " (topic) VALUES ('t')");
                 }
+                var ofMonitor = Servers.dataSource(
+                        PostgresServer.shared().uri().replace("user=postgres", "user=" + monitor));
+                assertThat(OutboxAdmin.of(ofMonitor, stage.table).quickState().backlog())
+                        .as("who may look at the table still may")
+                        .isEqualTo(stage.left());
             }
             assertThat(stage.left()).isEqualTo(13);
             for (var right : Map.of(

@@ -339,6 +339,9 @@ class RotatedStoreTest {
             assertThat(stage.store.backlog(stage.connection, Long.MIN_VALUE, 5).rows())
                     .as("more than are counted")
                     .isEqualTo(6);
+            assertThat(stage.store.backlog(stage.connection, Long.MIN_VALUE, 3).rows())
+                    .as("more runs than are looked through")
+                    .isEqualTo(4);
             assertThat(stage.longs(stage.store.estimate())).containsExactly(12L);
 
             assertThat(stage.store.report(stage.connection, 0, stage.tenancy.epoch(), 150, 0, 0))

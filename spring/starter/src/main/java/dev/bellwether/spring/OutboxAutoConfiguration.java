@@ -64,7 +64,7 @@ public class OutboxAutoConfiguration {
         var table = OutboxTable.named(properties.getTable());
         if (properties.isCreateTables()) {
             new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) connection -> {
-                OutboxSchema.create(connection, table);
+                OutboxSchema.create(connection, table, properties.getForm());
                 return true;
             });
         }

@@ -1,5 +1,6 @@
 package dev.bellwether.spring;
 
+import dev.bellwether.outbox.OutboxForm;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -21,6 +22,11 @@ public class OutboxProperties {
 
     /** Whether to make the tables when the application starts, if they are missing. */
     private boolean createTables;
+
+    /**
+     * The form of a table that is made: plain, or rotated on PostgreSQL. One that is there keeps its own, and is served.
+     */
+    private OutboxForm form = OutboxForm.PLAIN;
 
     private final Relay relay = new Relay();
 
@@ -184,6 +190,14 @@ public class OutboxProperties {
 
     public void setCreateTables(boolean createTables) {
         this.createTables = createTables;
+    }
+
+    public OutboxForm getForm() {
+        return form;
+    }
+
+    public void setForm(OutboxForm form) {
+        this.form = form;
     }
 
     public Relay getRelay() {
