@@ -13,9 +13,11 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.jspecify.annotations.Nullable;
 
 /** What an operator asks and orders. Thread-safe; a connection is borrowed for each call. */
@@ -357,6 +359,86 @@ public final class OutboxAdmin {
             var to = from.in(form);
             return from.form() != form && new Migration(connection, from, to).within(patience);
         }
+    }
+
+    /**
+     * Publishes again what was published and is still there, into the topics that it was published into: from an id or
+     * a time on, all of it, or all of one topic. Returns how many records. They come out as after a rewind: in their
+     * order, each with its event id, and those that are written meanwhile behind them; so the last record of a key is
+     * its newest. Whoever reads committed records sees them again, too. Relays that lead end what they do, and the next
+     * publish these records before all that comes.
+     *
+     * @param kafka properties of Kafka's clients
+     * @throws IllegalArgumentException if later ones are left out: an old record could be the last of its key
+     * @throws IllegalStateException if some of them are not kept any more, or the table is not {@linkplain
+     *     OutboxForm#ROTATED rotated}; nothing was changed then
+     */
+    public long replay(Replay which, Map<String, Object> kafka) throws SQLException {
+        if (!which.isOpen()) {
+            throw new IllegalArgumentException(which + " ends before the newest record, so an old one could be the last of"
+                    + " its key. Leave the end away, or publish into another topic");
+        }
+        var name = tenant();
+        if (name.isEmpty()) {
+            return 0;
+        }
+        var config = RelayConfig.named(name.get()).build();
+        var count = new AtomicLong();
+        change(name.get(), connection -> {
+            var rotated = rotated(connection);
+            var shards = shards(connection, ofShards());
+            // what is published and not yet written down is written down first, or it would be taken for published later
+            fence(config, shards, kafka);
+            forgetPublished(connection, config, shards, kafka, false);
+            count.set(new Republisher(connection, rotated, which).unpublish());
+        });
+        return count.get();
+    }
+
+    /**
+     * Publishes what was published and is still there into another topic, in its order, with the same event ids and
+     * partitions, if rows name one; returns how many records. Relays go on. It goes a page at a time, each in a
+     * transaction of the transactional id {@code outbox.NAME.replay}; if it fails, what it says tells where to go on.
+     *
+     * <p>The header of the event id is {@code event-id}.
+     *
+     * @param kafka properties of a producer of Kafka
+     * @throws IllegalArgumentException if the table has records of that topic: an old one could be the last of its key
+     * @throws IllegalStateException if the brokers refuse a record, or the table is not {@linkplain OutboxForm#ROTATED
+     *     rotated}
+     */
+    public long replayInto(String topic, Replay which, Map<String, Object> kafka) throws SQLException {
+        var config = RelayConfig.named(tenant().orElse(table.name())).producer(kafka).build();
+        try (var connection = database.getConnection()) {
+            var again = new Republisher(connection, rotated(connection), which);
+            if (again.has(topic)) {
+                throw new IllegalArgumentException("topic " + topic + " has records from " + table.name()
+                        + ": an old one could be the last of its key there. Name a topic of its own for this, or none");
+            }
+            var id = "outbox." + config.name() + ".replay";
+            try (var into = new Republisher.Into(
+                    new TransactionalSender(
+                            new KafkaProducer<>(ProducerSettings.of(config, id)), config.eventIdHeader()),
+                    topic)) {
+                again.read(into);
+                return into.count();
+            }
+        }
+    }
+
+    /** Returns the name under which relays serve the table; empty if none has yet. */
+    private Optional<String> tenant() throws SQLException {
+        try (var connection = database.getConnection()) {
+            return store(connection, table).tenant(connection, Store.WHOLE);
+        }
+    }
+
+    private RotatedStore rotated(Connection connection) throws SQLException {
+        if (store(connection, table) instanceof RotatedStore rotated) {
+            return rotated;
+        }
+        throw new IllegalStateException("table " + table.name() + " is plain, so nothing is kept of what was published."
+                + " On PostgreSQL a rotated one keeps it: bellwether outbox migrate --to rotated");
     }
 
     private interface Change {

@@ -35,6 +35,7 @@ public final class RelayConfig {
     private final Duration stateInterval;
     private final boolean createTables;
     private final OutboxForm form;
+    private final Duration retain;
     private final boolean once;
     private final boolean wakeUp;
     private final String eventIdHeader;
@@ -66,6 +67,7 @@ public final class RelayConfig {
         stateInterval = builder.stateInterval;
         createTables = builder.createTables;
         form = builder.form;
+        retain = builder.retain;
         once = builder.once;
         wakeUp = builder.wakeUp;
         eventIdHeader = builder.eventIdHeader;
@@ -228,6 +230,10 @@ public final class RelayConfig {
         return form;
     }
 
+    Duration retain() {
+        return retain;
+    }
+
     String eventIdHeader() {
         return eventIdHeader;
     }
@@ -255,7 +261,7 @@ public final class RelayConfig {
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
                 + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", stateInterval="
                 + stateInterval + ", createTables="
-                + createTables + ", form=" + form + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader="
+                + createTables + ", form=" + form + ", retain=" + retain + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader="
                 + eventIdHeader + ", lease=" + lease
                 + ", candidate="
                 + candidate.orElse("") + ']';
@@ -286,6 +292,7 @@ public final class RelayConfig {
         private Duration stateInterval = Duration.ofSeconds(15);
         private boolean createTables = true;
         private OutboxForm form = OutboxForm.PLAIN;
+        private Duration retain = Duration.ZERO;
         private boolean once = true;
         private boolean wakeUp = true;
         private String eventIdHeader = HeaderLines.EVENT_ID;
@@ -467,6 +474,22 @@ public final class RelayConfig {
          */
         public Builder form(OutboxForm form) {
             this.form = form;
+            return this;
+        }
+
+        /**
+         * Keeps what was published in a {@linkplain OutboxForm#ROTATED rotated} table for so long, for {@link
+         * OutboxAdmin#replay}, but never longer than until the turn of its part comes again: of four parts, at least the
+         * last two that were filled are kept. Parts are emptied as wholes, so some of it is kept for longer. A plain
+         * table keeps nothing. All relays should say the same. Default: zero, so parts are emptied when all of their rows
+         * are published.
+         */
+        public Builder retain(Duration retain) {
+            if (retain.isNegative()) {
+                throw new IllegalArgumentException(
+                        "retain is " + retain + ": it must be zero, or how long what was published is kept");
+            }
+            this.retain = retain;
             return this;
         }
 

@@ -43,4 +43,9 @@ record Ring(long rows, int parts) {
     int part(long id) {
         return (int) (Math.abs(turn(id)) % parts);
     }
+
+    /** Returns the part whose turn comes after that of an id. */
+    int next(long id) {
+        return (part(id) + (id < 0 ? parts - 1 : 1)) % parts;
+    }
 }

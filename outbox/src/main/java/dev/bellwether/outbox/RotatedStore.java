@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -146,7 +147,16 @@ final class RotatedStore extends PostgresStore {
 
     @Override
     String unpublished() {
-        return " AND NOT EXISTS (SELECT 1 FROM (SELECT from_id FROM " + table.done()
+        return " AND NOT" + isInRun();
+    }
+
+    /** Returns a condition, to stand behind others: that a row is written down as published. */
+    String publishedToo() {
+        return " AND" + isInRun();
+    }
+
+    private String isInRun() {
+        return " EXISTS (SELECT 1 FROM (SELECT from_id FROM " + table.done()
                 + " WHERE to_id >= id ORDER BY to_id LIMIT 1) AS run WHERE from_id <= id)";
     }
 
@@ -307,14 +317,28 @@ final class RotatedStore extends PostgresStore {
     }
 
     @Override
-    boolean rotate(Connection connection, long cursor) throws SQLException {
+    boolean rotate(Connection connection, long cursor, Duration retained) throws SQLException {
         var rotated = false;
         for (var part = 0; part < ring.parts(); part++) {
-            if (part != ring.part(cursor) && isSpent(connection, part)) {
+            if (part != ring.part(cursor)
+                    && isSpent(connection, part)
+                    // one whose turn comes next is needed, however young its rows are
+                    && (retained.isZero() || part == ring.next(cursor) || isOlder(connection, part, retained))) {
                 rotated |= empty(connection, part);
             }
         }
         return rotated;
+    }
+
+    /** Whether the last row of a part has been there for so long. */
+    private boolean isOlder(Connection connection, int part, Duration age) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT extract(epoch FROM clock_timestamp() - created) * 1000 >= ?"
+                + " FROM " + part(part) + " ORDER BY id DESC LIMIT 1")) {
+            query.setLong(1, age.toMillis());
+            try (var result = query.executeQuery()) {
+                return result.next() && result.getBoolean(1);
+            }
+        }
     }
 
     /** Whether there is something in it, and all that was published, before anybody has to wait for a lock. */
@@ -334,17 +358,29 @@ final class RotatedStore extends PostgresStore {
     /** One statement, for a client that is frozen must not hold these locks. Returns whether the part was emptied. */
     boolean empty(Connection connection, int part) throws SQLException {
         try (var statement = connection.createStatement()) {
+            // its last id stays written down, so that whoever is to publish again what follows an id knows what is gone
             statement.execute("""
-                    DO $rotate$ BEGIN
+                    DO $rotate$ DECLARE last bigint; BEGIN
                         IF current_setting('transaction_isolation') <> 'read committed' THEN
                             RAISE EXCEPTION 'a snapshot from before the lock may miss rows';
                         END IF;
                         PERFORM set_config('lock_timeout', '%s', true);
                         LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE;
                         IF NOT %s THEN
+                            SELECT max(to_id) INTO last FROM %s;
                             TRUNCATE %s, %s;
+                            IF last IS NOT NULL THEN
+                                INSERT INTO %s VALUES (last, last);
+                            END IF;
                         END IF;
-                    END $rotate$""".formatted(lockTimeout, part(part), isToPublish(part), part(part), donePart(part)));
+                    END $rotate$""".formatted(
+                            lockTimeout,
+                            part(part),
+                            isToPublish(part),
+                            donePart(part),
+                            part(part),
+                            donePart(part),
+                            table.done()));
         } catch (SQLException e) {
             if (LATER.contains(String.valueOf(e.getSQLState()))) {
                 return false;

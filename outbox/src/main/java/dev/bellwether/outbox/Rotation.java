@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,12 +16,21 @@ final class Rotation {
     private static final long LONGEST_NANOS = 16_000_000_000L;
 
     private final Store store;
+    private final Duration retained;
     private long dueNanos = System.nanoTime();
     private long waitNanos = SHORTEST_NANOS;
     private boolean told;
 
-    Rotation(Store store) {
+    Rotation(Store store, Duration retained) {
         this.store = store;
+        this.retained = retained;
+        if (!retained.isZero() && store.form() == OutboxForm.PLAIN) {
+            LOG.warn(
+                    "outbox {}: nothing is kept of what was published, though this relay is set to retain it: the table is"
+                            + " plain, so rows are deleted. On PostgreSQL, `bellwether outbox migrate --to rotated` makes it one"
+                            + " that can.",
+                    store.table.name());
+        }
     }
 
     /** Looks whether it is time. It never keeps a relay from publishing: what fails is told once, and tried again. */
@@ -30,7 +40,7 @@ final class Rotation {
         }
         var rotated = false;
         try {
-            rotated = store.rotate(connection, cursor);
+            rotated = store.rotate(connection, cursor, retained);
         } catch (SQLException e) {
             if (!told) {
                 LOG.warn(

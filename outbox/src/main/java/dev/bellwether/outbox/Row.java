@@ -33,6 +33,11 @@ record Row(
         return new Row(id, eventId, topic, key, fetchedValue, fetchedHeaders, partition, timestamp, size, false);
     }
 
+    /** Returns the same for another topic. */
+    Row in(String other) {
+        return new Row(id, eventId, other, key, value, headers, partition, timestamp, size, deferred);
+    }
+
     /** Returns whose order it belongs to; rows without a key stand for themselves. */
     Object lane() {
         return key == null ? (Object) id : new Lane(topic, java.nio.ByteBuffer.wrap(key));

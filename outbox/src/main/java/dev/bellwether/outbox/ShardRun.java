@@ -95,7 +95,7 @@ final class ShardRun {
         this.progress = progress;
         number = progress == null ? 0 : progress.last() + 1;
         disposal = new RowDeleter(this, deleting, progress == null ? 0 : progress.last());
-        rotation = new Rotation(shard.store());
+        rotation = new Rotation(shard.store(), config.retain());
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
     }

@@ -6,6 +6,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.sql.Types;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -138,8 +139,9 @@ abstract class Store {
      * Gives storage back to the system that holds nothing but what was published, and returns whether there was any.
      *
      * @param cursor the id up to which rows were read: where it is, more are about to come
+     * @param retained how long rows are kept that were published, unless their place is needed
      */
-    boolean rotate(Connection connection, long cursor) throws SQLException {
+    boolean rotate(Connection connection, long cursor, Duration retained) throws SQLException {
         return false;
     }
 

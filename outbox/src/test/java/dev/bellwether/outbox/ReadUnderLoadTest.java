@@ -192,7 +192,7 @@ class ReadUnderLoadTest {
             if (random.nextInt(4) == 0) {
                 delete();
             }
-            if (random.nextInt(20) == 0 && store.rotate(connection, intake.cursor())) {
+            if (random.nextInt(20) == 0 && store.rotate(connection, intake.cursor(), Duration.ZERO)) {
                 rotations++;
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(random.nextInt(10)));

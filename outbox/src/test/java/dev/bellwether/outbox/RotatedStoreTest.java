@@ -119,14 +119,63 @@ class RotatedStoreTest {
             assertThat(stage.toPublish())
                     .containsExactlyElementsOf(
                             LongStream.rangeClosed(341, 350).boxed().toList());
-            assertThat(stage.store.rotate(stage.connection, 350)).isTrue();
+            assertThat(stage.store.rotate(stage.connection, 350, Duration.ZERO)).isTrue();
             assertThat(stage.rows())
                     .containsExactlyElementsOf(
                             LongStream.rangeClosed(300, 350).boxed().toList());
             assertThat(stage.toPublish())
                     .containsExactlyElementsOf(
                             LongStream.rangeClosed(341, 350).boxed().toList());
-            assertThat(stage.store.rotate(stage.connection, 350)).isFalse();
+            assertThat(stage.store.rotate(stage.connection, 350, Duration.ZERO)).isFalse();
+        }
+    }
+
+    @Test
+    void whatIsRetainedIsKeptUntilItIsOldOrItsPlaceIsNeeded() throws SQLException {
+        var day = Duration.ofDays(1);
+        try (var stage = new Stage();
+                var statement = stage.connection.createStatement()) {
+            insert(stage.connection, table, 350);
+            stage.publish(LongStream.rangeClosed(1, 350));
+            assertThat(stage.store.rotate(stage.connection, 350, day)).isTrue();
+            assertThat(stage.rows())
+                    .as("the part whose turn comes next is emptied")
+                    .containsExactlyElementsOf(
+                            LongStream.rangeClosed(100, 350).boxed().toList());
+            assertThat(stage.store.rotate(stage.connection, 350, day)).isFalse();
+            statement.execute("UPDATE " + table.name() + " SET created = created - interval '2 days' WHERE id < 200");
+            assertThat(stage.store.rotate(stage.connection, 350, day)).isTrue();
+            assertThat(stage.rows())
+                    .containsExactlyElementsOf(
+                            LongStream.rangeClosed(200, 350).boxed().toList());
+        }
+    }
+
+    @Test
+    void whatIsToBePublishedAgainIsNotEmptiedMeanwhile() throws Exception {
+        try (var stage = new Stage();
+                var replaying = database.getConnection()) {
+            insert(stage.connection, table, 350);
+            stage.publish(LongStream.rangeClosed(1, 350));
+            replaying.setAutoCommit(false);
+            assertThat(new Republisher(replaying, stage.store, Replay.fromId(150)).unpublish())
+                    .isEqualTo(201);
+            var emptying = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return stage.store.empty(stage.connection, 2);
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            try (var looking = database.getConnection()) {
+                Eventually.eventually("it waits for the replay", Duration.ofSeconds(30), () -> waits(looking, 2));
+            }
+            replaying.commit();
+            emptying.get();
+            assertThat(stage.toPublish())
+                    .as("NEVER: what is to be published is gone")
+                    .containsExactlyElementsOf(
+                            LongStream.rangeClosed(150, 350).boxed().toList());
         }
     }
 
@@ -137,7 +186,7 @@ class RotatedStoreTest {
             stage.publish(LongStream.rangeClosed(1, 349).filter(id -> id != 150));
             assertThat(stage.store.isSpent(stage.connection, 1)).isFalse();
             stage.store.empty(stage.connection, 1); // whoever has looked before a row came asks for that
-            assertThat(stage.store.rotate(stage.connection, 350)).isTrue();
+            assertThat(stage.store.rotate(stage.connection, 350, Duration.ZERO)).isTrue();
             assertThat(stage.rows().stream().filter(id -> id < 300))
                     .containsExactlyElementsOf(
                             LongStream.rangeClosed(100, 199).boxed().toList());
@@ -161,13 +210,13 @@ class RotatedStoreTest {
                     .isTrue();
             var rotation = CompletableFuture.supplyAsync(() -> {
                 try {
-                    return stage.store.rotate(stage.connection, 251);
+                    return stage.store.rotate(stage.connection, 251, Duration.ZERO);
                 } catch (SQLException e) {
                     throw new IllegalStateException(e);
                 }
             });
             try (var looking = database.getConnection()) {
-                Eventually.eventually("it waits for the writer", Duration.ofSeconds(30), () -> waits(looking));
+                Eventually.eventually("it waits for the writer", Duration.ofSeconds(30), () -> waits(looking, 0));
             }
             writer.commit();
             rotation.get();
@@ -177,10 +226,10 @@ class RotatedStoreTest {
         }
     }
 
-    private boolean waits(Connection connection) {
+    private boolean waits(Connection connection, int part) {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '"
-                        + table.name() + "_0'::regclass")) {
+                        + table.name() + "_" + part + "'::regclass")) {
             return result.next() && result.getLong(1) > 0;
         } catch (SQLException e) {
             throw new IllegalStateException(e);
@@ -198,10 +247,10 @@ class RotatedStoreTest {
             }
             stage.publish(LongStream.rangeClosed(1, 250));
             var impatient = new RotatedStore(table, RING);
-            assertThat(impatient.rotate(stage.connection, 250)).isFalse();
+            assertThat(impatient.rotate(stage.connection, 250, Duration.ZERO)).isFalse();
             assertThat(stage.rows()).hasSize(250);
             backup.commit();
-            assertThat(impatient.rotate(stage.connection, 250)).isTrue();
+            assertThat(impatient.rotate(stage.connection, 250, Duration.ZERO)).isTrue();
             assertThat(stage.rows()).hasSize(51);
         }
     }
@@ -211,7 +260,7 @@ class RotatedStoreTest {
         try (var stage = new Stage()) {
             insert(stage.connection, table, 250);
             stage.publish(LongStream.rangeClosed(1, 250));
-            assertThat(stage.store.rotate(stage.connection, 250)).isTrue();
+            assertThat(stage.store.rotate(stage.connection, 250, Duration.ZERO)).isTrue();
             try (var statement = stage.connection.createStatement()) {
                 statement.execute("INSERT INTO " + table.name() + " (id, topic) VALUES (17, 't')");
             }
@@ -226,7 +275,7 @@ class RotatedStoreTest {
             insert(stage.connection, table, 250);
             stage.publish(LongStream.rangeClosed(1, 250));
             stage.connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-            assertThatThrownBy(() -> stage.store.rotate(stage.connection, 250))
+            assertThatThrownBy(() -> stage.store.rotate(stage.connection, 250, Duration.ZERO))
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("snapshot");
             assertThat(stage.rows()).hasSize(250);

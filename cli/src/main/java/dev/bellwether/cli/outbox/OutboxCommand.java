@@ -10,12 +10,15 @@ import dev.bellwether.outbox.OutboxAdmin;
 import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.Replay;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -286,6 +289,72 @@ public final class OutboxCommand implements Runnable {
         }
         around.out().println(json ? OutboxJson.requeued(count, missing) : count + " requeued");
         return count > 0 && missing.isEmpty() ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    @Command(
+            name = "replay",
+            description =
+                    "Publish again what was published and is kept: all that follows an id or a time, or any of it into another topic.")
+    int replay(
+            @picocli.CommandLine.Mixin At at,
+            @Option(names = "--kafka", paramLabel = "HOST:PORT", required = true, description = "The brokers.")
+                    String kafka,
+            @Option(names = "--from-id", paramLabel = "ID", description = "Begin with this row.") @Nullable Long fromId,
+            @Option(
+                            names = "--since",
+                            paramLabel = "TIME",
+                            description = "Begin with the first row of this time or later, such as 2026-03-01T08:00:00Z.")
+                    @Nullable
+                    Instant since,
+            @Option(names = "--topic", paramLabel = "TOPIC", description = "Only the records of this topic.") @Nullable
+                    String topic,
+            @Option(
+                            names = "--into",
+                            paramLabel = "TOPIC",
+                            description = "Publish into this topic, which the outbox does not publish to.")
+                    @Nullable
+                    String into,
+            @Option(names = "--to-id", paramLabel = "ID", description = "End with this row; with --into only.")
+                    @Nullable
+                    Long toId,
+            @Option(names = "--until", paramLabel = "TIME", description = "End before this time; with --into only.")
+                    @Nullable
+                    Instant until,
+            @Option(
+                            names = {"-y", "--yes"},
+                            description = "Do not ask. Without it, and without a terminal to ask on, nothing is done.")
+                    boolean yes)
+            throws Exception {
+        if ((fromId == null) == (since == null)) {
+            throw new UsageException("where does it begin? Say --from-id ID or --since TIME");
+        }
+        var which = fromId == null ? Replay.since(Objects.requireNonNull(since)) : Replay.fromId(fromId);
+        which = topic == null ? which : which.ofTopic(topic);
+        which = toId == null ? which : which.toId(toId);
+        which = until == null ? which : which.until(until);
+        if (into == null && !isAgreed(yes)) {
+            around.err().println("Nothing was done.");
+            return ExitCode.FAILED;
+        }
+        var chosen = which;
+        Map<String, Object> brokers = Map.of("bootstrap.servers", kafka);
+        long count = at.ask(around, (database, table) -> {
+            var admin = OutboxAdmin.of(database, table);
+            try {
+                return into == null ? admin.replay(chosen, brokers) : admin.replayInto(into, chosen, brokers);
+            } catch (IllegalArgumentException e) {
+                throw new UsageException(String.valueOf(e.getMessage()), e);
+            }
+        });
+        around.out().println(count + (into == null ? " are published again" : " published into " + into));
+        return ExitCode.OK;
+    }
+
+    private boolean isAgreed(boolean yes) {
+        if (!yes && (!around.inIsTerminal() || !around.outIsTerminal())) {
+            throw new UsageException("this asks before it does anything, and there is no terminal to ask on: add --yes");
+        }
+        return yes || around.confirm("All consumers of these records will see them again. Publish them again?");
     }
 
     /** Those that are parked now: what a relay parks again meanwhile is left, or this would never end. */

@@ -54,6 +54,7 @@ final class ReaperFile {
                     "standDownAfter",
                     "createTables",
                     "form",
+                    "retain",
                     "once",
                     "wakeUp",
                     "eventIdHeader"),
@@ -253,6 +254,7 @@ final class ReaperFile {
         duration(relay, "relay", "sweepInterval").ifPresent(builder::sweepInterval);
         duration(relay, "relay", "databaseTimeout").ifPresent(builder::databaseTimeout);
         duration(relay, "relay", "standDownAfter").ifPresent(builder::standDownAfter);
+        duration(relay, "relay", "retain").ifPresent(builder::retain);
         builder.partitioning(partitioning());
         Optional.ofNullable(relay.get("createTables"))
                 .map(value -> truth("createTables", value))

@@ -86,6 +86,25 @@ class OutboxVerbsTest {
     }
 
     @Test
+    void replayIsAskedForByNameAndRefusesWhatIsNotSafe() {
+        outbox("played", "migrate");
+        var kafka = "localhost:1";
+        assertThat(outbox("played", "replay", "--kafka", kafka, "--yes").err()).contains("--from-id ID or --since TIME");
+        assertThat(outbox("played", "replay", "--kafka", kafka, "--from-id", "1").err())
+                .contains("no terminal to ask on: add --yes");
+        var plain = outbox("played", "replay", "--kafka", kafka, "--from-id", "1", "--into", "copy");
+        assertThat(plain.err()).contains("table played is plain");
+        assertThat(outbox("played", "migrate", "--to", "rotated").out()).isEqualTo("is now rotated\n");
+        var ended = outbox("played", "replay", "--kafka", kafka, "--from-id", "1", "--to-id", "3", "--yes");
+        assertThat(ended.code()).isEqualTo(ExitCode.USAGE);
+        assertThat(ended.err()).contains("could be the last of its key");
+        assertThat(outbox("played", "replay", "--kafka", kafka, "--since", "2026-03-01T08:00:00Z", "--yes")
+                        .out())
+                .as("nothing was published yet")
+                .isEqualTo("0 are published again\n");
+    }
+
+    @Test
     void migrateGivesTheTableAnotherFormAndBack() {
         assertThat(outbox("turned", "schema", "--form", "rotated").out()).contains("turned_3", "turned_done");
         outbox("turned", "migrate");

@@ -164,6 +164,7 @@ class ReaperFileTest {
                 .hasMessageContaining("createTables is yes");
         assertThat(file("relay:\n  form: rotated\n").config().build().toString())
                 .contains("form=ROTATED");
+        assertThat(file("relay:\n  retain: 8h\n").config().build().toString()).contains("retain=PT8H");
         assertThatThrownBy(() -> file("relay:\n  form: round\n").config())
                 .hasMessage("relay.form is round: it must be plain or rotated");
         assertThat(file("relay:\n  once: true\n").config().build().toString()).contains("once=true");

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.outbox.Message;
+import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxRelay;
+import dev.bellwether.outbox.OutboxSchema;
+import dev.bellwether.outbox.OutboxTable;
 import dev.bellwether.testkit.Eventually;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -63,6 +66,19 @@ class OutboxTest {
                     Duration.ofSeconds(60),
                     () -> meters.get("bellwether.outbox.backlog").gauge().value() == 0);
         });
+    }
+
+    @Test
+    void tableIsMadeInTheFormThatIsSet() {
+        rig.application()
+                .withPropertyValues("bellwether.outbox.form=rotated", "bellwether.outbox.relay.enabled=false")
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    try (var connection = rig.database.getConnection()) {
+                        assertThat(OutboxSchema.form(connection, OutboxTable.named(table)))
+                                .contains(OutboxForm.ROTATED);
+                    }
+                });
     }
 
     @Configuration

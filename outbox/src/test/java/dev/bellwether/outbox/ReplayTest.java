@@ -1,0 +1,192 @@
+package dev.bellwether.outbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** What was published is published again, and the newest record of a key stays its last. */
+class ReplayTest {
+    private static List<Integer> numbers(Reader reader, String key) {
+        return reader.records().stream()
+                .filter(record -> Reader.key(record).equals(key))
+                .map(Reader::number)
+                .toList();
+    }
+
+    private static List<Integer> range(int from, int to) {
+        return IntStream.range(from, to).boxed().toList();
+    }
+
+    private static long idOf(RelayStage stage, String topic, int number) {
+        return stage.number("SELECT id FROM " + stage.table.name() + " WHERE topic = '" + topic
+                + "' AND convert_from(record_value, 'UTF8') = '" + number + "'");
+    }
+
+    private static Map<String, Object> kafka(RelayStage stage) {
+        return Map.of("bootstrap.servers", stage.bootstrap);
+    }
+
+    @Test
+    void replayIsARewindOfItsTopicAndWhatIsWrittenSinceComesBehindIt() throws Exception {
+        var other = Servers.fresh("topic");
+        try (var stage = new RelayStage(OutboxForm.ROTATED)) {
+            Servers.topic(stage.bootstrap, other, 3, Map.of());
+            try (var reader = stage.reader(true);
+                    var uncommitted = stage.reader(false);
+                    var ofOther = new Reader(stage.bootstrap, true, other)) {
+                stage.relay();
+                for (var number = 0; number < 20; number++) {
+                    stage.stash(
+                            Message.of(stage.topic, "k", Integer.toString(number)),
+                            Message.of(other, "k", Integer.toString(number)));
+                }
+                stage.awaitEmpty();
+                var admin = OutboxAdmin.of(stage.database, stage.table);
+                var from = idOf(stage, stage.topic, 10);
+                assertThat(admin.replay(Replay.fromId(from).ofTopic(stage.topic), kafka(stage)))
+                        .isEqualTo(10);
+                stage.stash(Writers.numbered(stage.topic, "k", 20, 25));
+                stage.awaitEmpty();
+                var expected = Stream.of(range(0, 20), range(10, 25))
+                        .flatMap(List::stream)
+                        .toList();
+                for (var each : List.of(reader, uncommitted)) {
+                    Eventually.eventually(
+                            "all is read",
+                            RelayStage.PATIENCE,
+                            () -> each.poll().records().size() >= expected.size());
+                    assertThat(numbers(each, "k")).isEqualTo(expected);
+                }
+                var ids = reader.records().stream()
+                        .filter(record -> Reader.number(record) == 15)
+                        .map(record -> Reader.header(record, "event-id"))
+                        .toList();
+                assertThat(ids).hasSize(2);
+                assertThat(ids.get(0)).isNotEmpty().isEqualTo(ids.get(1));
+                Eventually.eventually(
+                        "the other topic is read",
+                        RelayStage.PATIENCE,
+                        () -> ofOther.poll().records().size() >= 20);
+                assertThat(numbers(ofOther, "k")).isEqualTo(range(0, 20));
+
+                assertThat(admin.replay(Replay.since(Instant.now().plus(Duration.ofDays(1))), kafka(stage)))
+                        .isZero();
+                assertThat(admin.replay(Replay.since(Instant.EPOCH), kafka(stage)))
+                        .as("all that is kept, of both topics")
+                        .isEqualTo(45);
+                stage.awaitEmpty();
+                Eventually.eventually(
+                        "it is read again",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().records().size() >= expected.size() + 25);
+                assertThat(numbers(reader, "k"))
+                        .isEqualTo(Stream.of(expected, range(0, 25))
+                                .flatMap(List::stream)
+                                .toList());
+            }
+        }
+    }
+
+    @Test
+    void whatIsNotAllThereIsRefusedUntilItBeginsBehindThat() throws Exception {
+        try (var stage = new RelayStage(OutboxForm.ROTATED);
+                var reader = stage.reader(true)) {
+            stage.relay(more -> more.retain(Duration.ofDays(1)));
+            var written = 0;
+            var kept = "SELECT count(*) FROM " + stage.table.name();
+            for (; written < 300; written += 50) {
+                stage.stash(Writers.numbered(stage.topic, "k", written, written + 50));
+                stage.awaitEmpty();
+            }
+            var all = written;
+            Eventually.eventually(
+                    "the part that is needed next is emptied", RelayStage.PATIENCE, () -> stage.number(kept) < all);
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var refused = catchThrowableOfType(
+                    IllegalStateException.class, () -> admin.replay(Replay.fromId(1), kafka(stage)));
+            assertThat(refused).isNotNull();
+            var message = Pattern.compile("The last that is gone is row (\\d+)").matcher(refused.getMessage());
+            assertThat(message.find()).as("%s", refused.getMessage()).isTrue();
+            var gone = Long.parseLong(message.group(1));
+            var first = stage.number("SELECT convert_from(record_value, 'UTF8')::integer FROM " + stage.table.name()
+                    + " WHERE id = " + (gone + 1));
+            assertThat(admin.replay(Replay.fromId(gone + 1), kafka(stage))).isEqualTo(all - first);
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "it is read again",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().records().size() >= 2 * all - first);
+            assertThat(numbers(reader, "k"))
+                    .isEqualTo(Stream.of(range(0, all), range((int) first, all))
+                            .flatMap(List::stream)
+                            .toList());
+        }
+    }
+
+    @Test
+    void partOfItIsPublishedIntoAnotherTopicOnly() throws Exception {
+        var other = Servers.fresh("topic");
+        try (var stage = new RelayStage(OutboxForm.ROTATED)) {
+            Servers.topic(stage.bootstrap, other, 3, Map.of());
+            try (var reader = stage.reader(true);
+                    var ofOther = new Reader(stage.bootstrap, true, other)) {
+                stage.relay();
+                stage.stash(Writers.numbered(stage.topic, "k", 0, 20));
+                stage.awaitEmpty();
+                var admin = OutboxAdmin.of(stage.database, stage.table);
+                var some = Replay.fromId(idOf(stage, stage.topic, 5)).toId(idOf(stage, stage.topic, 11));
+                assertThatThrownBy(() -> admin.replay(some, kafka(stage)))
+                        .as("NEVER: an old record is the last of its key")
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining("could be the last of its key");
+                assertThatThrownBy(() -> admin.replayInto(stage.topic, some, kafka(stage)))
+                        .as("NEVER: an old record is the last of its key")
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining("topic " + stage.topic + " has records from " + stage.table.name());
+                assertThat(admin.replayInto(other, some.ofTopic(stage.topic), kafka(stage)))
+                        .isEqualTo(7);
+                assertThat(admin.replayInto(other, some.ofTopic("none"), kafka(stage)))
+                        .isZero();
+                Eventually.eventually(
+                        "it is read", RelayStage.PATIENCE, () -> ofOther.poll().records().size() >= 7);
+                assertThat(numbers(ofOther, "k")).isEqualTo(range(5, 12));
+                Eventually.eventually(
+                        "all is read", RelayStage.PATIENCE, () -> reader.poll().records().size() >= 20);
+                var before = new ArrayList<String>();
+                var after = new ArrayList<String>();
+                reader.records().forEach(record -> before.add(Reader.header(record, "event-id")));
+                ofOther.records().forEach(record -> after.add(Reader.header(record, "event-id")));
+                assertThat(after).isEqualTo(before.subList(5, 12));
+                assertThat(numbers(reader, "k")).isEqualTo(range(0, 20));
+                assertThat(admin.replayInto(other, Replay.since(Instant.EPOCH).until(Instant.EPOCH), kafka(stage)))
+                        .isZero();
+            }
+        }
+    }
+
+    @Test
+    void plainTableHasNothingToPublishAgain() throws Exception {
+        try (var stage = new RelayStage(OutboxForm.PLAIN)) {
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            stage.relay();
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            assertThatThrownBy(() -> admin.replay(Replay.fromId(1), kafka(stage)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("table " + stage.table.name() + " is plain");
+            assertThatThrownBy(() -> admin.replayInto("another", Replay.fromId(1), kafka(stage)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("table " + stage.table.name() + " is plain");
+        }
+    }
+}
