@@ -167,11 +167,12 @@ final class ProgressTopic {
             var end = offset(admin, partition, OffsetSpec.latest()); // of committed and uncommitted
             try (var consumer = consumer()) {
                 consumer.assign(List.of(partition));
-                // the newest are at the end; what was aborted, and marks, lie between them
-                for (var back = 4L * WINDOW; ; back *= 8) {
+                // the newest are at the end, mostly a quarter of a window of them to be read, each as large as its
+                // transaction was; what was aborted, and marks, lie between them
+                for (var back = (long) WINDOW; ; back *= 4) {
                     var from = Math.max(first, end - back);
                     var found = read(consumer, partition, from, end);
-                    if (from == first || found.isWholeAfter(after)) {
+                    if (from == first || found.isWholeAfter(after) || found.isFull()) {
                         return found;
                     }
                 }

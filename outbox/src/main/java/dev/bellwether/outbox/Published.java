@@ -30,7 +30,9 @@ record Published(long number, long base, long epoch, long[] ids, int[] hashes) {
 
     static Published of(long number, long base, long epoch, List<Row> rows) {
         var sorted = rows.toArray(new Row[0]);
-        Arrays.sort(sorted, Comparator.comparingLong(Row::id)); // as they mostly are
+        if (!isSorted(sorted)) {
+            Arrays.sort(sorted, Comparator.comparingLong(Row::id));
+        }
         var ids = new long[sorted.length];
         var hashes = new int[sorted.length];
         var crc = new CRC32();
@@ -39,6 +41,15 @@ record Published(long number, long base, long epoch, long[] ids, int[] hashes) {
             hashes[i] = hash(crc, sorted[i].eventId());
         }
         return new Published(number, base, epoch, ids, hashes);
+    }
+
+    private static boolean isSorted(Row[] rows) {
+        for (var i = 1; i < rows.length; i++) {
+            if (rows[i].id() < rows[i - 1].id()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     static int hash(String eventId) {

@@ -33,6 +33,11 @@ final class PublishedRows {
         return !byNumber.isEmpty() && (behind.isEmpty() || behind.size() == last() - number);
     }
 
+    /** Returns whether so many of the newest transactions are known, without a gap, that no older one is remembered. */
+    boolean isFull() {
+        return byNumber.size() == ProgressTopic.WINDOW && last() - byNumber.firstKey() == ProgressTopic.WINDOW - 1;
+    }
+
     /** Returns what this leader may take for published: nothing, if there is a doubt. */
     PublishedRows believed(ProgressMark mark, long epoch) {
         var believed = new PublishedRows();

@@ -116,9 +116,6 @@ final class RowDeleter implements Runnable {
         java.util.Arrays.sort(ids);
         // whoever takes over knows what the last transactions have published, and deletes what a crash brings back
         var durably = work.number() - durable >= ProgressTopic.WINDOW / 4;
-        if (durably) {
-            session.store().durable(connection, true);
-        }
         var deleted = session.store().delete(connection, session.shard(), session.epoch(), ids);
         if (deleted == 0) {
             throw new DeposedException(session.shard(), session.epoch());
@@ -131,6 +128,8 @@ final class RowDeleter implements Runnable {
                     ids.length);
         }
         if (durably) {
+            // the deletes stand before it in the database's log: what makes the mark durable makes them so
+            session.store().durable(connection, true);
             var mark = new ProgressMark(session.epoch(), work.number());
             if (!session.store().mark(connection, session.shard(), session.epoch(), mark)) {
                 throw new DeposedException(session.shard(), session.epoch());

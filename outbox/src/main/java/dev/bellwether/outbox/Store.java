@@ -278,7 +278,10 @@ abstract class Store {
     /** Returns the event ids of those rows that are there, and not written down as published. */
     abstract Map<Long, String> eventIds(Connection connection, long[] ids) throws SQLException;
 
-    /** Makes what this connection deletes from now on durable before it is confirmed, or soon after. */
+    /**
+     * Makes what this connection does from now on durable before it is confirmed, with all that it did before; or soon
+     * after.
+     */
     abstract void durable(Connection connection, boolean before) throws SQLException;
 
     /** Returns the row of a shard; empty if nobody has led it. */

@@ -409,6 +409,10 @@ final class OnceModel {
                 mark = new ProgressMark(ours, unmarked);
                 durable = unmarked;
                 unmarked = 0;
+                if (planted != Planted.DELETES_ARE_NEVER_DURABLE) {
+                    deletedNotDurably.clear(); // the mark is durable, and so is all before it
+                    flushed = null;
+                }
                 return;
             }
             var transaction = toDelete.remove();
@@ -420,10 +424,6 @@ final class OnceModel {
             var durably = transaction.number() - durable >= ProgressTopic.WINDOW / 4;
             remove(transaction);
             if (durably) {
-                if (planted != Planted.DELETES_ARE_NEVER_DURABLE) {
-                    deletedNotDurably.clear();
-                    flushed = null;
-                }
                 unmarked = transaction.number();
             }
         }

@@ -14,11 +14,12 @@ import org.postgresql.ds.PGSimpleDataSource;
 
 /** Bellwether's relay at its default settings, its election on the same broker. Confined to one thread. */
 final class BellwetherContestant implements OutboxContestant {
-    private static final OutboxTable TABLE = OutboxTable.named("outbox");
-
     private final int shards;
     private final boolean once;
     private final OutboxForm form;
+    /** Of its own for each kind, so that progress and marks go on from run to run, as where a relay is started again. */
+    private final OutboxTable table;
+
     private long filled;
     private @Nullable OutboxRelay relay;
 
@@ -30,6 +31,7 @@ final class BellwetherContestant implements OutboxContestant {
         this.shards = shards;
         this.once = once;
         this.form = form;
+        table = OutboxTable.named("outbox" + kind().replace('-', '_'));
     }
 
     /** With a table whose parts are emptied by TRUNCATE. */
@@ -44,7 +46,11 @@ final class BellwetherContestant implements OutboxContestant {
 
     @Override
     public String name() {
-        return "bellwether" + (once ? "" : "-with-rewinds") + (form == OutboxForm.PLAIN ? "" : "-rotated")
+        return "bellwether" + kind();
+    }
+
+    private String kind() {
+        return (once ? "" : "-with-rewinds") + (form == OutboxForm.PLAIN ? "" : "-rotated")
                 + (shards == 1 ? "" : "-" + shards + "-shards");
     }
 
@@ -57,7 +63,7 @@ final class BellwetherContestant implements OutboxContestant {
     public Pen pen(OutboxServers stand) throws SQLException {
         return new InsertPen(
                 stand,
-                "INSERT INTO outbox (topic, record_key, record_value) VALUES ('" + OutboxServers.TOPIC
+                "INSERT INTO " + table.name() + " (topic, record_key, record_value) VALUES ('" + OutboxServers.TOPIC
                         + "', convert_to(?, 'UTF8'), convert_to(?, 'UTF8'))");
     }
 
@@ -65,15 +71,15 @@ final class BellwetherContestant implements OutboxContestant {
     public void reset(OutboxServers stand) throws SQLException {
         try (var connection = stand.connect();
                 var statement = connection.createStatement()) {
-            statement.execute("DROP TABLE IF EXISTS outbox, outbox_done, outbox_relay");
-            OutboxSchema.create(connection, TABLE, form);
+            OutboxSchema.create(connection, table, form);
+            statement.execute("TRUNCATE " + table.name() + (form == OutboxForm.PLAIN ? "" : ", " + table.name() + "_done"));
         }
         filled = 0;
     }
 
     @Override
     public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
-        stand.execute("INSERT INTO outbox (topic, record_key, record_value, headers) SELECT '" + OutboxServers.TOPIC
+        stand.execute("INSERT INTO " + table.name() + " (topic, record_key, record_value, headers) SELECT '" + OutboxServers.TOPIC
                 + "', convert_to('key-' || i % 10000, 'UTF8'), substr(value, 1, " + bytes + "), "
                 + (headers
                         ? "'type: OrderCreated' || E'\\ntraceparent: 00-' || md5(i::text) || '-00f067aa0ba902b7-01'"
@@ -83,8 +89,8 @@ final class BellwetherContestant implements OutboxContestant {
     }
 
     private RelayConfig config(OutboxServers stand) {
-        return RelayConfig.named("bench")
-                .table(TABLE)
+        return RelayConfig.named("bench" + kind())
+                .table(table)
                 .shards(shards)
                 .once(once)
                 .producer(Map.of("bootstrap.servers", stand.bootstrap()))
@@ -116,7 +122,7 @@ final class BellwetherContestant implements OutboxContestant {
             return filled - deleted;
         }
         return form == OutboxForm.PLAIN
-                ? stand.number("SELECT 1 FROM outbox LIMIT 1")
-                : OutboxAdmin.of(database(stand), TABLE).state().backlog();
+                ? stand.number("SELECT 1 FROM " + table.name() + " LIMIT 1")
+                : OutboxAdmin.of(database(stand), table).state().backlog();
     }
 }
