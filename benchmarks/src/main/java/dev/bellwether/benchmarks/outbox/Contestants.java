@@ -13,6 +13,7 @@ final class Contestants {
             List.of(new BellwetherContestant(1), new MarkPurge(), new OrderedTopics(), new DebeziumRouter());
     private static final List<OutboxContestant> BY_NAME_ONLY = List.of(
             BellwetherContestant.rotated(),
+            new Namastack(),
             BellwetherContestant.withRewinds(),
             new BellwetherContestant(2),
             new BellwetherContestant(4));
