@@ -8,15 +8,19 @@ import dev.bellwether.outbox.OutboxTable;
 import dev.bellwether.outbox.RelayConfig;
 import dev.bellwether.outbox.RelayStats;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** Bellwether's relay at its default settings, its election on the same broker. Confined to one thread. */
 final class BellwetherContestant implements OutboxContestant {
+    private static final Duration USUAL = Duration.ofMillis(10); // between transactions that are not full, as by default
+
     private final int shards;
     private final boolean once;
     private final OutboxForm form;
+    private final Duration interval;
     /** Of its own for each kind, so that progress and marks go on from run to run, as where a relay is started again. */
     private final OutboxTable table;
 
@@ -24,24 +28,30 @@ final class BellwetherContestant implements OutboxContestant {
     private @Nullable OutboxRelay relay;
 
     BellwetherContestant(int shards) {
-        this(shards, true, OutboxForm.PLAIN);
+        this(shards, true, OutboxForm.PLAIN, USUAL);
     }
 
-    private BellwetherContestant(int shards, boolean once, OutboxForm form) {
+    private BellwetherContestant(int shards, boolean once, OutboxForm form, Duration interval) {
         this.shards = shards;
         this.once = once;
         this.form = form;
+        this.interval = interval;
         table = OutboxTable.named("outbox" + kind().replace('-', '_'));
     }
 
     /** With a table whose parts are emptied by TRUNCATE. */
     static BellwetherContestant rotated() {
-        return new BellwetherContestant(1, true, OutboxForm.ROTATED);
+        return new BellwetherContestant(1, true, OutboxForm.ROTATED, USUAL);
     }
 
     /** Without progress, and so with rewinds for readers of committed records, too. */
     static BellwetherContestant withRewinds() {
-        return new BellwetherContestant(1, false, OutboxForm.PLAIN);
+        return new BellwetherContestant(1, false, OutboxForm.PLAIN, USUAL);
+    }
+
+    /** With half the time between transactions that are not full. */
+    static BellwetherContestant twiceAsOften() {
+        return new BellwetherContestant(1, true, OutboxForm.PLAIN, USUAL.dividedBy(2));
     }
 
     @Override
@@ -51,7 +61,7 @@ final class BellwetherContestant implements OutboxContestant {
 
     private String kind() {
         return (once ? "" : "-with-rewinds") + (form == OutboxForm.PLAIN ? "" : "-rotated")
-                + (shards == 1 ? "" : "-" + shards + "-shards");
+                + (interval.equals(USUAL) ? "" : "-each-" + interval.toMillis() + "-ms") + (shards == 1 ? "" : "-" + shards + "-shards");
     }
 
     @Override
@@ -93,6 +103,7 @@ final class BellwetherContestant implements OutboxContestant {
                 .table(table)
                 .shards(shards)
                 .once(once)
+                .transactionInterval(interval)
                 .producer(Map.of("bootstrap.servers", stand.bootstrap()))
                 .build();
     }
