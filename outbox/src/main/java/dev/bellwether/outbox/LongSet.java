@@ -81,9 +81,9 @@ final class LongSet {
         return at;
     }
 
+    /** The highest bits, by which numbers that follow each other are spread as evenly as can be. */
     private int home(long value) {
-        var mixed = value * 0x9E3779B97F4A7C15L;
-        return (int) (mixed >>> 32) & (slots.length - 1);
+        return (int) ((value * 0x9E3779B97F4A7C15L) >>> (64 - Integer.numberOfTrailingZeros(slots.length)));
     }
 
     private void resize(int length) {

@@ -193,8 +193,9 @@ final class Migration {
 
     /** Who updates the relays' table, or owns it, is a relay. */
     private List<String> relays() throws SQLException {
-        return texts("SELECT DISTINCT " + grantee() + " FROM " + rights(table.relay()) + " AND privilege_type = 'UPDATE'"
-                + " UNION SELECT relowner::regrole::text FROM pg_class WHERE oid = '" + table.relay() + "'::regclass");
+        return texts("SELECT DISTINCT " + grantee() + " FROM " + rights(table.relay())
+                + " AND privilege_type = 'UPDATE'" + " UNION SELECT relowner::regrole::text FROM pg_class WHERE oid = '"
+                + table.relay() + "'::regclass");
     }
 
     private List<String> made() {

@@ -375,8 +375,9 @@ public final class OutboxAdmin {
      */
     public long replay(Replay which, Map<String, Object> kafka) throws SQLException {
         if (!which.isOpen()) {
-            throw new IllegalArgumentException(which + " ends before the newest record, so an old one could be the last of"
-                    + " its key. Leave the end away, or publish into another topic");
+            throw new IllegalArgumentException(
+                    which + " ends before the newest record, so an old one could be the last of"
+                            + " its key. Leave the end away, or publish into another topic");
         }
         var name = tenant();
         if (name.isEmpty()) {
@@ -387,7 +388,8 @@ public final class OutboxAdmin {
         change(name.get(), connection -> {
             var rotated = rotated(connection);
             var shards = shards(connection, ofShards());
-            // what is published and not yet written down is written down first, or it would be taken for published later
+            // what is published and not yet written down is written down first, or it would be taken for published
+            // later
             fence(config, shards, kafka);
             forgetPublished(connection, config, shards, kafka, false);
             count.set(new Republisher(connection, rotated, which).unpublish());
@@ -408,7 +410,8 @@ public final class OutboxAdmin {
      *     rotated}
      */
     public long replayInto(String topic, Replay which, Map<String, Object> kafka) throws SQLException {
-        var config = RelayConfig.named(tenant().orElse(table.name())).producer(kafka).build();
+        var config =
+                RelayConfig.named(tenant().orElse(table.name())).producer(kafka).build();
         try (var connection = database.getConnection()) {
             var again = new Republisher(connection, rotated(connection), which);
             if (again.has(topic)) {

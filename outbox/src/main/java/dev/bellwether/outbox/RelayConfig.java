@@ -261,7 +261,8 @@ public final class RelayConfig {
                 + haltRetry + ", databaseTimeout=" + databaseTimeout + ", standDownAfter=" + standDownAfter
                 + ", meterInterval=" + meterInterval + ", sweepInterval=" + sweepInterval + ", stateInterval="
                 + stateInterval + ", createTables="
-                + createTables + ", form=" + form + ", retain=" + retain + ", once=" + once + ", wakeUp=" + wakeUp + ", eventIdHeader="
+                + createTables + ", form=" + form + ", retain=" + retain + ", once=" + once + ", wakeUp=" + wakeUp
+                + ", eventIdHeader="
                 + eventIdHeader + ", lease=" + lease
                 + ", candidate="
                 + candidate.orElse("") + ']';

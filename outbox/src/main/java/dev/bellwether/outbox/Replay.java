@@ -76,7 +76,8 @@ public final class Replay {
 
     @Override
     public String toString() {
-        return "Replay[fromId=" + fromId + ", since=" + since.map(Instant::toString).orElse("") + ", topic="
-                + topic.orElse("") + ", toId=" + toId + ", until=" + until.map(Instant::toString).orElse("") + ']';
+        return "Replay[fromId=" + fromId + ", since="
+                + since.map(Instant::toString).orElse("") + ", topic=" + topic.orElse("") + ", toId=" + toId
+                + ", until=" + until.map(Instant::toString).orElse("") + ']';
     }
 }

@@ -65,8 +65,8 @@ final class Republisher {
             delete.executeUpdate();
         }
         write(Runs.of(kept, store.ring()));
-        try (var low = connection.prepareStatement("UPDATE " + table.relay() + " SET low = least(low, ?) WHERE shard > "
-                + Store.WHOLE)) {
+        try (var low = connection.prepareStatement(
+                "UPDATE " + table.relay() + " SET low = least(low, ?) WHERE shard > " + Store.WHOLE)) {
             low.setLong(1, from == Long.MIN_VALUE ? from : from - 1);
             low.executeUpdate();
         }
@@ -155,11 +155,13 @@ final class Republisher {
                 "SELECT max(to_id) FROM " + table.done() + " AS run WHERE to_id >= ? AND NOT EXISTS (SELECT 1 FROM "
                         + table.name() + " WHERE id BETWEEN from_id AND to_id AND id >= ? AND id = to_id)",
                 from);
-        throw new IllegalStateException("nothing is published again: of the records from row " + from + " on, " + table.name()
-                + " does not have all any more, so an older one could be the last of its key. "
-                + (last == 0
-                        ? "Some were deleted by hand."
-                        : "The last that is gone is row " + last + ": begin behind it, or name another topic to publish into."));
+        throw new IllegalStateException(
+                "nothing is published again: of the records from row " + from + " on, " + table.name()
+                        + " does not have all any more, so an older one could be the last of its key. "
+                        + (last == 0
+                                ? "Some were deleted by hand."
+                                : "The last that is gone is row " + last
+                                        + ": begin behind it, or name another topic to publish into."));
     }
 
     /** Returns the ids before this one that are in the same run. */

@@ -179,7 +179,8 @@ final class RotatedStore extends PostgresStore {
     /** Reads the next runs, and what lies in the holes between them; behind the last run, all that comes. */
     private Found readAmongPublished(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
         var sql = "WITH run AS MATERIALIZED (SELECT from_id, to_id FROM " + table.done()
-                + " WHERE to_id > ? ORDER BY to_id LIMIT " + WINDOW + "), hole AS MATERIALIZED (SELECT " + less(behind(WINDOW))
+                + " WHERE to_id > ? ORDER BY to_id LIMIT " + WINDOW + "), hole AS MATERIALIZED (SELECT "
+                + less(behind(WINDOW))
                 + " FROM run) (" + late(wanted) + ") UNION ALL (SELECT hot.* FROM hole CROSS JOIN LATERAL ("
                 + select(wanted.shard(), wanted.shards(), IN_HOLE) + ") AS hot LIMIT ?) UNION ALL (SELECT to_id,"
                 + " NULL::uuid, NULL::varchar, NULL::bytea, NULL::bytea, NULL::text, NULL::integer, NULL::bigint, from_id"
@@ -268,13 +269,17 @@ final class RotatedStore extends PostgresStore {
                 "SELECT (extract(epoch FROM clock_timestamp() - created) * 1000)::bigint FROM " + first + " LIMIT 1",
                 low,
                 low);
-        var runs = number(connection, "SELECT count(*) FROM (SELECT 1 FROM " + table.done() + nextRuns(most) + ") AS r", low);
+        var runs = number(
+                connection, "SELECT count(*) FROM (SELECT 1 FROM " + table.done() + nextRuns(most) + ") AS r", low);
         if (runs >= most) { // the holes between so many cost too much for one who asks again and again
             return new Backlog(most + 1, Math.max(0, oldest));
         }
         var rows = unpublishedOf(behind(most), "id", nextRuns(most), " LIMIT " + (most + 1));
         var counted = number(
-                connection, "SELECT count(*) FROM (SELECT 1 FROM " + rows + " LIMIT " + (most + 1) + ") AS c", low, low);
+                connection,
+                "SELECT count(*) FROM (SELECT 1 FROM " + rows + " LIMIT " + (most + 1) + ") AS c",
+                low,
+                low);
         return new Backlog(counted, Math.max(0, oldest));
     }
 
@@ -332,8 +337,9 @@ final class RotatedStore extends PostgresStore {
 
     /** Whether the last row of a part has been there for so long. */
     private boolean isOlder(Connection connection, int part, Duration age) throws SQLException {
-        try (var query = connection.prepareStatement("SELECT extract(epoch FROM clock_timestamp() - created) * 1000 >= ?"
-                + " FROM " + part(part) + " ORDER BY id DESC LIMIT 1")) {
+        try (var query =
+                connection.prepareStatement("SELECT extract(epoch FROM clock_timestamp() - created) * 1000 >= ?"
+                        + " FROM " + part(part) + " ORDER BY id DESC LIMIT 1")) {
             query.setLong(1, age.toMillis());
             try (var result = query.executeQuery()) {
                 return result.next() && result.getBoolean(1);

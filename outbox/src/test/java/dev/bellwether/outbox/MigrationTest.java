@@ -153,8 +153,8 @@ class MigrationTest {
                         var statement = connection.createStatement()) {
                     statement.execute("INSERT INTO " + stage.table.name() + " (topic) VALUES ('t')");
                 }
-                var ofMonitor = Servers.dataSource(
-                        PostgresServer.shared().uri().replace("user=postgres", "user=" + monitor));
+                var ofMonitor =
+                        Servers.dataSource(PostgresServer.shared().uri().replace("user=postgres", "user=" + monitor));
                 assertThat(OutboxAdmin.of(ofMonitor, stage.table).quickState().backlog())
                         .as("who may look at the table still may")
                         .isEqualTo(stage.left());

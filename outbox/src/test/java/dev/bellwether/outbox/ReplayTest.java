@@ -127,7 +127,7 @@ class ReplayTest {
             Eventually.eventually(
                     "it is read again",
                     RelayStage.PATIENCE,
-                    () -> reader.poll().records().size() >= 2 * all - first);
+                    () -> reader.poll().records().size() >= 2L * all - first);
             assertThat(numbers(reader, "k"))
                     .isEqualTo(Stream.of(range(0, all), range((int) first, all))
                             .flatMap(List::stream)
@@ -160,10 +160,14 @@ class ReplayTest {
                 assertThat(admin.replayInto(other, some.ofTopic("none"), kafka(stage)))
                         .isZero();
                 Eventually.eventually(
-                        "it is read", RelayStage.PATIENCE, () -> ofOther.poll().records().size() >= 7);
+                        "it is read",
+                        RelayStage.PATIENCE,
+                        () -> ofOther.poll().records().size() >= 7);
                 assertThat(numbers(ofOther, "k")).isEqualTo(range(5, 12));
                 Eventually.eventually(
-                        "all is read", RelayStage.PATIENCE, () -> reader.poll().records().size() >= 20);
+                        "all is read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().records().size() >= 20);
                 var before = new ArrayList<String>();
                 var after = new ArrayList<String>();
                 reader.records().forEach(record -> before.add(Reader.header(record, "event-id")));

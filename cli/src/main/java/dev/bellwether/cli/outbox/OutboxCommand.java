@@ -303,7 +303,8 @@ public final class OutboxCommand implements Runnable {
             @Option(
                             names = "--since",
                             paramLabel = "TIME",
-                            description = "Begin with the first row of this time or later, such as 2026-03-01T08:00:00Z.")
+                            description =
+                                    "Begin with the first row of this time or later, such as 2026-03-01T08:00:00Z.")
                     @Nullable
                     Instant since,
             @Option(names = "--topic", paramLabel = "TOPIC", description = "Only the records of this topic.") @Nullable
@@ -352,7 +353,8 @@ public final class OutboxCommand implements Runnable {
 
     private boolean isAgreed(boolean yes) {
         if (!yes && (!around.inIsTerminal() || !around.outIsTerminal())) {
-            throw new UsageException("this asks before it does anything, and there is no terminal to ask on: add --yes");
+            throw new UsageException(
+                    "this asks before it does anything, and there is no terminal to ask on: add --yes");
         }
         return yes || around.confirm("All consumers of these records will see them again. Publish them again?");
     }

@@ -89,8 +89,10 @@ class OutboxVerbsTest {
     void replayIsAskedForByNameAndRefusesWhatIsNotSafe() {
         outbox("played", "migrate");
         var kafka = "localhost:1";
-        assertThat(outbox("played", "replay", "--kafka", kafka, "--yes").err()).contains("--from-id ID or --since TIME");
-        assertThat(outbox("played", "replay", "--kafka", kafka, "--from-id", "1").err())
+        assertThat(outbox("played", "replay", "--kafka", kafka, "--yes").err())
+                .contains("--from-id ID or --since TIME");
+        assertThat(outbox("played", "replay", "--kafka", kafka, "--from-id", "1")
+                        .err())
                 .contains("no terminal to ask on: add --yes");
         var plain = outbox("played", "replay", "--kafka", kafka, "--from-id", "1", "--into", "copy");
         assertThat(plain.err()).contains("table played is plain");
