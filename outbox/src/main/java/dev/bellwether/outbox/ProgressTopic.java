@@ -42,6 +42,8 @@ final class ProgressTopic {
 
     private static final short REPLICAS = 3;
     private static final long PATIENCE_SECONDS = 10;
+    private static final int KNOWN_TRIES = 40;
+    private static final long KNOWN_MILLIS = 25;
     private static final Map<String, String> SETTINGS = Map.of(
             "cleanup.policy", "compact",
             "segment.bytes", String.valueOf(16 << 20),
@@ -88,8 +90,7 @@ final class ProgressTopic {
     }
 
     /** Makes it, if it is not there, with a partition for each shard. */
-    void make(int shards) throws InterruptedException, TimeoutException, ExecutionException {
-        var admin = Admin.create(properties);
+    private void make(Admin admin, int shards) throws InterruptedException, TimeoutException, ExecutionException {
         try {
             var partitions = partitions(admin);
             if (partitions == 0) {
@@ -104,8 +105,6 @@ final class ProgressTopic {
             if (!(e.getCause() instanceof TopicExistsException || e.getCause() instanceof InvalidPartitionsException)) {
                 throw e;
             }
-        } finally {
-            admin.close(Duration.ZERO);
         }
     }
 
@@ -155,10 +154,27 @@ final class ProgressTopic {
      * @throws IllegalStateException if the brokers do not know the topic, or not this partition
      */
     PublishedRows recover(int shard, long after) throws InterruptedException, TimeoutException, ExecutionException {
+        return recover(shard, after, 0);
+    }
+
+    /**
+     * The same.
+     *
+     * @param shards so many partitions it gets first, if it has fewer; 0 to leave it as it is
+     */
+    PublishedRows recover(int shard, long after, int shards)
+            throws InterruptedException, TimeoutException, ExecutionException {
         var partition = new TopicPartition(name, shard);
         var admin = Admin.create(properties);
         try {
+            if (shards > 0) {
+                make(admin, shards);
+            }
             var known = partitions(admin);
+            for (var tries = 0; tries < (shards > 0 ? KNOWN_TRIES : 0) && shard >= known; tries++) {
+                TimeUnit.MILLISECONDS.sleep(KNOWN_MILLIS); // brokers hear of what was just made a little later
+                known = partitions(admin);
+            }
             if (shard >= known) {
                 throw new IllegalStateException("topic " + name + " has " + known
                         + " partitions, as far as the brokers know, and not " + partition);

@@ -513,13 +513,10 @@ final class Shard {
     private ProgressTopic.Start recover(Connection deleting, Store.Tenancy tenancy)
             throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
         try {
-            if (!hasProgressTopic) {
-                progress.make(config.shards());
-                hasProgressTopic = true;
-            }
             var epoch = tenancy.epoch();
             var before = tenancy.progress();
-            var found = progress.recover(number, before.number());
+            var found = progress.recover(number, before.number(), hasProgressTopic ? 0 : config.shards());
+            hasProgressTopic = true;
             var rows = found.believed(before, epoch).delete(store(), deleting, number, epoch);
             var after = found.markAfter(before, epoch);
             if (!after.equals(before) && !store().mark(deleting, number, epoch, after)) {

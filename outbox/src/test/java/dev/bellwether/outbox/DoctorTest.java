@@ -77,7 +77,7 @@ class DoctorTest {
             assertThat(findings(stage))
                     .anyMatch(finding -> finding.severity() == Severity.OK
                             && finding.what().contains("no topic " + stage.name + "-outbox-progress"));
-            stage.config(more -> more).progress().make(2);
+            stage.config(more -> more).progress().recover(0, 0, 2);
             assertThat(findings(stage))
                     .anyMatch(finding -> finding.what().contains("topic " + stage.name + "-outbox-progress")
                             && finding.what().contains("replicas"));

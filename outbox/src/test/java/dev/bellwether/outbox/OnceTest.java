@@ -235,9 +235,9 @@ class OnceTest {
     void topicOfProgressIsCompactedAndHasAPartitionForEachShard() throws Exception {
         try (var stage = new RelayStage()) {
             var progress = stage.config(more -> more).progress();
-            progress.make(1);
-            progress.make(3);
-            progress.make(2);
+            progress.recover(0, 0, 1);
+            progress.recover(0, 0, 3);
+            progress.recover(0, 0, 2);
             try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
                 var found = admin.describeTopics(List.of(progress.name()))
                         .allTopicNames()
