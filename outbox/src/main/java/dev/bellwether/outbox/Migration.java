@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 final class Migration {
     /*
      * One transaction. It holds the table alone when it copies, so nobody has an open transaction that has written into
-     * it: all rows are seen. The epochs are raised before, so that whoever leads deletes, and writes down, nothing more,
-     * and who follows it asks for the form behind that (Store.acquire). Ids go on, for the sequence is the same, so what
-     * is known of gaps stays true. Whoever waits with an INSERT finds the new table by its name.
+     * it: all rows are seen. The epochs are raised before, so that a leader deletes, and writes down, nothing more, and
+     * who follows it asks for the form behind that (Store.acquire). Ids go on, for the sequence is the same, so what is
+     * known of gaps stays true. A writer that waits with an INSERT finds the new table by its name.
      */
     /** More would hold writers up for more than about a second. */
     private static final int MOST = 100_000;
@@ -156,10 +156,11 @@ final class Migration {
         }
     }
 
-    /** The new tables belong to whom the old one did, the sequence to the new table, and who had rights has them. */
+    /** The new tables get the owner and the rights of the old one, and the new table the sequence. */
     private void handOver() throws SQLException {
         var owner = texts(
-                        "SELECT quote_ident(rolname) FROM pg_class c JOIN pg_roles r ON r.oid = relowner WHERE c.oid = '"
+                        "SELECT quote_ident(rolname) FROM pg_class c JOIN pg_roles r ON r.oid = relowner WHERE "
+                                + "c.oid = '"
                                 + table.name() + "'::regclass AND rolname <> current_user")
                 .stream()
                 .findFirst();

@@ -344,7 +344,7 @@ public final class OutboxAdmin {
     /**
      * Gives the table another form, while writers go on: they wait for as long as what is not yet published is copied,
      * and never longer than a fifth of a second for that to begin. It begins when nobody has an open transaction that
-     * has used the table, which is tried again and again until then. Relays that lead end what they do, and begin anew
+     * has used the table, which is tried again and again until then. Relays that lead end what they do, and begin again
      * with the new form; all of them must know it.
      *
      * @param patience how long it is tried
@@ -365,7 +365,7 @@ public final class OutboxAdmin {
      * Publishes again what was published and is still there, into the topics that it was published into: from an id or
      * a time on, all of it, or all of one topic. Returns how many records. They come out as after a rewind: in their
      * order, each with its event id, and those that are written meanwhile behind them; so the last record of a key is
-     * its newest. Whoever reads committed records sees them again, too. Relays that lead end what they do, and the next
+     * its newest. Readers of committed records see them again, too. Relays that lead end what they do, and the next
      * publish these records before all that comes.
      *
      * @param kafka properties of Kafka's clients

@@ -480,10 +480,10 @@ public final class RelayConfig {
 
         /**
          * Keeps what was published in a {@linkplain OutboxForm#ROTATED rotated} table for so long, for {@link
-         * OutboxAdmin#replay}, but never longer than until the turn of its part comes again: of four parts, at least the
-         * last two that were filled are kept. Parts are emptied as wholes, so some of it is kept for longer. A plain
-         * table keeps nothing. All relays should say the same. Default: zero, so parts are emptied when all of their rows
-         * are published.
+         * OutboxAdmin#replay}, but never longer than until the turn of its part comes again: of four parts, at least
+         * the last two that were filled are kept. Parts are emptied as wholes, so some of it is kept for longer. A
+         * plain table keeps nothing. All relays should say the same. Default: zero, so parts are emptied when all of
+         * their rows are published.
          */
         public Builder retain(Duration retain) {
             if (retain.isNegative()) {

@@ -4,8 +4,8 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * Which published records are to be published again, of those that a {@linkplain OutboxForm#ROTATED rotated} table still
- * has. Immutable.
+ * Which published records are to be published again, of those that a {@linkplain OutboxForm#ROTATED rotated} table
+ * still has. Immutable.
  *
  * @see OutboxAdmin#replay
  */

@@ -15,9 +15,9 @@ final class Republisher {
      * Into the same topics: what was published is taken out of the runs, from an id on, in one transaction that has
      * raised all epochs, and the low marks are set back before it. So who leads next reads these rows as it reads any
      * that were never published: in their order, behind the same fences, each with its event id, and those that are
-     * written meanwhile behind them. A key's rows from some id on are the end of what consumers have seen of it, so they
-     * see a rewind, and the newest last. That holds only if none of them is missing: so each id that is written down
-     * from there on must still have its row, and no part may be emptied until this is committed.
+     * written meanwhile behind them. A key's rows from some id on are the end of what consumers have seen of it, so
+     * they see a rewind, and the newest last. That holds only if none of them is missing: so each id that is written
+     * down from there on must still have its row, and no part may be emptied until this is committed.
      *
      * A part that is emptied leaves its last id written down (RotatedStore.empty), so that this is noticed.
      */
@@ -48,7 +48,7 @@ final class Republisher {
      * @throws IllegalStateException if some of them are not there any more
      */
     long unpublish() throws SQLException {
-        // whoever empties a part takes a stronger lock, and looks behind it; who inserts a weaker one
+        // to empty a part takes a stronger lock, and a look behind it; to insert a weaker one
         execute("LOCK TABLE " + table.name() + " IN SHARE UPDATE EXCLUSIVE MODE");
         var from = which.since().isEmpty() ? which.fromId() : first();
         var there = requireKept(from);

@@ -22,10 +22,10 @@ final class RotatedStore extends PostgresStore {
      * until its cursor has passed the last of them; from then on whatever else is written down beyond the cursor is of
      * other shards, whose rows are passed over in any case.
      *
-     * A part may be emptied when all of its rows are in runs. Whoever has inserted one and not ended holds a lock on the
-     * part that keeps SHARE ROW EXCLUSIVE out; so under that lock, and by a snapshot that was taken after it, each row
-     * that was ever inserted is seen, or was rolled back. It does not matter who does that, nor which gaps are open: a
-     * row that comes later finds the part empty, and is looked for as any row is.
+     * A part may be emptied when all of its rows are in runs. A transaction that has inserted one and not ended holds a
+     * lock on the part that keeps SHARE ROW EXCLUSIVE out; so under that lock, and by a snapshot that was taken after
+     * it, each row that was ever inserted is seen, or was rolled back. It does not matter who does that, nor which gaps
+     * are open: a row that comes later finds the part empty, and is looked for as any row is.
      *
      * So many parts are rotated as there is traffic, but none is made or dropped: no INSERT can find its part missing.
      */
@@ -33,7 +33,8 @@ final class RotatedStore extends PostgresStore {
 
     private static final String ALL = "'{(,)}'::int8multirange";
     private static final String IN_HOLE =
-            " WHERE id >= coalesce(lower(h), '-9223372036854775808') AND id <= coalesce(upper(h) - 1, 9223372036854775807)";
+            " WHERE id >= coalesce(lower(h), '-9223372036854775808') AND id <= coalesce(upper(h) - 1, "
+                    + "9223372036854775807)";
     /** How many runs are read at a time until the cursor has passed them. */
     private static final int WINDOW = 5_000;
 
@@ -183,7 +184,8 @@ final class RotatedStore extends PostgresStore {
                 + less(behind(WINDOW))
                 + " FROM run) (" + late(wanted) + ") UNION ALL (SELECT hot.* FROM hole CROSS JOIN LATERAL ("
                 + select(wanted.shard(), wanted.shards(), IN_HOLE) + ") AS hot LIMIT ?) UNION ALL (SELECT to_id,"
-                + " NULL::uuid, NULL::varchar, NULL::bytea, NULL::bytea, NULL::text, NULL::integer, NULL::bigint, from_id"
+                + " NULL::uuid, NULL::varchar, NULL::bytea, NULL::bytea, NULL::text, NULL::integer, "
+                        + "NULL::bigint, from_id"
                 + " FROM run ORDER BY to_id)";
         try (var query = connection.prepareStatement(sql)) {
             query.setLong(1, wanted.cursor());
@@ -317,7 +319,8 @@ final class RotatedStore extends PostgresStore {
                 + table.done() + ", mark WHERE to_id > low ORDER BY to_id LIMIT " + ESTIMATED + ")"
                 + " SELECT (greatest(0, (SELECT max(id) FROM " + table.name() + ") - coalesce((SELECT max(to_id) FROM "
                 + table.done() + " WHERE to_id > low), low))"
-                + " + coalesce((SELECT max(to_id) - low - sum(to_id - greatest(from_id - 1, low)) FROM run), 0))::bigint"
+                + " + coalesce((SELECT max(to_id) - low - sum(to_id - greatest(from_id - 1, low)) FROM run), "
+                        + "0))::bigint"
                 + " FROM mark";
     }
 
@@ -364,7 +367,7 @@ final class RotatedStore extends PostgresStore {
     /** One statement, for a client that is frozen must not hold these locks. Returns whether the part was emptied. */
     boolean empty(Connection connection, int part) throws SQLException {
         try (var statement = connection.createStatement()) {
-            // its last id stays written down, so that whoever is to publish again what follows an id knows what is gone
+            // its last id stays written down, so that a replay of what follows an id knows what is gone
             statement.execute("""
                     DO $rotate$ DECLARE last bigint; BEGIN
                         IF current_setting('transaction_isolation') <> 'read committed' THEN

@@ -26,8 +26,10 @@ final class Rotation {
         this.retained = retained;
         if (!retained.isZero() && store.form() == OutboxForm.PLAIN) {
             LOG.warn(
-                    "outbox {}: nothing is kept of what was published, though this relay is set to retain it: the table is"
-                            + " plain, so rows are deleted. On PostgreSQL, `bellwether outbox migrate --to rotated` makes it one"
+                    "outbox {}: nothing is kept of what was published, though this relay is set to retain it: "
+                            + "the table is"
+                            + " plain, so rows are deleted. On PostgreSQL, `bellwether outbox migrate --to "
+                                    + "rotated` makes it one"
                             + " that can.",
                     store.table.name());
         }
@@ -44,7 +46,8 @@ final class Rotation {
         } catch (SQLException e) {
             if (!told) {
                 LOG.warn(
-                        "outbox {}: the storage of what was published cannot be given back: {}. The table grows until it can."
+                        "outbox {}: the storage of what was published cannot be given back: {}. The table grows "
+                                + "until it can."
                                 + " The relay needs SELECT and TRUNCATE on the parts of {} and {}.",
                         store.table.name(),
                         e.getMessage(),

@@ -7,7 +7,7 @@ import java.util.Arrays;
  */
 @SuppressWarnings("ArrayRecordComponent") // nobody compares them or writes into them
 record Runs(long[] from, long[] to) {
-    /** No run has more ids, so that whoever looks for those of a range knows how far to look. */
+    /** No run has more ids, so that a search for those of a range knows how far to look. */
     static final int LONGEST = 16_384;
 
     /** Returns those of sorted ids, none of which reaches into two turns. */

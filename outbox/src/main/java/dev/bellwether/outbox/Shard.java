@@ -592,7 +592,8 @@ final class Shard {
         var found = before.asFound(connection);
         if (store == null && found.form() != config.form() && config.form() == OutboxForm.ROTATED) {
             LOG.warn(
-                    "outbox {}: table {} is there already, and plain; it stays so. `bellwether outbox migrate --to rotated` gives"
+                    "outbox {}: table {} is there already, and plain; it stays so. `bellwether outbox migrate "
+                            + "--to rotated` gives"
                             + " it the form that this relay is set to.",
                     config.name(),
                     config.table().name());

@@ -110,7 +110,8 @@ abstract class Store {
         if (form == OutboxForm.ROTATED) {
             throw new IllegalArgumentException(
                     "outbox table " + table.name()
-                            + " cannot be rotated: that form exists on PostgreSQL only, in our own layout. Use the plain form.");
+                            + " cannot be rotated: that form exists on PostgreSQL only, in our own layout. Use "
+                                    + "the plain form.");
         }
         return this;
     }

@@ -32,7 +32,9 @@ final class WakeUpSql {
     static final String ROWS = "";
     /** What the leader of the first shard notifies: that writers notify nobody any more. */
     static final String BUSY = "busy";
-    /** What is notified when another table takes the place of this one: the channel is named after it, and so the lock. */
+    /**
+     * What is notified when another table takes the place of this one: the channel is named after it, and so the lock.
+     */
     static final String MOVED = "moved";
 
     private static final String TRIGGER = "bellwether_wake";

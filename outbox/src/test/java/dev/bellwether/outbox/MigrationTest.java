@@ -45,7 +45,7 @@ class MigrationTest {
                 }
                 if (form == OutboxForm.ROTATED) {
                     Eventually.eventually(
-                            "who leads has begun anew, with that form",
+                            "the leader has begun again, with that form",
                             RelayStage.PATIENCE,
                             () -> stage.number("SELECT count(*) FROM " + stage.table.done()) > 0);
                 }

@@ -185,7 +185,7 @@ class RotatedStoreTest {
             insert(stage.connection, table, 350);
             stage.publish(LongStream.rangeClosed(1, 349).filter(id -> id != 150));
             assertThat(stage.store.isSpent(stage.connection, 1)).isFalse();
-            stage.store.empty(stage.connection, 1); // whoever has looked before a row came asks for that
+            stage.store.empty(stage.connection, 1); // one that has looked before a row came asks for that
             assertThat(stage.store.rotate(stage.connection, 350, Duration.ZERO)).isTrue();
             assertThat(stage.rows().stream().filter(id -> id < 300))
                     .containsExactlyElementsOf(
@@ -293,7 +293,9 @@ class RotatedStoreTest {
         }
     }
 
-    /** More runs than are read at a time, holes that nobody will fill, and rows to publish before, between and behind. */
+    /**
+     * More runs than are read at a time, holes that nobody will fill, and rows to publish before, between and behind.
+     */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3})
     void whoBeginsReadsWhatIsInNoRunOnceAndInOrder(int seed) throws SQLException {

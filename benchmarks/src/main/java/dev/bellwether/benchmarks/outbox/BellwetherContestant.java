@@ -15,13 +15,16 @@ import org.postgresql.ds.PGSimpleDataSource;
 
 /** Bellwether's relay at its default settings, its election on the same broker. Confined to one thread. */
 final class BellwetherContestant implements OutboxContestant {
-    private static final Duration USUAL = Duration.ofMillis(10); // between transactions that are not full, as by default
+    // between transactions that are not full, as by default
+    private static final Duration USUAL = Duration.ofMillis(10);
 
     private final int shards;
     private final boolean once;
     private final OutboxForm form;
     private final Duration interval;
-    /** Of its own for each kind, so that progress and marks go on from run to run, as where a relay is started again. */
+    /**
+     * Of its own for each kind, so that progress and marks go on from run to run, as where a relay is started again.
+     */
     private final OutboxTable table;
 
     private long filled;

@@ -47,7 +47,8 @@ final class Namastack implements OutboxContestant {
     public void reset(OutboxServers stand) throws Exception {
         start(stand).close();
         stand.execute("TRUNCATE outbox_record, outbox_instance");
-        stand.execute("CREATE TABLE IF NOT EXISTS namastack_keys (n integer PRIMARY KEY, partition_no integer NOT NULL)");
+        stand.execute("CREATE TABLE IF NOT EXISTS namastack_keys (n integer PRIMARY KEY, partition_no integer "
+                + "NOT NULL)");
         stand.execute("TRUNCATE namastack_keys");
         try (var connection = stand.connect();
                 var insert = connection.prepareStatement("INSERT INTO namastack_keys VALUES (?, ?)")) {
@@ -63,7 +64,8 @@ final class Namastack implements OutboxContestant {
     @Override
     public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
         if (headers) {
-            throw new IllegalArgumentException("namastack's records have no headers as this adapter writes them: plain");
+            throw new IllegalArgumentException("namastack's records have no headers as this adapter writes "
+                    + "them: plain");
         }
         stand.execute(COLUMNS + "SELECT gen_random_uuid(), 'NEW', 'key-' || i % " + KEYS
                 + ", 'java.lang.String', substr(encode(value, 'hex'), 1, " + bytes
@@ -110,7 +112,8 @@ final class Namastack implements OutboxContestant {
     public Pen pen(OutboxServers stand) throws SQLException {
         var connection = stand.connect();
         var insert = connection.prepareStatement(COLUMNS
-                + "VALUES (gen_random_uuid(), 'NEW', ?, 'java.lang.String', ?, clock_timestamp(), 0, clock_timestamp(), ?, '"
+                + "VALUES (gen_random_uuid(), 'NEW', ?, 'java.lang.String', ?, clock_timestamp(), 0, "
+                        + "clock_timestamp(), ?, '"
                 + HANDLER + "')");
         return new Pen() {
             @Override

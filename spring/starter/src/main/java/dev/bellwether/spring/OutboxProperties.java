@@ -24,7 +24,8 @@ public class OutboxProperties {
     private boolean createTables;
 
     /**
-     * The form of a table that is made: plain, or rotated on PostgreSQL. One that is there keeps its own, and is served.
+     * The form of a table that is made: plain, or rotated on PostgreSQL. One that is there keeps its own, and is
+     * served.
      */
     private OutboxForm form = OutboxForm.PLAIN;
 
