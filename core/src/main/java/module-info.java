@@ -15,5 +15,6 @@ module dev.bellwether.core {
     uses dev.bellwether.spi.ElectionsProvider;
 
     provides dev.bellwether.spi.ElectionsProvider with
-            dev.bellwether.memory.MemoryProvider;
+            dev.bellwether.memory.MemoryProvider,
+            dev.bellwether.internal.joint.JointProvider;
 }

@@ -48,6 +48,36 @@ public interface Elections extends AutoCloseable {
         return LoopElections.over(backend, config);
     }
 
+    /**
+     * Holds elections jointly with default settings.
+     *
+     * @see #jointly(Elections, Elections, ElectionsConfig)
+     */
+    static Elections jointly(Elections old, Elections next) {
+        return jointly(old, next, ElectionsConfig.defaults());
+    }
+
+    /**
+     * Holds elections on two infrastructures at once, to move from the old one to the next: first all processes elect
+     * on the old one; then, process by process, on both; then, when one of these leads, process by process, on the next
+     * alone. At no time do two lead.
+     *
+     * <p>A candidate leads while it has the seat of both. It claims the old one first, and the next one only while it
+     * has that. When either is lost, the mandate is over; its deadline is the earlier of the two, its token that of the
+     * next seat, which rises over the whole move. It needs both to answer; if the next one does not for a lease, it
+     * leaves the old one to processes that need no other.
+     *
+     * <p>The next infrastructure must be one whose tokens can be made to rise above those in use, as all can but
+     * ZooKeeper and such as let records vanish or share them with others; and the elections must be new to it.
+     *
+     * @param old where to come from; closed along with what is returned
+     * @param next where to go to; closed along with what is returned
+     * @throws ElectionException if either was not made by Bellwether, or is joint itself
+     */
+    static Elections jointly(Elections old, Elections next, ElectionsConfig config) {
+        return LoopElections.jointly(old, next, config);
+    }
+
     /** Stands for an election with default settings. */
     default Candidacy stand(String election) {
         return stand(election, CandidacyConfig.defaults());

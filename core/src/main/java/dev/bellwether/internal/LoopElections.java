@@ -16,6 +16,7 @@ import dev.bellwether.RunLock;
 import dev.bellwether.internal.election.LazyArbiter;
 import dev.bellwether.internal.election.LoopCandidacy;
 import dev.bellwether.internal.election.SeatElection;
+import dev.bellwether.internal.joint.JointArbiter;
 import dev.bellwether.internal.lock.CandidacyLock;
 import dev.bellwether.internal.lock.LockHost;
 import dev.bellwether.internal.loop.LoopThread;
@@ -113,6 +114,21 @@ public final class LoopElections implements Elections {
         var elections = new LoopElections(arbiter, arbiter::rosters, config);
         arbiter.start();
         return elections;
+    }
+
+    /** Holds elections over the infrastructures of both, which are closed with them. */
+    public static LoopElections jointly(Elections old, Elections next, ElectionsConfig config) {
+        var arbiter = new JointArbiter(side(old, "old"), side(next, "next"));
+        return new LoopElections(arbiter, arbiter::rosters, config);
+    }
+
+    private static JointArbiter.Side side(Elections elections, String which) {
+        if (elections instanceof LoopElections ours) {
+            return new JointArbiter.Side(ours.arbiter, ours.loop, ours::close);
+        }
+        throw new ElectionException(
+                "the " + which + " elections are of " + elections.getClass().getName()
+                        + ": joint elections are made of such as Elections.connect or a backend returns");
     }
 
     @Override

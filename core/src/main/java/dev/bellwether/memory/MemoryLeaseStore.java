@@ -59,6 +59,11 @@ public final class MemoryLeaseStore implements LeaseStore {
     }
 
     @Override
+    public boolean setsTokens() {
+        return true;
+    }
+
+    @Override
     public Optional<RosterCarrier> rosters() {
         return Optional.of(rosters);
     }
@@ -74,7 +79,7 @@ public final class MemoryLeaseStore implements LeaseStore {
             if (seat.ended || seat.isHeld()) {
                 return false;
             }
-            seat.token++;
+            seat.token = claim.tokenAfter(seat.token);
             seat.holder = claim;
             seat.since = Instant.ofEpochMilli(clock.wallMillis());
             seat.endNanos = clock.nanos() + claim.lease().toNanos();

@@ -50,6 +50,14 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
         return config.renewInterval();
     }
 
+    /**
+     * Returns whether a seat can be granted with a token that the claimant names, as far as it is above all before, and
+     * all tokens after it are higher. Where tokens are what the infrastructure counts, they cannot: the default.
+     */
+    default boolean setsTokens() {
+        return false;
+    }
+
     /** Returns what carries rosters here; by default nothing does. */
     default Optional<RosterCarrier> rosters() {
         return Optional.empty();

@@ -49,6 +49,10 @@ public final class ConnectUri {
     private static final Pattern PARENTHESISED = Pattern.compile("\\(([^()=]*)=([^)]*)\\)");
     private static final Pattern PARAMETERS = Pattern.compile("[?;]");
     private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
+    private static final String JOINT = "joint";
+    /** A URI within a URI, of joint elections. */
+    private static final Pattern NESTED = Pattern.compile("(\\??(?:old|next)=)(.+)", Pattern.DOTALL);
+
     private static final String STARS = "***";
 
     /** What others call what we have under another name. */
@@ -297,6 +301,9 @@ public final class ConnectUri {
         if (user.find() && user.group(3) != null) {
             remember(user.group(3), secrets);
         }
+        if (scheme.equals(JOINT)) {
+            return concealParameters(text); // each of them is a URI, and has done this for itself
+        }
         // Parameters first: an at sign in one of them must not be taken for the end of a password.
         var shownText = PASSWORD.matcher(concealParameters(text)).replaceFirst(m -> {
             remember(m.group(3), secrets);
@@ -331,6 +338,10 @@ public final class ConnectUri {
     }
 
     private String concealPart(String part) {
+        var nested = NESTED.matcher(part);
+        if (scheme.equals(JOINT) && nested.matches()) {
+            return nested.group(1) + concealNested(nested.group(2));
+        }
         var name = PARAMETER_NAME.matcher(part);
         while (name.find()) {
             if (SECRET_NAME.matcher(name.group(1)).find()) {
@@ -338,6 +349,19 @@ public final class ConnectUri {
             }
         }
         return part;
+    }
+
+    private String concealNested(String raw) {
+        if (PLACEHOLDER.matcher(raw).matches() || raw.equals(STARS)) {
+            return raw;
+        }
+        try {
+            var nested = parse(value(raw));
+            secrets.addAll(nested.secrets);
+            return nested.shown;
+        } catch (ElectionException e) {
+            return shownAs(raw); // whoever connects is told
+        }
     }
 
     private String concealed(String before, String secret) {

@@ -13,6 +13,14 @@ public interface Seat {
     void claim();
 
     /**
+     * The same, to be granted with this token if that is above all before. Asked only where the backend {@link
+     * Backend#setsTokens}.
+     */
+    default void claim(long least) {
+        throw new UnsupportedOperationException(this + " cannot be granted with a token that was chosen");
+    }
+
+    /**
      * The mandate has ended, the work not yet. Prove no more; keep the seat for this long at most, so that the
      * successor need not wait any longer; {@link #release} will follow if the work ends in time.
      */

@@ -146,7 +146,8 @@ final class KubernetesRecordStore implements RecordStore {
     public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
         return write(Urgency.KEEP, key, expected, next(key, draft), timeout).thenApply(written -> {
             var fields = Fields.parse(draft.text());
-            var isGrant = !holder(draft.text()).isEmpty() && fields.number("token") == 0;
+            var isGrant =
+                    !holder(draft.text()).isEmpty() && fields.text("since").isEmpty();
             if (written.done() && isGrant && key.parts().size() == RecordKey.OF_SEAT) {
                 labels.ifPresent(all -> all.taken(key.election(), fields.text("nonce")));
             }

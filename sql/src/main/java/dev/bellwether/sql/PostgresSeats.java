@@ -63,13 +63,14 @@ final class PostgresSeats extends SeatTable {
                 + " ORDER BY a.election ON CONFLICT (election) DO NOTHING");
         acquire = fill(
                 "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::integer[],"
-                        + " ?::text[], ?::bigint[], ?::boolean[], ?::bigint[])"
-                        + " AS a(election, candidate, nonce, priority, metadata, lease, announce, era)),"
+                        + " ?::text[], ?::bigint[], ?::boolean[], ?::bigint[], ?::bigint[])"
+                        + " AS a(election, candidate, nonce, priority, metadata, lease, announce, era, least)),"
                         + " free AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
                         + " WHERE e.ended = 0 AND (a.era = " + Claim.ANY_ERA + " OR e.era <= a.era)"
                         + " AND e.token < 9223372036854775807 AND (e.nonce IS NULL OR e.expires_at <= {now})"
                         + " FOR UPDATE OF e SKIP LOCKED),"
-                        + " granted AS (UPDATE {e} e SET token = e.token + 1, candidate = a.candidate, nonce = a.nonce,"
+                        + " granted AS (UPDATE {e} e SET"
+                        + " token = CASE WHEN e.token < a.least THEN a.least ELSE e.token + 1 END, candidate = a.candidate, nonce = a.nonce,"
                         + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
                         + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
                         + " WHERE e.election = a.election AND e.election = f.election RETURNING e.*)"
@@ -150,6 +151,7 @@ final class PostgresSeats extends SeatTable {
                             .map(claim -> announced.contains(claim.election()))
                             .toArray());
             array(statement, 8, "bigint", claims.stream().map(Claim::era).toArray());
+            array(statement, 9, "bigint", claims.stream().map(Claim::least).toArray());
             return judge(statement, judged);
         }
     }

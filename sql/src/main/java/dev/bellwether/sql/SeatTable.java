@@ -394,17 +394,20 @@ class SeatTable {
     }
 
     private void grant(Connection connection, Claim claim) throws SQLException {
-        var sql = "UPDATE {e} SET token = token + 1, candidate = ?, nonce = ?, priority = ?, metadata = ?,"
+        var sql = "UPDATE {e} SET token = CASE WHEN token < ? THEN ? ELSE token + 1 END, candidate = ?, nonce = ?,"
+                + " priority = ?, metadata = ?,"
                 + " since_at = {now}, expires_at = {now} + ?, term = ?, stand_down = 0, listed = 1"
                 + " WHERE election = ? AND token < 9223372036854775807";
         try (var statement = prepare(connection, sql)) {
-            statement.setString(1, claim.candidate());
-            statement.setString(2, claim.nonce());
-            statement.setInt(3, claim.priority());
-            statement.setString(4, Metadata.encode(claim.metadata()));
-            statement.setLong(5, micros(claim.lease()));
-            statement.setLong(6, micros(claim.lease()));
-            statement.setString(7, claim.election());
+            statement.setLong(1, claim.least());
+            statement.setLong(2, claim.least());
+            statement.setString(3, claim.candidate());
+            statement.setString(4, claim.nonce());
+            statement.setInt(5, claim.priority());
+            statement.setString(6, Metadata.encode(claim.metadata()));
+            statement.setLong(7, micros(claim.lease()));
+            statement.setLong(8, micros(claim.lease()));
+            statement.setString(9, claim.election());
             if (statement.executeUpdate() != 1) {
                 throw new SQLDataException(
                         "the token of \"" + claim.election() + "\" has reached the largest number there is", "22003");

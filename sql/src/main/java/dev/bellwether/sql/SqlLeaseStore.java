@@ -109,6 +109,11 @@ final class SqlLeaseStore implements LeaseStore {
     }
 
     @Override
+    public boolean setsTokens() {
+        return true;
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         if (election.indexOf('\0') >= 0) {
             throw new ElectionException("election name holds U+0000, which no database keeps");

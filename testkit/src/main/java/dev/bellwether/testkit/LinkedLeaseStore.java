@@ -147,6 +147,11 @@ public final class LinkedLeaseStore implements LeaseStore, Link {
     }
 
     @Override
+    public boolean setsTokens() {
+        return store.setsTokens();
+    }
+
+    @Override
     public CandidacyConfig completed(CandidacyConfig config) {
         return store.completed(config);
     }

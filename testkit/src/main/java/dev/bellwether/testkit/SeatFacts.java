@@ -5,11 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
+import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Clock;
 import dev.bellwether.testkit.Infrastructure.Capability;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,6 +121,47 @@ abstract class SeatFacts extends ContractStage {
             assertThat(token).isGreaterThan(last);
             last = token;
             actor.candidacy().close();
+        }
+    }
+
+    @Test
+    void whoComesFromElsewhereGoesOnAboveTheTokensThere() {
+        var elsewhere = new MemoryLeaseStore(Clock.system());
+        var token = 1L << 61;
+        var lease = stage.lease();
+        var former = new Claim(
+                stage.election(), "former", "n", lease, lease, 0, Map.of(), Claim.ANY_ERA, token); // as high as any
+        elsewhere.acquire(former).toCompletableFuture().join();
+        elsewhere.release(former).toCompletableFuture().join();
+        var config = ElectionsConfig.defaults();
+        Actor joint;
+        try {
+            var client = stage.infrastructure().connect(config);
+            stage.onClose(client::close); // should it be refused
+            var both = Elections.jointly(Elections.over(elsewhere, config), client, config);
+            stage.onClose(both::close);
+            joint = stage.stand(both);
+        } catch (ElectionException refused) {
+            assertThat(refused).hasMessageContainingAll("jointly");
+            System.out.println(stage.infrastructure().describe() + ": " + refused.getMessage());
+            return;
+        }
+        var last = joint.awaitLeads().token();
+        assertThat(last)
+                .as("the token that both seats were granted under")
+                .isGreaterThan(token)
+                .isEqualTo(elsewhere
+                        .read(stage.election())
+                        .toCompletableFuture()
+                        .join()
+                        .token());
+        joint.candidacy().close();
+        for (var term = 0; term < 3; term++) {
+            var next = stage.stand(stage.client());
+            var its = next.awaitLeads().token();
+            assertThat(its).isGreaterThan(last);
+            last = its;
+            next.candidacy().close();
         }
     }
 

@@ -89,6 +89,11 @@ final class BrokenLeaseStore implements LeaseStore {
     }
 
     @Override
+    public boolean setsTokens() {
+        return true;
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         if (is(Fault.REFUSES_WITHOUT_SAYING_WHY) && election.contains("/")) {
             throw new ElectionException("error 22");
@@ -232,7 +237,8 @@ final class BrokenLeaseStore implements LeaseStore {
                 claim.patience(),
                 claim.priority(),
                 is(Fault.LOSES_METADATA) ? Map.of() : claim.metadata(),
-                claim.era());
+                claim.era(),
+                is(Fault.TOKEN_IS_NOT_THE_ONE_THAT_WAS_CHOSEN) ? 0 : claim.least());
     }
 
     private static Claim rename(Claim claim, String election) {
@@ -244,7 +250,8 @@ final class BrokenLeaseStore implements LeaseStore {
                 claim.patience(),
                 claim.priority(),
                 claim.metadata(),
-                claim.era());
+                claim.era(),
+                claim.least());
     }
 
     /** Takes the seat from whoever holds it. */

@@ -15,6 +15,7 @@ enum Fault {
             "tokensRiseFromTermToTerm",
             "whoComesAfterAClosedLeaderLeadsWithoutWaitingForTheLease",
             "aLoneCandidateLeadsAgainAfterALongOutageUnderAHigherToken"),
+    TOKEN_IS_NOT_THE_ONE_THAT_WAS_CHOSEN("whoComesFromElsewhereGoesOnAboveTheTokensThere"),
     FIRST_CLAIM_WAITS_FOR_A_LEASE("aLoneCandidateLeadsAtOnce"),
     FORGETS_RELEASE(
             "aClosedLeadersSuccessorLeadsWithoutWaitingForTheLease",

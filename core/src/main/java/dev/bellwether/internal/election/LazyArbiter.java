@@ -148,6 +148,13 @@ public final class LazyArbiter implements Arbiter {
         return present().renewal(config);
     }
 
+    /** True as long as it is not known: who claims asks again. */
+    @Override
+    public boolean setsTokens() {
+        var present = connected;
+        return present == null || present.setsTokens();
+    }
+
     @Override
     public Optional<RosterCarrier> rosters() {
         return present().rosters();
@@ -254,6 +261,7 @@ public final class LazyArbiter implements Arbiter {
         private @Nullable Seat seat;
         private boolean begun;
         private boolean wanted;
+        private long least;
         private boolean left;
 
         private WaitingSeat(Standing standing, Claimant claimant, Loop loop) {
@@ -280,7 +288,7 @@ public final class LazyArbiter implements Arbiter {
                     var real = present.seat(completed, claimant, loop);
                     seat = real;
                     if (wanted) {
-                        real.claim();
+                        claim(real);
                     }
                 }
             });
@@ -296,11 +304,25 @@ public final class LazyArbiter implements Arbiter {
             claimant.unanswered(Duration.ofNanos(System.nanoTime() - beganNanos), why);
         }
 
+        private void claim(Seat real) {
+            if (least == 0) {
+                real.claim();
+            } else {
+                real.claim(least);
+            }
+        }
+
         @Override
         public void claim() {
+            claim(0);
+        }
+
+        @Override
+        public void claim(long least) {
             wanted = true;
+            this.least = least;
             if (seat != null) {
-                seat.claim();
+                claim(seat);
             } else if (!begun) {
                 begun = true;
                 var why = silence;

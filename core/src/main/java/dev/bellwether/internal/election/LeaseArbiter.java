@@ -70,6 +70,11 @@ final class LeaseArbiter implements Arbiter {
     }
 
     @Override
+    public boolean setsTokens() {
+        return store.setsTokens();
+    }
+
+    @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
         return new LeaseSeat(standing, store, new RenewalBatcher(loop), claimant, loop);
     }

@@ -111,6 +111,7 @@ final class LeaseSeat implements Seat {
     private Phase phase = Phase.IDLE;
     private boolean joined;
     private boolean wanted;
+    private long least; // the token to be granted with, if that is above all before
     private int attempt;
     private @Nullable Claim claim; // the present one: under way, or granted
     /** The last nonces that were sent, any of which may still be carried out. */
@@ -145,6 +146,12 @@ final class LeaseSeat implements Seat {
 
     @Override
     public void claim() {
+        claim(0);
+    }
+
+    @Override
+    public void claim(long least) {
+        this.least = least;
         wanted = true;
         if (!joined) {
             joined = true;
@@ -653,7 +660,8 @@ final class LeaseSeat implements Seat {
                 timings.patience(),
                 standing.config().priority(),
                 standing.config().metadata(),
-                era);
+                era,
+                least);
     }
 
     private Duration latency(Moment sent) {

@@ -76,7 +76,7 @@ final class ClaimRequest extends SeatRequest<Answer> {
         var confirmed = memory.isOurPending(known.stored(), claim) || record.kind() == Kind.VACANT;
         var kind = memory.traits().hasGrace() && !confirmed ? Kind.PENDING : Kind.HELD;
         var over = isHidden(known) ? 0 : known.revision();
-        return writeOwn(over, before.taken(claim, kind, stamp(), memory.base(before, over)));
+        return writeOwn(over, before.taken(claim, kind, stamp(), memory.chosen(claim), memory.base(before, over)));
     }
 
     /** Takes the seat; to lead at once only if none of theirs can still. */
@@ -84,11 +84,12 @@ final class ClaimRequest extends SeatRequest<Answer> {
         var grace = memory.grace(nowNanos);
         if (grace.isZero()) {
             return writeOwn(
-                    known.revision(), before.taken(claim, Kind.HELD, stamp(), memory.base(before, known.revision())));
+                    known.revision(),
+                    before.taken(claim, Kind.HELD, stamp(), 0, memory.base(before, known.revision())));
         }
         var pending = memory.isOurPending(known.stored(), claim)
                 ? before.renewed(0, null, claim.lease(), "", stamp())
-                : before.taken(claim, Kind.PENDING, stamp(), memory.base(before, known.revision()));
+                : before.taken(claim, Kind.PENDING, stamp(), 0, memory.base(before, known.revision()));
         return writeOwn(known.revision(), pending.withGrace(grace));
     }
 

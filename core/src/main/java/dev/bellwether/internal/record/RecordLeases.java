@@ -145,6 +145,15 @@ public final class RecordLeases implements LeaseStore {
         return leases;
     }
 
+    /** Not where a record may be dropped, or be written by others: what it was raised to would be forgotten. */
+    @Override
+    public boolean setsTokens() {
+        return !store.traits().mayVanish()
+                && !store.traits().writeOnly()
+                && !store.traits().hasGrace()
+                && !store.traits().others().apply();
+    }
+
     // ---------------------------------------------------------------- candidates
 
     @Override

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param nonce names the claim that was granted; empty if nobody holds the seat
  * @param stamp names this one write of the holder, or of nobody; random, drawn when the write was sent. An operator's
  *     order leaves it alone
- * @param token the token of that grant; 0 if the record is itself the grant, so that its token is base plus revision.
+ * @param token the token of that grant; 0 if the record is itself the grant, and nobody chose its token, so that it is
+ *     base plus revision.
  *     Of a vacant seat, the last token. Of a session, how many seats have left it
  * @param base what is added to a revision to make a token of it: more than 0 since revisions have fallen
  * @param lease for how long the record keeps others away from when they see it
@@ -114,13 +115,13 @@ record SeatRecord(
     }
 
     /** Returns the seat as held under this claim. */
-    SeatRecord taken(Claim claim, Kind kind, String stamp, long base) {
+    SeatRecord taken(Claim claim, Kind kind, String stamp, long token, long base) {
         return new SeatRecord(
                 kind,
                 claim.candidate(),
                 claim.nonce(),
                 stamp,
-                0,
+                token,
                 base,
                 claim.lease(),
                 Duration.ZERO,

@@ -2,6 +2,7 @@ package dev.bellwether.internal.record;
 
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.internal.record.SeatRecord.Orders;
+import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ForeignRules;
 import java.time.Duration;
 
@@ -195,6 +196,11 @@ class SeatRules {
     /** Returns whether a seat may be vacated: never that of another, who may have it since. */
     boolean mayVacate(boolean isOurs) {
         return isOurs;
+    }
+
+    /** Returns the token of a grant that the claimant chose; 0 if it did not, or that would not rise. */
+    long chosen(Claim claim, long highestToken) {
+        return claim.least() > highestToken ? claim.least() : 0;
     }
 
     /** Returns what is added to revisions so that a record over this one has a token above all that were seen here. */

@@ -296,6 +296,11 @@ public final class Rig implements AutoCloseable {
         }
 
         @Override
+        public boolean setsTokens() {
+            return store.setsTokens();
+        }
+
+        @Override
         public CompletionStage<Answer> acquire(Claim claim) {
             return carry("acquire", () -> {
                 var answer = store.acquire(claim);

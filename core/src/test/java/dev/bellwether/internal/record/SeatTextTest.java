@@ -24,7 +24,7 @@ class SeatTextTest {
     void whatIsWrittenIsReadAsItWas() {
         var claim = new Claim(
                 "e", "ann & bob=1", "nonce-1", Duration.ofSeconds(3), Duration.ofSeconds(9), 4, Map.of("zone", "ä b"));
-        var taken = SeatRecord.ABSENT.taken(claim, Kind.HELD, "stamp", 17);
+        var taken = SeatRecord.ABSENT.taken(claim, Kind.HELD, "stamp", 0, 17);
         var renewed = taken.renewed(40, Instant.parse("2026-11-22T18:00:00Z"), Duration.ofSeconds(2), "", "later");
         var shared = renewed.renewed(40, renewed.since(), Duration.ofSeconds(2), "a session", "last");
         var session = SeatRecord.session("a session", Duration.ofSeconds(2), 7, "stamp");
@@ -44,7 +44,7 @@ class SeatTextTest {
     @Test
     void othersWhoLookAreToldWhoLeads() {
         var claim = new Claim("e", "ann", "n-1", Duration.ofSeconds(3), Duration.ofSeconds(9), 0, Map.of());
-        assertThat(SeatText.draft(SeatRecord.ABSENT.taken(claim, Kind.HELD, "s", 0))
+        assertThat(SeatText.draft(SeatRecord.ABSENT.taken(claim, Kind.HELD, "s", 0, 0))
                         .leader())
                 .isEqualTo("ann");
         assertThat(SeatText.draft(SeatRecord.ABSENT.vacated(3, "s")).leader()).isEmpty();

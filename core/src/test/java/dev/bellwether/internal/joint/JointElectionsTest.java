@@ -1,0 +1,242 @@
+package dev.bellwether.internal.joint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Leader;
+import dev.bellwether.Phase;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.internal.election.Rig;
+import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.RecordTraits;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+class JointElectionsTest {
+    private static final Duration LEASE = Duration.ofSeconds(10);
+    private static final Duration SOON = Duration.ofMillis(100);
+
+    private final Rig rig = new Rig();
+    private final Rig.Wire old = new Rig.Wire(new MemoryLeaseStore(rig.loop.clock()));
+    private final Rig.Wire next = new Rig.Wire(new MemoryLeaseStore(rig.loop.clock()));
+    private final Elections byOld = over(old);
+    private final Elections byNext = over(next);
+    private final Elections byBoth = Elections.jointly(over(old), over(next), config());
+
+    private Elections over(LeaseStore store) {
+        return Elections.over(store, config());
+    }
+
+    private ElectionsConfig config() {
+        return ElectionsConfig.builder().loop(rig.loop).executor(Runnable::run).build();
+    }
+
+    private Candidacy stand(Elections elections, String candidate) {
+        var candidacy = elections.stand(
+                "billing",
+                CandidacyConfig.builder().candidate(candidate).lease(LEASE).build());
+        rig.pass(SOON);
+        return candidacy;
+    }
+
+    private long led(Elections elections, String candidate) {
+        var candidacy = stand(elections, candidate);
+        assertThat(candidacy.isLeader()).as(candidate + " leads").isTrue();
+        var token = candidacy.mandate().orElseThrow().token();
+        leave(candidacy);
+        return token;
+    }
+
+    private void leave(Candidacy candidacy) {
+        candidacy.resign();
+        rig.pass(SOON);
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void tokensRiseThereAndBack() {
+        var tokens = new ArrayList<Long>();
+        for (var i = 0; i < 3; i++) {
+            tokens.add(led(byOld, "old" + i));
+            tokens.add(led(byBoth, "both" + i));
+        }
+        for (var i = 0; i < 3; i++) {
+            tokens.add(led(byNext, "next" + i));
+            tokens.add(led(byBoth, "again" + i));
+        }
+        tokens.add(led(byOld, "back"));
+        assertThat(tokens).containsExactly(1L, 2L, 3L, 4L, 5L, 6L, 7L, 9L, 10L, 12L, 13L, 15L, 16L);
+    }
+
+    @Test
+    void recordsRememberTheTokenThatTheyWereRaisedTo() {
+        var records = new MemoryRecordStore(rig.loop.clock(), RecordTraits.PLAIN);
+        for (var i = 0; i < 7; i++) {
+            led(byOld, "old" + i);
+        }
+        var leases = LeaseStore.over(
+                records, rig.loop.clock(), () -> UUID.randomUUID().toString());
+        var onRecords = Elections.jointly(over(old), over(leases), config());
+        assertThat(led(onRecords, "both")).isEqualTo(8);
+        assertThat(led(byOld, "between")).isEqualTo(9);
+        assertThat(led(onRecords, "both")).isEqualTo(10);
+        assertThat(led(over(leases), "next")).isGreaterThan(10);
+    }
+
+    @Test
+    void whoHasTheOldSeatKeepsAJointCandidateAwayAndSoDoesWhoHasTheNext() {
+        var first = stand(byOld, "old");
+        var joint = stand(byBoth, "both");
+        assertThat(joint.isLeader()).isFalse();
+        assertThat(joint.status().following()).contains("old");
+        leave(first);
+        assertThat(joint.isLeader()).isTrue();
+        var last = stand(byNext, "next");
+        assertThat(last.isLeader()).isFalse();
+        leave(joint);
+        assertThat(last.isLeader()).isTrue();
+        var standby = stand(byBoth, "standby");
+        rig.pass(LEASE.multipliedBy(5));
+        assertThat(standby.isLeader()).isFalse();
+        assertThat(standby.status().following()).contains("next");
+        leave(last);
+        assertThat(standby.isLeader()).isTrue();
+    }
+
+    @Test
+    void theMandateIsOverAtTheEarlierDeadlineOfTheTwo() {
+        for (var cut : List.of(old, next)) {
+            var joint = stand(byBoth, "both");
+            var before = joint.mandate().orElseThrow().remaining();
+            cut.cut = true;
+            rig.pass(before.minus(LEASE.dividedBy(3)));
+            assertThat(joint.isLeader()).isTrue();
+            rig.pass(LEASE.dividedBy(3).plus(SOON));
+            assertThat(joint.isLeader()).isFalse();
+            cut.cut = false;
+            rig.pass(LEASE.multipliedBy(4));
+            assertThat(joint.isLeader()).as("when it answers again").isTrue();
+            leave(joint);
+        }
+    }
+
+    @Test
+    void theOldSeatIsGivenBackWhileTheNextDoesNotAnswer() {
+        next.cut = true;
+        var joint = stand(byBoth, "both");
+        var standby = stand(byOld, "old");
+        assertThat(standby.isLeader()).isFalse();
+        rig.pass(LEASE.plus(LEASE.dividedBy(2)));
+        assertThat(standby.isLeader()).as("who needs no other").isTrue();
+        rig.pass(LEASE.multipliedBy(10));
+        leave(standby);
+        next.cut = false;
+        rig.pass(LEASE.multipliedBy(2));
+        assertThat(joint.isLeader()).isTrue();
+    }
+
+    @Test
+    void ordersReachWhoLeads() {
+        var watched = new ArrayList<String>();
+        try (var watch = byBoth.election("billing")
+                .watch(leader -> watched.add(leader.map(Leader::candidate).orElse("nobody")))) {
+            assertThat(watch).isNotNull();
+            rig.pass(SOON);
+            var joint = stand(byBoth, "both");
+            var second = stand(byBoth, "second");
+            assertThat(byBoth.election("billing").leader())
+                    .hasValueSatisfying(leader -> assertThat(leader.candidate()).isEqualTo("both"));
+            assertThat(byBoth.election("billing").candidates()).hasSize(2);
+            assertThat(byBoth.election("billing").standDown()).isTrue();
+            rig.pass(LEASE.dividedBy(2));
+            assertThat(second.isLeader()).isTrue();
+            byBoth.election("billing").end();
+            rig.pass(LEASE);
+            assertThat(List.of(joint, second))
+                    .allSatisfy(one -> assertThat(one.status().phase()).isEqualTo(Phase.CLOSED));
+            assertThat(byBoth.list()).containsExactly("billing");
+        }
+        assertThat(watched).containsSubsequence("nobody", "both", "second", "nobody");
+    }
+
+    @Test
+    void whoStandsByHoldsNeitherSeat() {
+        var joint = stand(byBoth, "both");
+        joint.standBy();
+        rig.pass(SOON);
+        assertThat(led(byOld, "old")).isEqualTo(2);
+        assertThat(led(byNext, "next")).isEqualTo(2);
+        joint.standAgain();
+        rig.pass(SOON);
+        assertThat(joint.isLeader()).isTrue();
+    }
+
+    @Test
+    void whatCannotBeIsRefusedWithTheReason() {
+        assertThatThrownBy(() -> byBoth.roster("roles", RosterConfig.ofRoles(8)))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("a roster cannot be held on rig and rig jointly");
+        var dropping = new MemoryRecordStore(rig.loop.clock(), RecordTraits.PLAIN.vanishing(true));
+        var toDropping = Elections.jointly(over(old), over(LeaseStore.over(dropping)), config());
+        assertThatThrownBy(() -> toDropping.stand("billing"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("tokens cannot be made to rise");
+        assertThatThrownBy(() -> Elections.jointly(byBoth, byNext))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("cannot be held jointly with others");
+    }
+
+    // ---------------------------------------------------------------- by a URI
+
+    @Test
+    void aUriNamesBoth() throws InterruptedException {
+        var name = "memory:" + UUID.randomUUID();
+        try (var elections = Elections.connect("joint:?old=" + name + "&next=memory%3A" + UUID.randomUUID());
+                var candidacy = elections.stand("billing")) {
+            assertThat(candidacy.await(Duration.ofSeconds(30))).isPresent();
+            try (var alone = Elections.connect(name)) {
+                assertThat(alone.election("billing").leader()).isPresent();
+            }
+        }
+    }
+
+    @Test
+    void aUriThatIsWrongSaysWhatWouldBeRight() {
+        assertWrong("joint:?old=memory:a", "names no next infrastructure");
+        assertWrong("joint:x?old=memory:a&next=memory:b", "something between joint: and the question mark");
+        assertWrong("joint:?old=memory:a&next=nothing", "the parameter next");
+        assertWrong("joint:?old=memory:a&next=nothing:b", "no backend for the scheme");
+        assertWrong("joint:?old=memory:a&next=joint%3A%3Fold%3Da", "is joint itself");
+        assertWrong("joint:?old=memory:a&next=memory:b&lease=3s", "unknown parameter \"lease\"");
+    }
+
+    private static void assertWrong(String uri, String message) {
+        assertThatThrownBy(() -> Elections.connect(uri))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void secretsOfEitherAreNotShown() {
+        var uri = ConnectUri.parse("joint:?old=jdbc%3Apostgresql%3A%2F%2Fdb%2Fapp%3Fuser%3Da%26password%3Dopen-sesame"
+                + "&next=nats%3A%2F%2Fann%3Ahush-hush%40nats%3A4222");
+        assertThat(uri.toString())
+                .doesNotContain("open-sesame")
+                .doesNotContain("hush-hush")
+                .contains("postgresql", "nats:4222");
+        assertThat(uri.redact("open-sesame, hush-hush")).isEqualTo("***, ***");
+        assertThat(uri.parameter("old"))
+                .hasValueSatisfying(old -> assertThat(old).endsWith("password=open-sesame"));
+    }
+}
