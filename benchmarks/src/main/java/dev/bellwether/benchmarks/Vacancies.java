@@ -15,19 +15,22 @@ import java.util.List;
  * processes of their own, and what is told is from the last instant at which the old leader was seen to lead to the
  * first at which the new one was; where that is less than nothing, it is overlap.
  */
-public record Vacancies(int rounds, Duration lease) {
+record Vacancies(int rounds, Duration lease) implements Trial {
     private static final List<BenchFault> FAULTS =
             List.of(BenchFault.LEAVE, BenchFault.KILL, BenchFault.FREEZE, BenchFault.CUT);
     /** For one that is back, to find that another leads. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    /** Reads the rounds, 30 unless given. */
-    public static Vacancies of(String[] arguments, Duration lease) {
-        return new Vacancies(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 30, lease);
+    /** A longer lease makes rounds longer: two minutes, with one of 30 s. */
+    private static final int FEW = 5;
+
+    @Override
+    public Vacancies withLease(Duration longer) {
+        return new Vacancies(Math.min(FEW, rounds), longer);
     }
 
-    /** Measures these contestants on this ground; says so if they do not get through, and returns. */
-    public void measure(String who, Class<? extends Contestant.Maker> maker, BenchEnvironment ground) {
+    @Override
+    public void hold(String who, Class<? extends Contestant.Maker> maker, BenchEnvironment ground) {
         System.err.println("# " + who + " on " + ground.describe() + ", " + rounds + " rounds");
         var name = "vacancies-" + (who + '-' + ground.describe()).replaceAll("[^A-Za-z0-9]+", "-");
         var begun = System.nanoTime();

@@ -140,7 +140,7 @@ class ServersInTroubleTest {
         var address = "127.0.0.1:" + Ports.free();
         var all = new LinkedHashMap<String, String[]>();
         KINDS.forEach((kind, uri) ->
-                all.put(kind, new String[] {"ls", "--json", "--timeout", "2s", "--on", on(kind, uri, address)}));
+                all.put(kind, new String[] {"ls", "--json", "--timeout", "10s", "--on", on(kind, uri, address)}));
         for (var said : answers(all)) {
             assertThat(said.code).as(said.toString()).isEqualTo(ExitCode.UNAVAILABLE);
             said.isOneLine(address, "refused");

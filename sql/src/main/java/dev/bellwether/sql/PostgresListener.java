@@ -36,6 +36,9 @@ final class PostgresListener {
     private static final int NAP_MILLIS = 500;
     private static final int PROBE_MILLIS = 2_000;
     private static final int SHARED_TRIES = 5;
+    /** So many probes in a row must be missed: on a machine that is held up, one may be late. */
+    private static final int MOST_UNHEARD = 3;
+
     private static final long PULSE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
@@ -58,6 +61,7 @@ final class PostgresListener {
     private boolean probed;
     private boolean warned;
     private int failures;
+    private int unheard;
 
     /** What the listener serves. */
     interface Ears {
@@ -193,11 +197,16 @@ final class PostgresListener {
                 }
             }
             if (!probed && !closed) {
+                unheard++;
+                if (unheard < MOST_UNHEARD) {
+                    return 0;
+                }
                 warn();
                 return POOLED_RETRY_NANOS;
             }
             warned = false;
             failures = 0;
+            unheard = 0;
             suspect = false;
             ears.listening();
             var heard = System.nanoTime();

@@ -198,6 +198,18 @@ class NoticesTest {
         }
     }
 
+    /** A probe may be late by the machine's fault: only after three does the listener wait for a minute. */
+    @Test
+    void aProbeThatIsNotHeardIsSentAgainSoon() throws Exception {
+        var deaf = new DeafDataSource(new SplitDataSource(server.uri(), server.uri()));
+        try (var elections = SqlElections.using(
+                        deaf, SqlConfig.builder().table(table).build(), dev.bellwether.ElectionsConfig.defaults());
+                var candidacy = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            Eventually.eventually("it listens again and again", Duration.ofSeconds(40), () -> deaf.listened() == 3);
+        }
+    }
+
     @Test
     void whoConnectedBeforeTheTableWasRestoredHearsOfWhoConnectedAfterwards() throws Exception {
         try (var before =

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** What a bench has found. Immutable. */
@@ -52,18 +53,22 @@ public final class Findings {
         }
     }
 
+    /** Returns each time that two led at once: for how long, of whom. */
     static List<String> overlaps(List<ObservedTerm> terms) {
         var found = new ArrayList<String>();
+        eachOverlap(terms, (nanos, both) -> found.add(Never.mark("two led at once for " + nanos + " ns: " + both)));
+        return found;
+    }
+
+    private static void eachOverlap(List<ObservedTerm> terms, BiConsumer<Long, String> heed) {
         for (var i = 0; i < terms.size(); i++) {
             for (var j = i + 1; j < terms.size(); j++) {
                 var nanos = terms.get(i).overlapNanos(terms.get(j));
                 if (nanos > 0) {
-                    found.add(Never.mark(
-                            "two led at once for " + nanos + " ns: " + terms.get(i) + " and " + terms.get(j)));
+                    heed.accept(nanos, terms.get(i) + " and " + terms.get(j));
                 }
             }
         }
-        return found;
     }
 
     static List<String> tokensThatDidNotRise(List<ObservedTerm> terms) {
@@ -103,6 +108,13 @@ public final class Findings {
     /** Returns for how long two led at once, in all. */
     public long overlapNanos() {
         return history.overlapNanos();
+    }
+
+    /** Returns for how long two led at once, each time, in nanoseconds. */
+    public List<Long> overlaps() {
+        var found = new ArrayList<Long>();
+        eachOverlap(terms, (nanos, both) -> found.add(nanos));
+        return found;
     }
 
     /** Returns how long nobody led, each time that this was done last before it, to who led or to all. */
