@@ -40,7 +40,7 @@ public final class BackendThread {
             body.run();
         } catch (Throwable death) { // whatever it is: who lives on this thread must hear of it
             try { // without memory not even a text may be had that was not used before
-                log.error("the thread {} has died; all that live on it are told", name, death);
+                log.error("the thread {} has died; everything that runs on it is told", name, death);
             } catch (Throwable e) {
                 Thread.onSpinWait(); // nothing is left to tell it with
             }
@@ -58,7 +58,7 @@ public final class BackendThread {
             return false; // out of memory: that may pass
         } catch (Throwable e) {
             try {
-                log.error("what is to follow the death of thread {} has failed", name, e);
+                log.error("the clean-up after the death of thread {} has failed", name, e);
             } catch (Throwable again) {
                 return true; // a logger may throw, too
             }

@@ -11,7 +11,7 @@ import java.util.Optional;
  * members that are there, and refuses it by {@link #refusal}. Immutable.
  *
  * @param mode what is promised of the roles
- * @param holds for how long a member leads on after the last message that counts: the threshold and the clock error
+ * @param is valid for how long a member leads on after the last message that counts: the threshold and the clock error
  * @param waits for how long a new owner waits before it leads: the grace period
  */
 public record RosterTerms(RosterMode mode, Duration holds, Duration waits) {
@@ -31,13 +31,14 @@ public record RosterTerms(RosterMode mode, Duration holds, Duration waits) {
         if (mode == RosterMode.TIMED && waits.compareTo(group.holds) < 0) {
             return Optional.of("gracePeriod is " + waits.toMillis() + " ms here, and threshold and clockError of the"
                     + " members of the group are " + group.holds.toMillis()
-                    + " ms together: they could lead on when this member begins. This member leads nothing. Give all"
+                    + " ms together: they could still lead when this member begins. This member leads nothing. Give all"
                     + " members the same threshold, clockError and gracePeriod");
         }
         if (mode == RosterMode.TIMED && group.waits.compareTo(holds) < 0) {
             return Optional.of("threshold and clockError are " + holds.toMillis()
                     + " ms together here, and gracePeriod of the members of the group is " + group.waits.toMillis()
-                    + " ms: this member could lead on when they begin. This member leads nothing. Give all members the"
+                    + " ms: this member could still lead when they begin. This member leads nothing. Give all members "
+ + "the"
                     + " same threshold, clockError and gracePeriod");
         }
         return Optional.empty();

@@ -184,7 +184,7 @@ public final class LazyArbiter implements Arbiter {
         var why = silence;
         throw new UnavailableException(
                 "not connected to " + where + " yet" + (why == null ? "" : ": " + why.getMessage())
-                        + "; it is tried again and again",
+                        + "; it is tried again",
                 why);
     }
 

@@ -334,7 +334,7 @@ public final class LoopCandidacy implements Candidacy {
         try {
             if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
                 log.warn(
-                        "candidacy {} in \"{}\" did not end within {}: its work runs on, or the infrastructure does not"
+                        "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure does not"
                                 + " answer; the lease runs out by itself",
                         candidate(),
                         election(),
@@ -457,7 +457,7 @@ public final class LoopCandidacy implements Candidacy {
     /** An end that nobody asked for is never silent, also if there is no listener. */
     private void logEnd(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Failed failed) {
-            log.error("{} has failed, and stands no more", this, failed.error());
+            log.error("{} has failed, and does not stand any more", this, failed.error());
         } else if (event instanceof LeadershipEvent.Ended) {
             log.error("{} has ended: an operator ended the election, so that nobody can lead it", this);
         }
@@ -482,7 +482,7 @@ public final class LoopCandidacy implements Candidacy {
                     if (failure != null) {
                         metrics.callbackFailed(election(), candidate(), failure);
                         Quietly.run(() -> log.error(
-                                "the listener of {} failed on {}; nothing else changes", this, event, failure));
+                                "the listener of {} failed on {}; nothing else is affected", this, event, failure));
                     }
                     if (event instanceof LeadershipEvent.Acquired) {
                         loop.execute(this::bite);

@@ -113,7 +113,7 @@ public final class SeatElection implements Election {
                     (failure, queued) -> {
                         if (failure != null) {
                             log.error(
-                                    "a watcher of \"{}\" failed; it is told of the next change",
+                                    "a watcher of \"{}\" failed; it gets the next change",
                                     view.election(),
                                     failure);
                         }

@@ -83,7 +83,7 @@ public final class GuardedLoop implements Loop {
             thrown = null;
             return true;
         } catch (Throwable e) { // as the turn did: there is another try
-            Quietly.run(() -> log.error("cannot end in order yet what a turn broke off; trying again", e));
+            Quietly.run(() -> log.error("cannot clean up yet after a turn that failed; trying again", e));
             return false;
         }
     }

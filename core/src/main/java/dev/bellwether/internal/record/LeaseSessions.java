@@ -262,7 +262,7 @@ final class LeaseSessions {
             });
         }
 
-        /** A session that is over is so for all; else a write says nothing to who asked later, and if lost to nobody. */
+        /** That a session is over answers all; a write answers earlier requests only, and none if it is lost. */
         private boolean isAnswered(Ask ask, Write write, @Nullable Boolean lives, boolean isLast) {
             if (lives == null) {
                 return isLast && write.nanos - ask.nanos >= 0;
@@ -312,7 +312,7 @@ final class LeaseSessions {
             if (refused && !barred) {
                 barred = true;
                 log.info(
-                        "{}: each lease is renewed alone, since no session can be written: {}",
+                        "{}: each lease is renewed alone, because no session can be written: {}",
                         store.describe(),
                         error.getMessage());
             }

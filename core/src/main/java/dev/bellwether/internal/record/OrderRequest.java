@@ -52,7 +52,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
         }
         if (record.kind() == Kind.FOREIGN && memory.traits().others().apply()) {
             return SeatStep.failed(new ElectionException("\"" + memory.election() + "\" is led by \"" + candidate
-                    + "\", which is no candidate of Bellwether's and heeds no orders. Stop it where it runs"));
+                    + "\", which is not a candidate of Bellwether's and obeys no orders. Stop it where it runs"));
         }
         if (order == Order.STAND_DOWN && record.kind() == Kind.FOREIGN) {
             return write(known.revision(), SeatRecord.bare(Kind.DELETED, "")); // as Choria evicts its leaders

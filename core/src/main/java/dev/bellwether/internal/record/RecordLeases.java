@@ -140,7 +140,7 @@ public final class RecordLeases implements LeaseStore {
             if (!(e.getCause() instanceof UnavailableException)) {
                 throw e;
             }
-            log.debug("{} does not tell its leases: {}", describe(), e.getMessage());
+            log.debug("{} does not list its leases: {}", describe(), e.getMessage());
         }
         return leases;
     }
@@ -222,7 +222,7 @@ public final class RecordLeases implements LeaseStore {
         try {
             seats.heard(RecordKey.seat(election), found);
         } catch (Throwable e) {
-            log.warn("{}: a change of \"{}\" was heard and not taken notice of", describe(), election, e);
+            log.warn("{}: a notice of a change of \"{}\" could not be processed", describe(), election, e);
         }
     }
 

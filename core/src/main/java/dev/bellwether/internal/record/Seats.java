@@ -368,7 +368,7 @@ final class Seats {
                     follow(followed, seat);
                     seat.followed = session;
                 } catch (RuntimeException e) { // a standby finds out by asking
-                    log.debug("{}: session {} cannot be watched just now", store.describe(), session, e);
+                    log.debug("{}: session {} cannot be watched now", store.describe(), session, e);
                 }
             }
         }

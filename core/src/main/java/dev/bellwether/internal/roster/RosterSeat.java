@@ -228,7 +228,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
 
     @Override
     public void halt(LocalMandate ended) {
-        log.error("{} is outlasted by work: halting the process, as configured by haltOnOverrun", ended);
+        log.error("work lasts longer than {}: halting the process, as configured by haltOnOverrun", ended);
         Runtime.getRuntime().halt(HALTED);
     }
 
