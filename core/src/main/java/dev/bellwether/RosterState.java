@@ -64,7 +64,8 @@ public record RosterState(String roster, int partitions, List<Group> groups) {
                             "roster \"" + roster + "\": groups " + other + " and " + group.group()
                                     + " both have members on "
                                     + member.host()
-                                    + ": with that machine, a role may lose all its leaders; keep the groups on separate machines");
+                                    + ": with that machine, a role may lose all its leaders; keep the groups on"
+                                    + " separate machines");
                     return List.copyOf(advice);
                 }
             }

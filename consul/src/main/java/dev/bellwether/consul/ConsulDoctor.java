@@ -44,7 +44,8 @@ final class ConsulDoctor {
             } catch (ElectionException e) {
                 findings.add(Finding.warning(
                         "rights",
-                        "what an agent is like is for tokens with the rule agent_prefix \"\" { policy = \"read\" }",
+                        "only tokens with this rule can see what an agent is like: agent_prefix \"\" { policy ="
+                                + " \"read\" }",
                         "ask for it with such a token; elections do not need it"));
                 break;
             }
@@ -61,7 +62,7 @@ final class ConsulDoctor {
                 self.at("DebugConfig").flag("DevMode")
                         ? Finding.error(
                                 "durability",
-                                host + " runs with -dev: it keeps nothing on disk, and a restart forgets who leads",
+                                host + " runs with -dev: it keeps nothing on disk, and a restart loses who leads",
                                 "start it without -dev, and with -data-dir")
                         : Finding.ok("durability", "a write that was acknowledged is on the disks of a majority"));
     }
@@ -79,7 +80,7 @@ final class ConsulDoctor {
                         says
                                 + (voters == 1
                                         ? ": no failure is borne"
-                                        : ": no more failures are borne than by one less"),
+                                        : ": this tolerates no more failures than one less"),
                         "have three servers, or five")
                 : Finding.ok("quorum", says);
     }

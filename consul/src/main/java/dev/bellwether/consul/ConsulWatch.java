@@ -85,7 +85,8 @@ final class ConsulWatch implements AutoCloseable {
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
-                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}", client, e);
+                        "{} may not be watched now; a standby claims only when the lease that it saw is over:"
+                                + " {}", client, e);
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;
                 log.debug("{}: a watch is begun anew: {}", client, e.getMessage());

@@ -218,7 +218,8 @@ public final class LoopElections implements Elections {
                 .orElseThrow(
                         () -> new ElectionException(
                                 arbiter.describe()
-                                        + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
+                                        + " carries no rosters: use kafka:, or memory: within one process, or stand"
+                                        + " for an election per role"));
     }
 
     @Override

@@ -156,7 +156,8 @@ public final class HttpMembers {
                 deadline,
                 () -> attempt(tries, deadline, attempt),
                 () -> new UnavailableException(
-                        uri + " was not asked within " + Durations.show(timeout) + ", so many others came first"));
+                        uri + " was not asked within " + Durations.show(timeout) + ", because too many others came"
+                                + " first"));
     }
 
     private <T> CompletableFuture<T> attempt(int tries, long deadline, Attempt<T> attempt) {
@@ -225,7 +226,7 @@ public final class HttpMembers {
                 ? " did not answer " + what + " within " + Durations.show(timeout)
                 : cause instanceof ConnectException
                         ? " takes no connection"
-                        : " broke the connection off at " + what + " (does it want TLS? then write tls=true): " + cause;
+                        : " broke the connection at " + what + " (does it want TLS? then write tls=true): " + cause;
         return new UnavailableException(who + why, cause);
     }
 

@@ -163,8 +163,8 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         try {
             if (alien == null && LogEntry.isOfLog(entry.value())) {
                 var error = new ElectionException(
-                        "topic \"" + entry.topic() + "\" holds elections by its log alone, and two"
-                                + " would lead beside each other: add " + Settings.BY + "=log, or name another topic");
+                        "topic \"" + entry.topic() + "\" holds elections by its log alone, and two would lead beside"
+                                + " each other: add " + Settings.BY + "=log, or name another topic");
                 alien = error;
                 fail(error);
             }
@@ -173,7 +173,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
                     rules(said.election()).read(said, entry.offset(), Instant.ofEpochMilli(entry.timestamp()), now));
             return parsed;
         } catch (RuntimeException e) {
-            log.warn("the record at offset {} of the journal cannot be read, and is left out", entry.offset(), e);
+            log.warn("the record at offset {} of the journal cannot be read, and is ignored", entry.offset(), e);
             return Optional.empty();
         }
     }

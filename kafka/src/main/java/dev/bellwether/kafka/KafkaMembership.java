@@ -506,7 +506,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             fail(told);
             return;
         }
-        log.warn("the client of {} failed; going on with a new one", standing, error);
+        log.warn("the client of {} failed; continuing with a new one", standing, error);
         discard(Duration.ZERO);
         await(standing.config().candidacy().retryInterval());
     }

@@ -167,7 +167,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             var identity = topic.identityWithin(START_PATIENCE);
             if (Uuid.ZERO_UUID.equals(identity)) {
                 throw new ElectionException("the brokers at " + settings.bootstrap()
-                        + " give topics no ids, so that nobody could tell a topic that was deleted and created again:"
+                        + " give topics no ids, so a topic that was deleted and created again could not be recognised: "
                         + " by=log needs Kafka 3.0 or newer, with KRaft or inter.broker.protocol.version=2.8 or later");
             }
             var store = new LogRecordStore(settings, id, admin, topic, identity);
@@ -484,7 +484,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             entries.add(LogEntry.parse(record.key(), record.value()).orElse(null));
             if (!LogEntry.isOfLog(record.value())
                     && Entry.parse(record.key(), record.value()).isPresent()) {
-                refuse(" holds elections by groups of consumers, and two would lead beside each other: take "
+                refuse(" holds elections by groups of consumers, and two would lead beside each other: remove "
                         + Settings.BY + "=log away, or name another topic");
             }
         }
@@ -516,8 +516,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         }
         if (isInDoubt) { // what was judged may be of another log
             readAgain();
-            var doubt = new UnavailableException(describe() + " is read once more: somebody writes behind a reset that"
-                    + " was never heard of here");
+            var doubt = new UnavailableException(describe() + " is read again: a record is behind a reset that this"
+                    + " process does not know");
             judged.forEach(outcome -> outcome.pending.answer.completeExceptionally(doubt));
             return;
         }

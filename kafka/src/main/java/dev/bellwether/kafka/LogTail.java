@@ -189,7 +189,7 @@ final class LogTail implements AutoCloseable {
     private void readOn(Consumer<byte[], byte[]> reading) {
         try {
             if (again.getAndSet(false)) {
-                log.warn("{} is read once more: it may be another topic of that name, or have changed", partition);
+                log.warn("{} is read again: it may be another topic of that name, or have changed", partition);
                 try {
                     beginAnewAt(reading, beginning(reading));
                 } catch (RuntimeException e) {
@@ -220,11 +220,11 @@ final class LogTail implements AutoCloseable {
     private void outOfRange(Consumer<byte[], byte[]> reading, OffsetOutOfRangeException error) {
         var beginning = beginning(reading);
         if (beginning > next && !(error instanceof LogTruncationException)) {
-            log.warn("the topic forgot {} before they were read: going on at {}", partition, beginning);
+            log.warn("the topic lost {} before they were read: continuing at {}", partition, beginning);
         } else {
             var from = lostFrom(reading, error);
             log.warn(
-                    "{} begins anew: it was deleted and created again, or has lost its records from {} on",
+                    "{} begins again: it was deleted and created again, or has lost its records from {} on",
                     partition,
                     from);
             follower.lost(from);

@@ -116,10 +116,10 @@ final class RosterTopic {
 
     static ElectionException changed(String topic, int partitions, RosterConfig config) {
         return new ElectionException(
-                "topic \"" + topic + "\" has " + partitions + " partitions, and the roster was asked"
-                        + " for " + config.partitions()
-                        + ": the number cannot change, since roles would change their owners; use another roster, with"
-                        + " a topic of its own");
+                "topic \"" + topic + "\" has " + partitions + " partitions, and the roster was asked for"
+                        + " " + config.partitions()
+                        + ": the number cannot change, because roles would change their owners; use another roster,"
+                        + " with a topic of its own");
     }
 
     private static Optional<TopicDescription> describe(Settings settings, Admin admin, String name, Duration patience)
@@ -159,10 +159,10 @@ final class RosterTopic {
     @SuppressWarnings("FutureReturnValueIgnored")
     static void createAnew(Settings settings, Admin admin, String name, RosterConfig config) {
         if (settings.createTopic()) {
-            log.warn("topic {} is gone: creating it anew", name);
+            log.warn("topic {} is gone: creating it again", name);
             admin.createTopics(List.of(newTopic(name, config))).all().whenComplete((created, error) -> {
                 if (error != null && !(cause(error) instanceof TopicExistsException)) {
-                    log.warn("topic {} could not be created anew: {}", name, error.getMessage());
+                    log.warn("topic {} could not be created again: {}", name, error.getMessage());
                 }
             });
         } else {
@@ -179,8 +179,8 @@ final class RosterTopic {
     static void mend(Settings settings, Admin admin, String name, RosterConfig config) {
         if (!settings.createTopic()) {
             log.error(
-                    "a broker has created topic {} by itself, since it was deleted, and {} is false. Roles may have no leader"
-                            + " until you give it {} partitions and {}",
+                    "a broker has created topic {} by itself, because it was deleted, and {} is false. Roles may"
+                            + " have no leader until you give it {} partitions and {}",
                     name,
                     Settings.CREATE_TOPIC,
                     config.partitions(),
@@ -204,8 +204,8 @@ final class RosterTopic {
                 .whenComplete((done, error) -> {
                     if (error != null) {
                         log.error(
-                                "topic {} could not be given {} partitions and {} ({}). Roles may have no leader until it has"
-                                        + " them; trying again",
+                                "topic {} could not be given {} partitions and {} ({}). Roles may have no leader"
+                                        + " until it has them; trying again",
                                 name,
                                 config.partitions(),
                                 CONFIG,
@@ -291,14 +291,14 @@ final class RosterTopic {
                     "rosters",
                     "topic \"" + name + "\" has " + replicas + " replica(s) and min.insync.replicas="
                             + (inSync == null ? "unknown" : inSync.value())
-                            + ": an acknowledged claim must outlive a broker",
+                            + ": an acknowledged claim must survive the loss of a broker",
                     "give it three replicas and min.insync.replicas=2"));
         }
         var stamps = config.get("message.timestamp.type");
         if (stamps != null && !"LogAppendTime".equals(stamps.value())) {
             findings.add(Finding.warning(
                     "rosters",
-                    "topic \"" + name + "\" has the time-stamps of its writers: members of mode TIMED will be refused",
+                    "topic \"" + name + "\" has the timestamps of its writers: members of mode TIMED will be refused",
                     "set message.timestamp.type=LogAppendTime"));
         }
         return findings;
@@ -313,8 +313,8 @@ final class RosterTopic {
                             .get(resource));
             var stamps = present.get("message.timestamp.type");
             if (config.mode() == RosterMode.TIMED && stamps != null && !"LogAppendTime".equals(stamps.value())) {
-                throw new ElectionException("topic \"" + name + "\" has the time-stamps of its writers, and mode "
-                        + config.mode() + " counts by those of the broker: set message.timestamp.type=LogAppendTime");
+                throw new ElectionException("topic \"" + name + "\" has the timestamps of its writers, and mode "
+                        + config.mode() + " needs those of the broker:  set message.timestamp.type=LogAppendTime");
             }
             var keeps = present.get("retention.ms");
             var millis = keeps == null || keeps.value() == null ? -1 : Long.parseLong(keeps.value());

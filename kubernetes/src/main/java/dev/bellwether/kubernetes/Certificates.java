@@ -96,7 +96,7 @@ final class Certificates {
                 .flatMap(algorithm -> read(algorithm, spec).stream())
                 .findFirst()
                 .orElseThrow(() -> new InvalidKeySpecException(
-                        "the private key in it is of no kind that is known: RSA, EC, Ed25519"));
+                        "the private key in it is not of a known kind: RSA, EC, Ed25519"));
     }
 
     private static Optional<PrivateKey> read(String algorithm, PKCS8EncodedKeySpec spec) {

@@ -101,7 +101,7 @@ final class KubernetesWatch implements AutoCloseable {
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
-                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}",
+                        "{} may not be watched now; a standby claims only when the lease that it saw is over: {}",
                         client,
                         e.getMessage());
             } catch (RuntimeException e) {

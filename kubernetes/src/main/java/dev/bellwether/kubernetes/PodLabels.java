@@ -43,8 +43,8 @@ final class PodLabels {
      */
     static void check(String election) {
         if (!election.matches(NAME)) {
-            throw new ElectionException("election name \"" + election + "\" cannot be that of a label, which podLabel"
-                    + " asks for: use at most 63 letters, digits, - _ and .");
+            throw new ElectionException("election name \"" + election + "\" cannot be that of a label, which"
+                    + " podLabel asks for: use at most 63 letters, digits, - _ and .");
         }
     }
 
@@ -67,7 +67,8 @@ final class PodLabels {
                 .thenCompose(done -> held.containsKey(election) ? on(election) : off(election, pod))
                 .exceptionally(error -> {
                     log.warn(
-                            "{}: pod {} does not have the label that tells whether it leads \"{}\"; trying again in {}: {}",
+                            "{}: pod {} does not have the label that tells whether it leads \"{}\"; trying again in"
+                                    + " {}: {}",
                             client,
                             pod,
                             election,

@@ -106,7 +106,8 @@ final class ChoriaLayout extends Layout {
             throw new ElectionException(
                     "lease " + Durations.show(lease) + " is longer than three quarters of the TTL "
                             + Durations.show(ttl) + " of " + where
-                            + ": a leader of Choria's would lead before it is over, if ours was evicted and did not hear of it");
+                            + ": a leader of Choria's would lead before it is over, if ours was evicted and did not"
+                            + " hear of it");
         }
     }
 }

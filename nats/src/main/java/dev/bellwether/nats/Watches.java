@@ -115,7 +115,7 @@ final class Watches implements AutoCloseable {
                 try {
                     what.run();
                 } catch (Throwable e) {
-                    log.warn("{}: a watch failed; what it would have told is noticed later, by asking", client, e);
+                    log.warn("{}: a watch failed; its changes are noticed later, by asking", client, e);
                 }
             });
         }
@@ -169,12 +169,12 @@ final class Watches implements AutoCloseable {
                 var missing = client.missingRight("CONSUMER.");
                 if (missing.isPresent()) {
                     log.warn(
-                            "{} {}; without it a standby moves only when the lease that it saw has run out",
+                            "{} {}; without it a standby claims only when the lease that it saw has run out",
                             client,
                             missing.get());
                     return;
                 }
-                log.debug("cannot watch {} on {} just now: {}", key, client, e.getMessage());
+                log.debug("cannot watch {} on {} now: {}", key, client, e.getMessage());
                 var unused = thread.schedule(this::begin, RETRY_MILLIS, TimeUnit.MILLISECONDS);
             }
         }

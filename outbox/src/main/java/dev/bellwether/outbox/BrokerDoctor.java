@@ -71,7 +71,8 @@ final class BrokerDoctor {
                     new Finding(
                             Severity.WARNING,
                             "transaction.version of the brokers is below 2",
-                            "upgrade to Kafka 4 and set the feature (KIP-890): before it, a commit that was delayed may hit a later transaction"));
+                            "upgrade to Kafka 4 and set the feature (KIP-890): before it, a commit that was delayed"
+                                    + " may hit a later transaction"));
         } else {
             findings.add(Finding.well("transaction.version is " + version.maxVersionLevel()));
         }
@@ -100,7 +101,8 @@ final class BrokerDoctor {
                         new Finding(
                                 Severity.WARNING,
                                 "topic " + topic + " has " + replicas + " replicas, min.insync.replicas " + inSync,
-                                "use three replicas and min.insync.replicas=2: else the death of one broker can lose what it has confirmed"));
+                                "use three replicas and min.insync.replicas=2: otherwise the death of one broker"
+                                        + " can lose what it has confirmed"));
             } else {
                 findings.add(Finding.well("topic " + topic + ": "
                         + found.partitions().size() + " partitions, " + replicas + " replicas, records up to "

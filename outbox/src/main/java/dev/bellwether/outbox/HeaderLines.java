@@ -60,7 +60,8 @@ final class HeaderLines {
         if (!isName(name)) {
             throw new IllegalArgumentException(
                     "header name \"" + name
-                            + "\": it must not be empty, nor hold a colon or a control character, nor begin or end with a blank");
+                            + "\": it must not be empty, nor hold a colon or a control character, nor begin or end"
+                            + " with a blank");
         }
         return name;
     }
@@ -84,7 +85,8 @@ final class HeaderLines {
                 if (header.key().equals(reserved)) {
                     throw new IllegalArgumentException(
                             "header " + reserved
-                                    + " is the relay's own, for the event id: give the header another name, or the relay another eventIdHeader");
+                                    + " is the relay's own, for the event id: give the header another name, or the"
+                                    + " relay another eventIdHeader");
                 }
                 headers.add(header);
             }

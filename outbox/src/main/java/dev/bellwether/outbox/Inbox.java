@@ -81,8 +81,8 @@ public final class Inbox {
         var id = text("event id", eventId, LONGEST_ID);
         if (connection.getAutoCommit()) {
             throw new IllegalStateException("inbox " + table + ", consumer " + consumer + ", event " + id
-                    + ": this connection commits each statement by itself, so that the event would count as handled"
-                    + " though the work fails. Begin a transaction: connection.setAutoCommit(false)");
+                    + ": this connection commits each statement by itself, so the event would count as handled even"
+                    + " if the work fails. Begin a transaction: connection.setAutoCommit(false)");
         }
         if (!Dialect.of(connection).remember(connection, table, consumer, id)) {
             return false;
@@ -207,7 +207,8 @@ public final class Inbox {
             @Override
             String forget(String table) {
                 return "DELETE FROM " + table
-                        + " WHERE consumer = ? AND handled < TIMESTAMPADD(MICROSECOND, -1000 * ?, CURRENT_TIMESTAMP(3)) LIMIT "
+                        + " WHERE consumer = ? AND handled < TIMESTAMPADD(MICROSECOND, -1000 * ?,"
+                        + " CURRENT_TIMESTAMP(3)) LIMIT "
                         + FORGOTTEN_AT_ONCE;
             }
 

@@ -120,8 +120,8 @@ final class MetadataLocks implements OpenWriters {
         if (!blind) {
             blind = true;
             LOG.warn(
-                    "outbox {}: it cannot be seen which transactions write into it: {}. Order is kept, but reading costs more"
-                            + " with each id that is never used. Run bellwether outbox doctor.",
+                    "outbox {}:  it is not visible which transactions write into it: {}. Order is kept, but reading"
+                            + " costs more with each id that is never used. Run bellwether outbox doctor.",
                     table,
                     why);
         }
@@ -205,7 +205,8 @@ final class MetadataLocks implements OpenWriters {
         if (mariaDb
                 && number(
                                 connection,
-                                "SELECT count(*) FROM information_schema.plugins WHERE plugin_name = 'METADATA_LOCK_INFO'"
+                                "SELECT count(*) FROM information_schema.plugins WHERE plugin_name ="
+                                        + " 'METADATA_LOCK_INFO'"
                                         + " AND plugin_status = 'ACTIVE'",
                                 1)
                         > 0) {

@@ -509,8 +509,9 @@ public final class OutboxAdmin {
                                 Severity.WARNING,
                                 "table " + table.blocked()
                                         + " is missing, or this user may not read it: which records are"
-                                        + " blocked, and why, is told in the relay's log alone",
-                                "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay INSERT and DELETE"));
+                                        + " blocked, and why, is only in the relay's log",
+                                "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay"
+                                        + " INSERT and DELETE"));
             }
             return findings;
         }

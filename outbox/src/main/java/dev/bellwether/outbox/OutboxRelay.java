@@ -146,8 +146,8 @@ public final class OutboxRelay implements AutoCloseable {
                 }
                 if (attempts++ == 0) {
                     LOG.warn(
-                            "outbox {}: no election can be held ({}). Nothing is published from here until the brokers answer."
-                                    + " Trying again after pauses of up to {} s.",
+                            "outbox {}: no election can be held ({}). Nothing is published from here until the"
+                                    + " brokers answer. Trying again after pauses of up to {} s.",
                             config.name(),
                             e.getMessage(),
                             config.maxBackoff().toSeconds());
@@ -161,8 +161,8 @@ public final class OutboxRelay implements AutoCloseable {
             } catch (RuntimeException e) { // to wait mends no setting, and gives no right
                 if (!first.completeExceptionally(e) && !closed) {
                     LOG.error(
-                            "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it again when the"
-                                    + " cause is mended.",
+                            "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it"
+                                    + " again when the cause is fixed.",
                             config.name(),
                             e);
                     var cause = e instanceof ElectionException known ? known : new ElectionException(e.toString(), e);

@@ -66,7 +66,8 @@ final class PostgresStore extends Store {
                 "convert_to(kafka_value, 'UTF8')",
                 // those whose names and values do not pair up come out as a header without a name, which is refused
                 "CASE WHEN cardinality(kafka_header_keys) = 0 AND cardinality(kafka_header_values) = 0 THEN NULL"
-                        + " WHEN cardinality(kafka_header_keys) <> cardinality(kafka_header_values) THEN ': does not pair up'"
+                        + " WHEN cardinality(kafka_header_keys) <> cardinality(kafka_header_values) THEN ': does"
+                        + " not pair up'"
                         + " ELSE (SELECT string_agg('::' || " + base64("n") + " || coalesce(':: ' || " + base64("v")
                         + ", ''), E'\\n')"
                         + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v) WHERE n <> '" + REQUEUED
@@ -441,7 +442,8 @@ final class PostgresStore extends Store {
         if (table.layout() == Layout.GOHARVEST) {
             var lines = "unnest(string_to_array(headers, E'\\n')) WITH ORDINALITY AS lines(l, nth) ORDER BY nth";
             return "INSERT INTO " + table.name() + " (create_time, kafka_topic, kafka_key, kafka_value,"
-                    + " kafka_header_keys, kafka_header_values) SELECT created, topic, convert_from(record_key, 'UTF8'),"
+                    + " kafka_header_keys, kafka_header_values) SELECT created, topic, convert_from(record_key,"
+                    + " 'UTF8'),"
                     + " convert_from(record_value, 'UTF8'), ARRAY(SELECT " + text("split_part(l, '::', 2)") + " FROM "
                     + lines
                     + ") || '" + REQUEUED + "'::text, ARRAY(SELECT CASE WHEN l LIKE '::%:: %' THEN "

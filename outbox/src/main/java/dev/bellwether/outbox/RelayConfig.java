@@ -311,7 +311,7 @@ public final class RelayConfig {
          */
         public Builder shards(int shards) {
             if (shards < 1 || shards > 64) {
-                throw new IllegalArgumentException("shards is " + shards + ": it must lie between 1 and 64");
+                throw new IllegalArgumentException("shards is " + shards + ": it must be between 1 and 64");
             }
             this.shards = shards;
             return this;
@@ -373,7 +373,7 @@ public final class RelayConfig {
         public Builder transactionInterval(Duration transactionInterval) {
             if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {
                 throw new IllegalArgumentException(
-                        "transactionInterval is " + transactionInterval + ": it must lie between 0 and a minute");
+                        "transactionInterval is " + transactionInterval + ": it must be between 0 and a minute");
             }
             this.transactionInterval = transactionInterval;
             return this;
@@ -521,7 +521,7 @@ public final class RelayConfig {
 
         private static Duration positive(String name, Duration value) {
             if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
-                throw new IllegalArgumentException(name + " is " + value + ": it must lie between 1 ns and a day");
+                throw new IllegalArgumentException(name + " is " + value + ": it must be between 1 ns and a day");
             }
             return value;
         }

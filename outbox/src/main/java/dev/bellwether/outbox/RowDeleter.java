@@ -125,7 +125,7 @@ final class RowDeleter implements Runnable {
         }
         if (deleted < ids.length) {
             LOG.warn(
-                    "outbox {}: {} of {} published rows had been deleted by somebody else",
+                    "outbox {}: {} of {} published rows had been deleted by another user",
                     session.store().table.name(),
                     ids.length - deleted,
                     ids.length);

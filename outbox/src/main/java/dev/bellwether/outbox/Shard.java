@@ -186,14 +186,15 @@ final class Shard {
             following = new Following(now.leader().orElse(relay), System.nanoTime());
         } else if (event instanceof LeadershipEvent.Ended) {
             LOG.error(
-                    "outbox {}: the election of shard {} was ended by an operator. This relay publishes nothing of it any more.",
+                    "outbox {}: the election of shard {} was ended by an operator. This relay publishes nothing of"
+                            + " it any more.",
                     config.name(),
                     number);
             emit(new RelayEvent.ElectionEnded(number));
         } else if (event instanceof LeadershipEvent.Failed failed) {
             LOG.error(
-                    "outbox {}: the candidacy for shard {} failed. This relay publishes nothing of it any more. Start it again"
-                            + " when the cause is mended.",
+                    "outbox {}: the candidacy for shard {} failed. This relay publishes nothing of it any more."
+                            + " Start it again when the cause is fixed.",
                     config.name(),
                     number,
                     failed.error());
@@ -275,9 +276,9 @@ final class Shard {
     private void refused(ProgressRefusedException e) {
         keepsProgress = false;
         LOG.warn(
-                "outbox {}: shard {} cannot keep its progress in topic {}: {}. It goes on without, so readers of committed"
-                        + " records may see a run of records again after a failure. Give the relay the rights to create, write,"
-                        + " describe and read that topic, or set once(false).",
+                "outbox {}: shard {} cannot keep its progress in topic {}: {}. It continues without it, so readers"
+                        + " of committed records may see a run of records again after a failure. Give the relay the"
+                        + " rights to create, write, describe and read that topic, or set once(false).",
                 config.name(),
                 number,
                 progress.name(),
@@ -318,7 +319,8 @@ final class Shard {
         var reason = "its partition has no leader";
         blocked.add(row, OutboxAdmin.Waits.PARTITION, reason);
         LOG.warn(
-                "outbox {}: {} waits, with all that goes to that partition of topic {}: {}. The brokers are asked again every {} s.",
+                "outbox {}: {} waits, with everything for that partition of topic {}: {}.  The brokers are asked"
+                        + " again every {} s.",
                 config.name(),
                 row.describe(),
                 row.topic(),
@@ -337,8 +339,10 @@ final class Shard {
         } catch (SQLException e) {
             writesBlocked = false; // until we lead anew
             LOG.warn(
-                    "outbox {}: which records of shard {} wait cannot be written down in table {} ({}). All is published and"
-                            + " blocked as ever, but nobody sees it there. Make the table with bellwether outbox migrate, and"
+                    "outbox {}: which records of shard {} wait cannot be written into table {} ({}). The relay"
+                            + " publishes and blocks as usual, but nobody can see it there. Make the table with"
+                            + " bellwether outbox"
+                            + " migrate, and"
                             + " give the relay SELECT, INSERT and DELETE on it.",
                     config.name(),
                     number,
@@ -352,7 +356,7 @@ final class Shard {
         try (var connection = borrow()) {
             writeBlocked(connection, epoch, blocked.list());
         } catch (SQLException | RuntimeException e) {
-            LOG.debug("outbox {}: what halted shard {} could not be written down", config.name(), number, e);
+            LOG.debug("outbox {}: what halted shard {} could not be recorded", config.name(), number, e);
         }
     }
 
@@ -366,7 +370,7 @@ final class Shard {
         if (!goesOn(mandate)) {
             return;
         }
-        LOG.warn("outbox {}: shard {} begins anew after {}", config.name(), number, e.toString());
+        LOG.warn("outbox {}: shard {} begins again after {}", config.name(), number, e.toString());
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));
         size.failed();
@@ -404,14 +408,15 @@ final class Shard {
                 return;
             }
         } catch (SQLException | RuntimeException e) {
-            LOG.debug("outbox {}: nobody tells who serves shard {}", config.name(), number, e);
+            LOG.debug("outbox {}: it is not known who serves shard {}", config.name(), number, e);
             return;
         }
         if (System.nanoTime() - now.sinceNanos() > patience.toNanos()) {
             served = now; // told once
             LOG.error(
-                    "outbox {}: {} leads shard {}, and has not touched table {} for {} s. It serves another table under the same name,"
-                            + " or does not reach this database. Nothing is published from this table. Give each table a name of its own.",
+                    "outbox {}: {} leads shard {}, and has not touched table {} for {} s. It serves another table"
+                            + " under the same name, or does not reach this database. Nothing is published from this"
+                            + " table. Give each table a name of its own.",
                     config.name(),
                     now.leader(),
                     number,
@@ -433,8 +438,8 @@ final class Shard {
                 return;
             }
             LOG.warn(
-                    "outbox {}: shard {} could not begin for {} s, the last time because of {}. This relay stands down, so that"
-                            + " another may try.",
+                    "outbox {}: shard {} could not begin for {} s, the last time because of {}. This relay stands"
+                            + " down, so that another may try.",
                     config.name(),
                     number,
                     config.standDownAfter().toSeconds(),
@@ -541,8 +546,8 @@ final class Shard {
 
     private void doubted(String reason) {
         LOG.warn(
-                "outbox {}: shard {}, topic {}: {}. All that is in the table is published, so readers of committed records"
-                        + " may see a run of records again.",
+                "outbox {}: shard {}, topic {}: {}. Everything in the table is published, so readers of committed"
+                        + " records may see a run of records again.",
                 config.name(),
                 number,
                 progress.name(),

@@ -115,7 +115,7 @@ final class RedisWatch implements AutoCloseable {
         if (refused && !warned && !closed) {
             warned = true;
             log.warn(
-                    "{} may not be listened to now; a standby moves when the lease is over that it saw: {}",
+                    "{} may not be listened to now; a standby claims only when the lease that it saw is over: {}",
                     settings,
                     settings.uri().redact(String.valueOf(error.getMessage())));
         }

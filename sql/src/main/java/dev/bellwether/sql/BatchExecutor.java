@@ -110,7 +110,7 @@ final class BatchExecutor {
     void tooLate(RequestQueue.Queued queued) {
         queued.request()
                 .answer()
-                .completeExceptionally(new UnavailableException(source + " kept us waiting: not sent within "
+                .completeExceptionally(new UnavailableException(source + " was busy: the request was not sent within "
                         + Durations.show(queued.request().patience())));
     }
 
@@ -158,7 +158,7 @@ final class BatchExecutor {
             var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
             rows.values().forEach(row -> watches.tellIfNews(row, pollNanos));
         } catch (SQLException e) {
-            log.debug("could not look for changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
+            log.debug("could not read the changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
             missed = true;
         }
     }
@@ -171,7 +171,8 @@ final class BatchExecutor {
                 return true;
             });
         } catch (SQLException e) {
-            log.debug("could not give signs on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
+            log.debug("could not renew the list of standbys on {}:"
+                    + " {}", source, source.redact(String.valueOf(e.getMessage())));
             due.forEach(claim -> presences.next(claim, nowNanos + PATIENCE.toNanos()));
         }
     }
@@ -231,7 +232,7 @@ final class BatchExecutor {
             var election = group.get(0).election();
             var message = "the row of \"" + election + "\" in " + source + " is not as Bellwether writes it (it said: "
                     + source.redact(String.valueOf(error.getMessage())).strip()
-                    + "): nobody can be elected there until somebody mends it";
+                    + "): nobody can be elected there until somebody repairs it";
             if (malformed.size() < LARGEST_GROUP && malformed.add(election)) {
                 log.error(message, error);
             }
@@ -405,7 +406,7 @@ final class BatchExecutor {
             case REFUSED -> answer.complete(new Answer(false, judged.row().view()));
             case UNKNOWN ->
                 answer.completeExceptionally(new UnavailableException("the row of \""
-                        + judged.row().election() + "\" is locked by somebody else, who may be under guard"));
+                        + judged.row().election() + "\" is locked by another transaction, perhaps under a guard"));
         }
     }
 

@@ -99,9 +99,10 @@ enum Pooler {
             if (String.valueOf(e.getMessage()).contains("statement pooling")) {
                 throw new ElectionException(
                         source
-                                + " is reached through a pooler in statement mode, which allows no transactions: orders to an"
-                                + " election need them, and so does SqlGuard. Set pool_mode = transaction or session for this"
-                                + " database in the pooler, or give the server's own address (it said: "
+                                + " is reached through a pooler in statement mode, which allows no transactions:"
+                                + " orders to an election need them, and so does SqlGuard. Set pool_mode ="
+                                + " transaction or session for this database in the pooler, or give the server's own"
+                                + " address (it said: "
                                 + source.redact(String.valueOf(e.getMessage())).strip() + ")",
                         e);
             }

@@ -213,7 +213,7 @@ final class PostgresListener {
                 }
                 if (suspect) {
                     log.warn(
-                            "What was announced on {} did not arrive here within {} ms. Connecting again",
+                            "A notice that was sent on {} did not arrive here within {} ms. Connecting again",
                             source,
                             1_000);
                     return 0;
@@ -229,7 +229,7 @@ final class PostgresListener {
         if (!warned) {
             warned = true;
             log.warn(
-                    "What is announced on {} does not arrive, perhaps because of a pooler that shares connections between"
+                    "Notices on {} do not arrive, perhaps because of a pooler that shares connections between"
                             + " clients. Polling instead: a hand-over takes longer. Give a direct address",
                     source);
         }
@@ -262,7 +262,7 @@ final class PostgresListener {
             return false;
         }
         log.warn(
-                "{} has no connection to spare for hearing of changes. Polling instead: a hand-over takes longer. Give the pool two"
+                "{} has no connection to spare for LISTEN. Polling instead: a hand-over takes longer. Give the pool two"
                         + " connections for elections",
                 source);
         return true;

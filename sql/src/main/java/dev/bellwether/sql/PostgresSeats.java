@@ -37,7 +37,8 @@ final class PostgresSeats extends SeatTable {
      * would leave out, and "remote_write" if that crashes too.
      */
     private static final String DURABLE =
-            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
+            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') NOT IN ('on',"
+                    + " 'remote_apply')"
                     + " THEN set_config('synchronous_commit', 'on', true) END AS done)";
     private static final int PAYLOAD_METADATA = 5_000;
 
@@ -53,10 +54,10 @@ final class PostgresSeats extends SeatTable {
         super(Dialect.POSTGRESQL, config);
         // both are made of letters, digits and underscores
         var notify = "CAST(pg_notify('" + channel + "', concat_ws(E'\\n', '" + announcer + "', e.election, e.token,"
-                + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority,"
-                + " CASE WHEN octet_length(e.metadata) > " + PAYLOAD_METADATA
-                + " THEN '?' ELSE coalesce(e.metadata, '') END,"
-                + " e.since_at, " + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed,"
+                + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority, CASE WHEN octet_length(e.metadata)"
+                + " > " + PAYLOAD_METADATA
+                + " THEN '?' ELSE coalesce(e.metadata, '') END, e.since_at, " + LEFT + ", e.term, e.stand_down,"
+                + " e.ended, e.era, e.listed,"
                 + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "))) AS text)";
         // in one order, so that two who make the same rows never wait crosswise
         insert = fill("INSERT INTO {e} (election) SELECT a.election FROM unnest(?::text[]) AS a(election)"
@@ -70,7 +71,8 @@ final class PostgresSeats extends SeatTable {
                         + " AND e.token < 9223372036854775807 AND (e.nonce IS NULL OR e.expires_at <= {now})"
                         + " FOR UPDATE OF e SKIP LOCKED),"
                         + " granted AS (UPDATE {e} e SET token = e.token + 1, candidate = a.candidate, nonce = a.nonce,"
-                        + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
+                        + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} +"
+                        + " a.lease,"
                         + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
                         + " WHERE e.election = a.election AND e.election = f.election RETURNING e.*)"
                         + " SELECT " + COLUMNS + ", true, " + notify + " FROM granted e, durable"
@@ -80,15 +82,18 @@ final class PostgresSeats extends SeatTable {
         renew = fill(
                 "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[])"
                         + " AS a(election, nonce, token, term)),"
-                        + " ours AS (SELECT e.election, a.term, e.expires_at AS until FROM {e} e JOIN asked a ON e.election = a.election"
-                        + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
+                        + " ours AS (SELECT e.election, a.term, e.expires_at AS until FROM {e} e JOIN asked a ON"
+                        + " e.election = a.election"
+                        + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY"
+                        + " UPDATE OF e SKIP LOCKED),"
                         + " renewed AS (UPDATE {e} e SET expires_at = {now} + o.term, term = o.term FROM ours o"
                         + " WHERE e.election = o.election RETURNING e.*, o.until)"
-                        + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true,"
-                        + " CASE WHEN e.expires_at < e.until THEN " + notify + " END FROM renewed e, durable");
+                        + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true, CASE WHEN e.expires_at <"
+                        + " e.until THEN " + notify + " END FROM renewed e, durable");
         release = fill("WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])"
                 + " AS a(election, nonce, candidate)),"
-                + " struck AS (DELETE FROM {c} c USING asked a WHERE c.election = a.election AND c.candidate = a.candidate),"
+                + " struck AS (DELETE FROM {c} c USING asked a WHERE c.election = a.election AND c.candidate ="
+                + " a.candidate),"
                 + " ours AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
                 + " WHERE e.nonce = a.nonce AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
                 + " vacated AS (UPDATE {e} e SET candidate = NULL, nonce = NULL, stand_down = 0 FROM ours o"

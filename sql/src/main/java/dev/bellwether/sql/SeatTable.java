@@ -231,7 +231,8 @@ class SeatTable {
             candidates.add(new Candidate(holder, row.priority(), Metadata.decode(row.metadata()), true));
         }
         var sql =
-                "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now} ORDER BY candidate";
+                "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now}"
+                        + " ORDER BY candidate";
         try (var statement = prepare(connection, sql)) {
             statement.setString(1, row.election());
             try (var result = query(statement)) {
@@ -344,7 +345,7 @@ class SeatTable {
         private static final long serialVersionUID = 1;
 
         private LockedRow(String election) {
-            super("somebody else has locked the row of \"" + election + "\"");
+            super("another transaction has locked the row of \"" + election + "\"");
         }
     }
 
@@ -407,7 +408,7 @@ class SeatTable {
             statement.setString(7, claim.election());
             if (statement.executeUpdate() != 1) {
                 throw new SQLDataException(
-                        "the token of \"" + claim.election() + "\" has reached the largest number there is", "22003");
+                        "the token of \"" + claim.election() + "\" has reached the largest possible number", "22003");
             }
         }
     }

@@ -153,7 +153,7 @@ record ElectionNodes(NodeSession session, String path) {
             return foreign.isEmpty()
                     ? falseIfGone(write(done(), DELETION, true).thenCompose(written -> tidy()))
                     : CompletableFuture.failedFuture(new ElectionException(path
-                            + " cannot be deleted, since it holds nodes that are none of an election: " + foreign
+                            + " cannot be deleted, because it holds nodes that do not belong to an election: " + foreign
                             + "; delete those, or name another election"));
         });
     }

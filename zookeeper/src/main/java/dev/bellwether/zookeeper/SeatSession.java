@@ -139,8 +139,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
         var timeout = client.timeout();
         if (client.isReadOnly()) {
             return Optional.of(new ElectionException(where
-                    + " is read-only: the server has lost its ensemble, and nobody can stand there; connect to one that has"
-                    + " not, and do without canBeReadOnly"));
+                    + " is read-only: the server has lost its ensemble, and nobody can stand there; connect to one"
+                    + " that has not, and do not set canBeReadOnly"));
         }
         if (timeout.isZero() || config.lease().compareTo(timeout) <= 0) {
             return Optional.empty();
@@ -153,8 +153,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
                                 timeout.toMillis(),
                                 ours
                                         ? "raise maxSessionTimeout on the servers"
-                                        : "give the CuratorFramework a longer session timeout, and the servers if need be a higher"
-                                                + " maxSessionTimeout")));
+                                        : "give the CuratorFramework a longer session timeout, and the servers if"
+                                                + " need be a higher maxSessionTimeout")));
     }
 
     @Override
@@ -227,8 +227,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
             client.framework().getZookeeperClient().reset();
         } catch (Exception e) {
             log.warn(
-                    "Cannot make a new client for {} after it refused our credentials: {}. Nobody here can be elected until"
-                            + " there is one. Trying again in {} s",
+                    "Cannot make a new client for {} after it refused our credentials: {}. Nobody here can be"
+                            + " elected until there is one. Trying again in {} s",
                     where,
                     e,
                     REVIVAL.toSeconds());

@@ -34,9 +34,9 @@ public final class BackendOptions {
             names = "--on",
             paramLabel = "URI",
             description =
-                    "The backend, such as jdbc:postgresql://db/app, kafka://broker:9092 or nats://host:4222. A secret in it may stand as"
-                            + " $${env:NAME} or $${file:/path}, in single quotes. Default: BELLWETHER_ON, else an SQLite file of"
-                            + " your own.")
+                    "The backend, such as jdbc:postgresql://db/app, kafka://broker:9092 or nats://host:4222. A"
+                            + " secret in it may be written as $${env:NAME} or $${file:/path}, in single quotes."
+                            + " Default: BELLWETHER_ON, else an SQLite file of your own.")
     private Optional<String> on = Optional.empty();
 
     @Option(
@@ -48,7 +48,7 @@ public final class BackendOptions {
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
-            description = "Wait so long for the backend in all. Default: 5s; doctor, which asks each server: 20s.")
+            description = "Wait this long for the backend in all. Default: 5s; doctor, which asks each server: 20s.")
     private Optional<Duration> timeout = Optional.empty();
 
     private final Duration usual;
@@ -80,8 +80,9 @@ public final class BackendOptions {
             var uri = ConnectUri.parse(text.get());
             if (uri.scheme().equals("memory") && !around.memoryAllowed()) {
                 throw new UsageException(
-                        "memory: lives and ends with one process, so that no two commands could meet there: leave"
-                                + " the backend away for an SQLite file, or name one such as jdbc:sqlite:/path/elections.db");
+                        "memory: lives and ends with one process, so no two commands could share it: leave the"
+                                + " backend out for an SQLite file, or name one such as"
+                                + " jdbc:sqlite:/path/elections.db");
             }
             uri.check();
             return uri;
@@ -121,7 +122,7 @@ public final class BackendOptions {
         return new Metrics() {
             @Override
             public void outageBegan(String what) {
-                onOutage.accept(uri.redact(what) + ". Trying on");
+                onOutage.accept(uri.redact(what) + ". Trying again");
             }
 
             @Override

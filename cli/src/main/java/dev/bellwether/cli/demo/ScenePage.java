@@ -152,7 +152,7 @@ final class ScenePage {
                 switch (way) {
                     case BOTH -> "cut off";
                     case REQUESTS -> "cut off: what it sends is lost";
-                    case ANSWERS -> "cut off: what it is sent is lost";
+                    case ANSWERS -> "cut off: what is sent to it is lost";
                 });
     }
 

@@ -36,7 +36,7 @@ final class LibrdkafkaProperties {
         properties.forEach((name, value) -> {
             var ours = NAMES.getOrDefault(name, name);
             if (SETTLED.contains(name)) {
-                warnings.add(name + " has lost its meaning: all records are confirmed by all replicas, and fenced");
+                warnings.add(name + " has no effect any more: all records are confirmed by all replicas, and fenced");
             } else if (name.equals("ssl.ca.location")) {
                 translated.put("ssl.truststore.type", "PEM");
                 translated.put("ssl.truststore.location", value);
@@ -57,7 +57,7 @@ final class LibrdkafkaProperties {
             } else if (ProducerConfig.configNames().contains(ours)) {
                 translated.put(ours, value);
             } else if (!ELSEWHERE.contains(name)) {
-                warnings.add(name + " has lost its meaning: Kafka's client for Java does not know it");
+                warnings.add(name + " has no effect any more: Kafka's client for Java does not know it");
             }
         });
         var user = properties.get("sasl.username");

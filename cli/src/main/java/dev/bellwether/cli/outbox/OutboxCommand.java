@@ -118,7 +118,8 @@ public final class OutboxCommand implements Runnable {
             @Option(
                             names = "--wake-up",
                             description =
-                                    "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL only.")
+                                    "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL"
+                                            + " only.")
                     boolean wakeUp,
             @Option(
                             names = "--inbox",

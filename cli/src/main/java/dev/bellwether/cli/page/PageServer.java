@@ -130,7 +130,7 @@ public final class PageServer implements AutoCloseable {
     private void stream(HttpExchange exchange) throws IOException {
         if (streams.incrementAndGet() > STREAMS) {
             streams.decrementAndGet();
-            LocalHttp.say(exchange, 503, "So many look on already; close one of their pages.");
+            LocalHttp.say(exchange, 503, "Too many pages are open already; close one of them.");
             return;
         }
         try {

@@ -183,7 +183,7 @@ final class RunSession implements LeadershipListener {
             return;
         }
         if (ended == null) {
-            outcomes.add(new Broken("the end of the command could not be made sure of: " + error));
+            outcomes.add(new Broken("it is not certain that the command has ended: " + error));
             return;
         }
         switch (ended.why()) {

@@ -334,8 +334,8 @@ public final class LoopCandidacy implements Candidacy {
         try {
             if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
                 log.warn(
-                        "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure does not"
-                                + " answer; the lease runs out by itself",
+                        "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
+                                + " does not answer; the lease runs out by itself",
                         candidate(),
                         election(),
                         Durations.show(bound));

@@ -66,8 +66,8 @@ abstract class SeatRequest<T> {
         confirming = false;
         if (!memory.rules().isKnown(found.record())) {
             return SeatStep.failed(new ElectionException("the record of \"" + memory.election()
-                    + "\" is in a format that this version of Bellwether does not know. This process does not take the seat."
-                    + " Run one version, or use another bucket"));
+                    + "\" is in a format that this version of Bellwether does not know. This process does not take"
+                    + " the seat. Run one version, or use another bucket"));
         }
         if (expected >= 0 && found.revision() == expected) {
             return SeatStep.failed(new UnavailableException("a write of \"" + memory.election()

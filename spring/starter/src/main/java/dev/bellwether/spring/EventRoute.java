@@ -94,7 +94,8 @@ final class EventRoute {
         if (found == null) {
             throw new IllegalStateException(
                     describe("key", key == null ? "" : key.getExpressionString())
-                            + " is null: records without a key have no order. Leave out the key of @OutboxEvent if they need none");
+                            + " is null: records without a key have no order. Leave out the key of @OutboxEvent if"
+                            + " they need none");
         }
         return found;
     }

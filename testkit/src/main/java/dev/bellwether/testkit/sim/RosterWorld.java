@@ -136,7 +136,8 @@ final class RosterWorld {
         require(
                 recreated || text.contains("&base=0&"),
                 "tokens are those of the log",
-                "the log has lost its first records and nothing else, and whoever forgets this claim will fall behind it: "
+                "the log has lost its first records and nothing else, and whoever forgets this claim will fall"
+                        + " behind it: "
                         + text);
         return storm && lostClaims > 0 && random.nextDouble() < lostClaims;
     }
@@ -176,7 +177,8 @@ final class RosterWorld {
     }
 
     private String describe() {
-        return "%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss %.3f, threshold %s, grace %s"
+        return "%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss"
+                + " %.3f, threshold %s, grace %s"
                 .formatted(
                         mode,
                         gentle ? ", gentle" : "",
