@@ -3,7 +3,7 @@ package dev.bellwether;
 import java.time.Duration;
 
 /**
- * A lock for one run: of all who try at the same time, in whatever process, one runs; the others learn who does.
+ * A lock for one run: of all who try at the same time, in any process, one runs; the others learn who does.
  *
  * <p>It is a candidacy of a single term, so all rules of leadership are those of a lock. It has a token that only ever
  * rises, its lease is renewed for as long as it is held, and it never is held twice at once. Nobody guesses how long a

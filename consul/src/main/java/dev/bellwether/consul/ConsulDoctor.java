@@ -19,7 +19,7 @@ final class ConsulDoctor {
     /**
      * Looks whether agents answer, and let us read.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no agent answers, or none has a leader
      */
     static void requireReachable(ConsulSettings settings, ConsulClient client) {
@@ -79,7 +79,7 @@ final class ConsulDoctor {
                         "quorum",
                         says
                                 + (voters == 1
-                                        ? ": no failure is borne"
+                                        ? ": no failure is tolerated"
                                         : ": this tolerates no more failures than one less"),
                         "have three servers, or five")
                 : Finding.ok("quorum", says);

@@ -80,7 +80,7 @@ final class ConsulWatch implements AutoCloseable {
                         PATIENCE);
                 asked = asking;
                 var answer = HttpMembers.answer(asking);
-                index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins anew
+                index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins again
                 answer.json().items().forEach(this::tell);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
@@ -89,7 +89,7 @@ final class ConsulWatch implements AutoCloseable {
                                 + " {}", client, e);
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;
-                log.debug("{}: a watch is begun anew: {}", client, e.getMessage());
+                log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
             LockSupport.parkNanos(pause.toNanos());
         }

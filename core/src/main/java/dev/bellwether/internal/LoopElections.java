@@ -172,7 +172,7 @@ public final class LoopElections implements Elections {
         var carries = carrier();
         carries.check(name, settings);
         var key = new RosterKey(name, settings.group(), settings.memberOrNew());
-        if (rosters.containsKey(key)) { // before anything is made for it; two at once are told apart below
+        if (rosters.containsKey(key)) { // before anything is made for it; two at once are distinguished below
             throw alreadyHere(name, key);
         }
         var standing = new RosterStanding(name, key.member(), UUID.randomUUID().toString(), settings);

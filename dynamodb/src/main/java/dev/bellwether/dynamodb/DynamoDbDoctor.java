@@ -61,7 +61,7 @@ final class DynamoDbDoctor {
     /**
      * Looks whether the table is there, and how it is made; makes it, if that is wanted.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if DynamoDB does not answer
      */
     static DynamoDbDoctor look(DynamoDbSettings settings, TableClient client) {

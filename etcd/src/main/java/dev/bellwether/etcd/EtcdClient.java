@@ -176,7 +176,7 @@ final class EtcdClient {
         }
     }
 
-    /** Returns what changes when the cluster is another, has another leader, or was started anew. */
+    /** Returns what changes when the cluster is another, has another leader, or was started again. */
     String session() {
         return cluster + '/' + term;
     }

@@ -29,7 +29,7 @@ final class EtcdDoctor {
     /**
      * Looks whether members answer, are of one cluster, and let us read.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no member answers, or none has a leader
      */
     static void requireReachable(EtcdSettings settings, EtcdClient client) {
@@ -99,7 +99,7 @@ final class EtcdDoctor {
                         "quorum",
                         says
                                 + (voters == 1
-                                        ? ": no failure is borne"
+                                        ? ": no failure is tolerated"
                                         : ": this tolerates no more failures than one less"),
                         "have three members, or five")
                 : Finding.ok("quorum", says);

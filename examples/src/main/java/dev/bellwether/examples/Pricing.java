@@ -105,7 +105,7 @@ public final class Pricing {
                 }
             });
             while (System.in.read() >= 0) {
-                // until whoever started us wants us to leave
+                // until anybody who started us wants us to leave
             }
         }
     }

@@ -240,7 +240,7 @@ public final class HttpMembers {
     /**
      * Asks each member for a sign, and returns when they have answered, or have not. Blocks.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if none answers as it should
      */
     public void requireReachable(IntFunction<CompletableFuture<?>> sign) {

@@ -44,7 +44,7 @@ final class KafkaDoctor {
         this.settings = settings;
     }
 
-    /** Looks. What the brokers and the topic refuse by themselves is told by whoever knows. */
+    /** Looks. What the brokers and the topic refuse by themselves is told by the one who knows. */
     static List<Finding> of(Admin admin, Settings settings, CandidacyConfig candidacy) {
         var checkup = new KafkaDoctor(admin, settings, candidacy.lease());
         checkup.vacancies(candidacy);

@@ -27,7 +27,7 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 
-/** Says which errors of Kafka's clients no retry will mend, and what would. */
+/** Says which errors of Kafka's clients no retry will fix, and what would. */
 final class KafkaErrors {
     private KafkaErrors() {}
 
@@ -62,7 +62,7 @@ final class KafkaErrors {
                 .map(advice -> refused("refused by " + where + ": " + error.getMessage() + "; " + advice, error));
     }
 
-    /** Rights and identities may come back; all else that is refused will be refused again. */
+    /** Rights and identities may come back; everything else that is refused will be refused again. */
     private static ElectionException refused(String message, Throwable error) {
         return error instanceof AuthorizationException || error instanceof AuthenticationException
                 ? new AccessRefusedException(message, error)

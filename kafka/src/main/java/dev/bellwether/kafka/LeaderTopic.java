@@ -38,7 +38,7 @@ final class LeaderTopic {
     private static final long REPAIR_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease hangs on is.
+     * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease depends on is.
      */
     private static final Map<String, String> OF_GROUPS = new TreeMap<>(Map.of(
             "cleanup.policy",
@@ -59,8 +59,8 @@ final class LeaderTopic {
             "false"));
 
     /**
-     * Never compacted: an attempt that was refused would take the place of the one that is in effect. What is older than
-     * the last checkpoint is of no use; a day of rest on either side of a weekend is kept all the same, since a log that
+     * Never compacted: an attempt that was refused would take the place of the one that is in effect. What is older
+     * than the last checkpoint is of no use; a day of rest on either side of a weekend is kept anyway, since a log that
      * is empty has forgotten which elections have ended.
      */
     private static final Map<String, String> OF_LOG = new TreeMap<>(Map.of(
@@ -135,7 +135,7 @@ final class LeaderTopic {
         }
     }
 
-    /** A record could not be written: if the topic is gone, create it anew, but not more than once a second. */
+    /** A record could not be written: if the topic is gone, create it again, but not more than once a second. */
     // nobody waits: what matters is whether the next record can be written
     @SuppressWarnings("FutureReturnValueIgnored")
     void missed(Throwable error) {

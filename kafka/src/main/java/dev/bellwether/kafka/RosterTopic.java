@@ -89,9 +89,9 @@ final class RosterTopic {
                     if (doubted) {
                         break;
                     }
-                    doubted = true; // it may have been mended since we looked
+                    doubted = true; // it may have been fixed since we looked
                 }
-                LockSupport.parkNanos(AGAIN_NANOS); // a broker made it by itself: members that are there will mend it
+                LockSupport.parkNanos(AGAIN_NANOS); // a broker made it by itself: members that are there will fix it
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
                 }
@@ -152,7 +152,7 @@ final class RosterTopic {
     }
 
     /**
-     * The topic is gone: creates it anew, if that is allowed. Nobody waits: what matters is whether it is there the
+     * The topic is gone: creates it again, if that is allowed. Nobody waits: what matters is whether it is there the
      * next time.
      */
     // the callback says what the future would
@@ -171,8 +171,8 @@ final class RosterTopic {
     }
 
     /**
-     * The topic was deleted, and a broker has made it again by itself, as it does by default for whoever writes to it:
-     * with as many partitions as it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
+     * The topic was deleted, and a broker has made it again by itself, as it does by default for anybody who writes to
+     * it: with as many partitions as it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
      */
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
@@ -272,7 +272,7 @@ final class RosterTopic {
         }
     }
 
-    /** Returns what an operator should mend in a roster's topic. */
+    /** Returns what an operator should fix in a roster's topic. */
     static List<Finding> findings(Admin admin, String name, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
         var brokers = await(admin.describeCluster().nodes(), patience).size();

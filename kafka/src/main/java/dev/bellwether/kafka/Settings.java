@@ -66,7 +66,7 @@ record Settings(
     private static final Duration LEAST_LONGEST_LEASE = Duration.ofMillis(30);
     private static final Duration MOST_LONGEST_LEASE = Duration.ofHours(1);
 
-    /** What leadership hangs on is not for the user to set, but follows from the settings of each candidacy. */
+    /** What leadership depends on is not for the user to set, but follows from the settings of each candidacy. */
     private static final Map<String, String> OURS = Map.ofEntries(
             Map.entry("group.id", "set " + GROUP_PREFIX + " instead"),
             Map.entry("group.instance.id", "candidates are dynamic members, identified by their ids"),
@@ -319,7 +319,7 @@ record Settings(
         return Stream.concat(Stream.of(ours.getName()), assignors.stream()).collect(Collectors.joining(","));
     }
 
-    /** For whoever writes to the journal. */
+    /** For anybody who writes to the journal. */
     KafkaProducer<byte[], byte[]> writer(String id) {
         var properties = patient(id, Duration.ofSeconds(1));
         properties.put("acks", "all");
@@ -338,7 +338,7 @@ record Settings(
         return patient(id, Duration.ofSeconds(4));
     }
 
-    /** For whoever asks a question for each read and each write: what has no answer soon is asked again. */
+    /** For anybody who asks a question for each read and each write: what has no answer soon is asked again. */
     Map<String, Object> questions(String id) {
         return patient(id, Duration.ofSeconds(1));
     }

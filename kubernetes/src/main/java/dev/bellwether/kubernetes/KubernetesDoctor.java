@@ -27,7 +27,7 @@ final class KubernetesDoctor {
     /**
      * Looks whether the server answers, and lets us list.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if it does not answer
      */
     static void requireReachable(KubernetesClient client) {

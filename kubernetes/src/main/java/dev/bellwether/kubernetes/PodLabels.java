@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a label on the pod of whoever holds a seat, so that a Service can select it: a hint, which fences nothing. A
- * pod that has crashed keeps its label until the next leader takes it off. Thread-safe; never blocks.
+ * Keeps a label on the pod of anybody who holds a seat, so that a Service can select it: a hint, which fences nothing.
+ * A pod that has crashed keeps its label until the next leader takes it off. Thread-safe; never blocks.
  */
 final class PodLabels {
     private static final Logger log = LoggerFactory.getLogger(PodLabels.class);

@@ -38,8 +38,8 @@ record StoredLease(
      * All other electors keep annotations when they take a Lease over, so the annotation "spec" repeats holder and
      * transitions. Where it differs, the record is not what counts for them.
      *
-     * Beside others the specification decides for them, and so is written as they want it: renewTime is by our clock, as
-     * theirs is, and rises by a second at least, since they compare it by the second; the lease is rounded up; and a
+     * Beside others the specification decides for them, and so is written as they want it: renewTime is by our clock,
+     * as theirs is, and rises by a second at least, since they compare it by the second; the lease is rounded up; and a
      * seat that is free has no holder, but all other fields, without which some of them fail.
      */
     static final String MANAGED = "app.kubernetes.io/managed-by";
@@ -178,7 +178,7 @@ record StoredLease(
     }
 
     /**
-     * Returns the record; empty if others wrote the Lease last, beside whom ours may stand.
+     * Returns the record; empty if others wrote the Lease last, beside which ours may stand.
      *
      * @throws ElectionException if it is not for this key, or others hold elections with this Lease
      */

@@ -88,7 +88,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 if (System.nanoTime() - end > 0 || e.getErrorCode() < 500) {
                     throw refused(client, e);
                 }
-            } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
+            } catch (IOException | IllegalStateException e) { // the latter: there is no connection
                 requireRights(client, e);
                 if (System.nanoTime() - end > 0) {
                     throw new UnavailableException(
@@ -132,7 +132,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 return List.of(LEADERLESS);
             }
             throw refused(client, e);
-        } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
+        } catch (IOException | IllegalStateException e) { // the latter: there is no connection
             requireRights(client, e);
             throw new UnavailableException(
                     client + " does not tell of its bucket; has that a leader? (it said: " + e.getMessage() + ")", e);
@@ -256,7 +256,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         if (found.getStorageType() == StorageType.Memory) {
             all.add(Finding.error(
                     "durability",
-                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin anew",
+                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin again",
                     "make a bucket with file storage, and move over to it"));
         } else {
             all.add(Finding.ok("durability", "it is kept in files"));
@@ -346,7 +346,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static RuntimeException refused(BucketClient client, JetStreamApiException e) {
         var said = " (it said: " + e.getMessage() + ")";
         return e.getErrorCode() >= 500
-                ? new UnavailableException(client + ": JetStream cannot just now; has the cluster a leader?" + said, e)
+                ? new UnavailableException(client + ": JetStream is unavailable; has the cluster a leader?" + said, e)
                 : new ElectionException(client + " refused" + said, e);
     }
 }

@@ -74,7 +74,7 @@ final class NatsRecordStore implements RecordStore {
     /**
      * Finds or makes the bucket.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if JetStream does not answer
      */
     static NatsRecordStore open(BucketClient client, NatsConfig config) {
@@ -283,7 +283,7 @@ final class NatsRecordStore implements RecordStore {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        var interrupted = Thread.interrupted(); // what is bounded is done all the same
+        var interrupted = Thread.interrupted(); // what is bounded is done anyway
         try {
             thread.execute(seats::close);
             thread.execute(sessions::close);

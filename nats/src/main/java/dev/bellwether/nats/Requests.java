@@ -48,7 +48,8 @@ final class Requests {
     }
 
     /**
-     * Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first.
+     * Asks, and returns what was answered, even if it is an error. The time begins with this call, though others may go
+     * first.
      */
     CompletableFuture<Map<String, JsonValue>> ask(
             RequestLimiter.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {

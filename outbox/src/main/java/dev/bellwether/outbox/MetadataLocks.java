@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 final class MetadataLocks implements OpenWriters {
     /*
      * A statement locks the metadata of its tables before it draws an id. The lock goes after the engine has committed
-     * or rolled back, not at the end of the statement. So whoever drew an id that we do not see is over, or holds the
-     * lock now.
+     * or rolled back, not at the end of the statement. So anybody who drew an id that we do not see is over, or holds
+     * the lock now.
      *
      * Each look proves that it sees such locks: it takes one itself, by the branch that returns nothing, and must find
      * it listed. If it does not (an instrument is off, or the name is spelt differently), it says nothing, and gaps

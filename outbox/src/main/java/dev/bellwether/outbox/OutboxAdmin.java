@@ -58,8 +58,8 @@ public final class OutboxAdmin {
      * How a shard stands, as its last leader wrote it down, every second.
      *
      * @param relay who that was
-     * @param seen when he did so last
-     * @param silent for how long he has not, by the database's clock: while somebody publishes the shard, a second or
+     * @param seen when it did so last
+     * @param silent for how long it has not, by the database's clock: while somebody publishes the shard, a second or
      *     two
      * @param published records, ever
      */
@@ -374,7 +374,7 @@ public final class OutboxAdmin {
     /**
      * What was published and is still in the table will not be looked for where the old relays wrote it down.
      *
-     * @param anew whether progress will be written into another topic
+     * @param again whether progress will be written into another topic
      */
     private void forgetPublished(
             Connection connection, RelayConfig config, int shards, Map<String, Object> kafka, boolean anew)
@@ -397,7 +397,9 @@ public final class OutboxAdmin {
         }
     }
 
-    /** Deletes what is certain to be published. If nothing is, whoever leads next is to doubt it, too, and say so. */
+    /**
+     * Deletes what is certain to be published. If nothing is, anybody who leads next is to doubt it, too, and say so.
+     */
     private void forgetPublished(Connection connection, Store store, ProgressTopic progress, int shard, boolean anew)
             throws SQLException, DeposedException, InterruptedException, ExecutionException, TimeoutException {
         var row = store.tenancy(connection, shard);

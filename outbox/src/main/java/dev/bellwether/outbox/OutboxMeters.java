@@ -34,7 +34,7 @@ public final class OutboxMeters implements MeterBinder {
     public static final String PUBLISHED = "bellwether.outbox.published";
     /** Transactions that this process has committed. */
     public static final String TRANSACTIONS = "bellwether.outbox.transactions";
-    /** How often this process began anew behind rows that were sent. */
+    /** How often this process began again behind rows that were sent. */
     public static final String REWINDS = "bellwether.outbox.rewinds";
     /** Records that this process has moved to the parking table. */
     public static final String PARKED = "bellwether.outbox.parked";

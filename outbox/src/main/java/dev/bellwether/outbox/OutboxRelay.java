@@ -34,11 +34,11 @@ import org.slf4j.LoggerFactory;
  * lease.
  *
  * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others, but for
- * moments; three threads likewise. On PostgreSQL one connection more, and a thread, to hear the writers while it leads any
- * shard ({@link RelayConfig.Builder#wakeUp}). It recovers by itself from any outage of the database and of the brokers, and begins again behind
- * new fences with the first row that is left. So consumers may see a run of records again, never a record before its
- * predecessor in the same key; readers of committed records see each once, if the relays are told so
- * ({@link RelayConfig.Builder#once}).
+ * moments; three threads in the same way. On PostgreSQL one connection more, and a thread, to hear the writers while it
+ * leads any shard ({@link RelayConfig.Builder#wakeUp}). It recovers by itself from any outage of the database and of
+ * the brokers, and begins again behind new fences with the first row that is left. So consumers may see a run of
+ * records again, never a record before its predecessor in the same key; readers of committed records see each once, if
+ * the relays are told so ({@link RelayConfig.Builder#once}).
  */
 public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
@@ -158,7 +158,7 @@ public final class OutboxRelay implements AutoCloseable {
                 pause = pause.multipliedBy(2).compareTo(config.maxBackoff()) < 0
                         ? pause.multipliedBy(2)
                         : config.maxBackoff();
-            } catch (RuntimeException e) { // to wait mends no setting, and gives no right
+            } catch (RuntimeException e) { // to wait fixes no setting, and gives no right
                 if (!first.completeExceptionally(e) && !closed) {
                     LOG.error(
                             "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it"
@@ -216,7 +216,7 @@ public final class OutboxRelay implements AutoCloseable {
     }
 
     /**
-     * Returns how the whole outbox stands, whoever leads: relays that stand by tell it, too. It is read in the
+     * Returns how the whole outbox stands, anybody who leads: relays that stand by tell it, too. It is read in the
      * background, each {@link RelayConfig.Builder#stateInterval}, from the first call on; so this never waits. Empty
      * until it has been read, and while the database has not answered for three such intervals. Its cost is bounded, as
      * that of {@link OutboxAdmin#quickState}; it takes a connection of the data source for the moment.

@@ -345,7 +345,7 @@ final class PostgresStore extends Store {
     }
 
     private OpenWriters.Holders holders(Connection connection) throws SQLException {
-        // nextval keeps this lock until the end of the transaction, be it called by a default or beforehand
+        // nextval keeps this lock until the end of the transaction, whether it is called by a default or beforehand
         var sql = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND mode = 'RowExclusiveLock'"
                 + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
                 + " AND relation = coalesce(pg_get_serial_sequence(?, 'id'), ?)::regclass::oid";

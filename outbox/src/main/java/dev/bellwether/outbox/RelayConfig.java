@@ -124,7 +124,7 @@ public final class RelayConfig {
         return wakeUp;
     }
 
-    /** Returns the topic in which progress is kept; names that no topic may have are told apart by a hash. */
+    /** Returns the topic in which progress is kept; names that no topic may have are distinguished by a hash. */
     ProgressTopic progress() {
         return progress(KafkaTopics.common(producer));
     }
@@ -297,7 +297,7 @@ public final class RelayConfig {
         }
 
         /**
-         * Gives Kafka's producer these properties. What order and fencing hang on is refused by name:
+         * Gives Kafka's producer these properties. What order and fencing depend on is refused by name:
          * {@code transactional.id}, {@code enable.idempotence}, {@code acks}, serializers and partitioners.
          */
         public Builder producer(Map<String, ?> properties) {
@@ -456,9 +456,9 @@ public final class RelayConfig {
 
         /**
          * Writes down in each transaction which rows it publishes, in the topic {@code NAME-outbox-progress}, which it
-         * makes if it is missing. Then readers of committed records see each record once, also after a failure: whoever
-         * takes over knows what was published and not yet deleted; for the conditions see {@code docs/outbox.md}. It
-         * takes the rights to create, describe, write and read that topic; without them the relay goes on, and tells
+         * makes if it is missing. Then readers of committed records see each record once, also after a failure: anybody
+         * who takes over knows what was published and not yet deleted; for the conditions see {@code docs/outbox.md}.
+         * It takes the rights to create, describe, write and read that topic; without them the relay goes on, and tells
          * {@link RelayEvent.ProgressRefused}. If false, such readers may see a run of records again, as readers of
          * uncommitted records do in any case. Default: true.
          */
@@ -501,7 +501,9 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Tells the events to this, too: on the thread of the shard, which waits for it. Listeners hear in their order. */
+        /**
+         * Tells the events to this, too: on the thread of the shard, which waits for it. Listeners hear in their order.
+         */
         public Builder listener(Consumer<RelayEvent> listener) {
             this.listener = this.listener.andThen(listener);
             return this;

@@ -14,7 +14,7 @@ public sealed interface RelayEvent {
     record LeaderAcquired(int shard, long token) implements RelayEvent {}
 
     /**
-     * We begin anew with the first row that is left, behind new fences: at first, after a failure, and when a blocked
+     * We begin again with the first row that is left, behind new fences: at first, after a failure, and when a blocked
      * key is tried again.
      */
     record LeaderRefreshed(int shard, long epoch) implements RelayEvent {}
@@ -65,8 +65,8 @@ public sealed interface RelayEvent {
     record ElectionEnded(int shard) implements RelayEvent {}
 
     /**
-     * Our candidacy failed for good. This relay publishes nothing of the shard any more: start it again when the cause
-     * is mended.
+     * Our candidacy failed permanently. This relay publishes nothing of the shard any more: start it again when the
+     * cause is fixed.
      */
     record CandidacyFailed(int shard, ElectionException cause) implements RelayEvent {}
 

@@ -17,8 +17,8 @@ import java.time.Duration;
  * @param transactions transactions that were committed
  * @param lastTransaction how long the last one took
  * @param longestTransaction how long the longest one took
- * @param rewinds how often we began anew while rows that had been sent were in the table: readers of uncommitted records may
- *     have seen them twice
+ * @param rewinds how often we began again while rows that had been sent were in the table: readers of uncommitted
+ *     records may have seen them twice
  * @param parked records that were moved to the parking table
  * @param blocked rows that are held back for a blocked key
  * @param strays rows that appeared where none could be expected any more: their writers drew the id in an earlier

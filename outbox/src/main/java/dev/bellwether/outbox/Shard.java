@@ -337,7 +337,7 @@ final class Shard {
         try {
             store().writeBlocked(connection, number, writing, now);
         } catch (SQLException e) {
-            writesBlocked = false; // until we lead anew
+            writesBlocked = false; // until we lead again
             LOG.warn(
                     "outbox {}: which records of shard {} wait cannot be written into table {} ({}). The relay"
                             + " publishes and blocks as usual, but nobody can see it there. Make the table with"
@@ -465,7 +465,8 @@ final class Shard {
 
     /**
      * Returns whether progress is to be sent when all rows of its transaction are in the log, and not along with them,
-     * which is quicker: since one failed of which nobody can tell whether a row was at fault, until as many have passed.
+     * which is quicker: since one failed of which nobody can tell whether a row was at fault, until as many have
+     * passed.
      */
     boolean isCareful() {
         return doubtful > 0;
@@ -480,9 +481,9 @@ final class Shard {
 
     /*
      * The order matters. First the fences in Kafka: from here on nothing of an earlier leader is appended. Then the one
-     * in the database, which waits for a delete of his that is under way, and lets none begin. Then what he published
-     * and did not delete is deleted, and only then the table is read: it has everything that is missing in Kafka, and it
-     * will not shrink but by us.
+     * in the database, which waits for a delete of that leader's that is under way, and lets none begin. Then what that
+     * leader published and did not delete is deleted, and only then the table is read: it has everything that is
+     * missing in Kafka, and it will not shrink but by us.
      */
     private ShardRun open(Mandate mandate)
             throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
@@ -491,7 +492,7 @@ final class Shard {
         Connection deleting = null;
         try {
             lines.open();
-            mandate.ensure(); // one who comes late has fenced his successor, who will begin anew
+            mandate.ensure(); // one that comes late has fenced its successor, which will begin again
             reading = connect(false);
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);

@@ -22,9 +22,9 @@ import org.slf4j.LoggerFactory;
  */
 final class WakeUpListener {
     /*
-     * A pooler between us and the server may accept LISTEN, and deliver nothing. So nobody relies on us until a probe has
-     * arrived, which a reader sends over its own connection; there, a pooler that shares sessions would also let the
-     * lock of an idle relay stay behind in that of somebody else.
+     * A pooler between us and the server may accept LISTEN, and deliver nothing. So nobody relies on us until a probe
+     * has arrived, which a reader sends over its own connection; there, a pooler that shares sessions would also let
+     * the lock of an idle relay stay behind in that of somebody else.
      *
      * What is notified while there is no connection is lost. When there is one again, all readers look once.
      *

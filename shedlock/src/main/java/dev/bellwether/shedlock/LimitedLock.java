@@ -61,7 +61,7 @@ final class LimitedLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration extended) {
-        if (isOver() || !limit.complete(false)) { // the time may be over just now, and the end under way
+        if (isOver() || !limit.complete(false)) { // the time may be over at the moment, and the end under way
             run.unlock(Duration.ZERO); // ShedLock will not: this lock is valid no more
             return Optional.empty();
         }

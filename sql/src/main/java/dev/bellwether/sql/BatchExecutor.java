@@ -225,7 +225,8 @@ final class BatchExecutor {
     }
 
     /**
-     * A row that is not as we write it fails the statement that it is in. Whoever asked for the others must not suffer.
+     * A row that is not as we write it fails the statement that it is in. Anybody who asked for the others must not
+     * suffer.
      */
     private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
         if (group.size() == 1) {
@@ -306,7 +307,10 @@ final class BatchExecutor {
         }
     }
 
-    /** Carries out an order. A row that somebody else has locked just now is tried again, as long as somebody waits. */
+    /**
+     * Carries out an order. A row that somebody else has locked at the moment is tried again, as long as somebody
+     * waits.
+     */
     private void order(Request.Command command) throws SQLException {
         try {
             var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
@@ -360,7 +364,7 @@ final class BatchExecutor {
         var now = System.nanoTime();
         var fresh = presences.due(requests.stream().map(Request.Acquire::claim).toList(), now);
         if (!fresh.isEmpty()) {
-            enrol(shortest(requests), fresh, now); // before the answer, since whoever was answered is listed
+            enrol(shortest(requests), fresh, now); // before the answer, since anybody who was answered is listed
         }
         var sent = new LinkedHashMap<String, Request.Acquire>();
         requests.stream()

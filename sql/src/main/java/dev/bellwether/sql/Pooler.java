@@ -21,9 +21,10 @@ enum Pooler {
 
     /*
      * A pooler tells each client a number as that of the server's process, by which the client may cancel a statement.
-     * It is made up, since the process changes; the server itself tells the true one. Two open connections that are served by
-     * one process share it, and so does one that is served by two. A pool hands out the session that was used last, or
-     * all in turn, so that two who ask in turn find it out unless others come between: therefore several tries.
+     * It is made up, since the process changes; the server itself tells the true one. Two open connections that are
+     * served by one process share it, and so does one that is served by two. A pool hands out the session that was used
+     * last, or all in turn, so that two who ask in turn find it out unless others come between: therefore several
+     * tries.
      */
     private static final int TRIES = 5;
 

@@ -25,7 +25,7 @@ import java.util.Set;
  */
 final class PostgresSeats extends SeatTable {
     /*
-     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row anew if it has
+     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row again if it has
      * changed before it could be locked. The rows that are reported as refused are those of the statement's snapshot,
      * which may be older than a lock that somebody else holds.
      *
@@ -171,7 +171,7 @@ final class PostgresSeats extends SeatTable {
         }
     }
 
-    /** A seat without a row, one that looks free though we did not get it, or one that wants mending. */
+    /** A seat without a row, one that looks free though we did not get it, or one that wants repair. */
     private static boolean wantsMore(@org.jspecify.annotations.Nullable Judged judged) {
         return judged == null
                 || (judged.verdict() == Verdict.REFUSED
@@ -229,7 +229,7 @@ final class PostgresSeats extends SeatTable {
     @Override
     void begin(Connection connection) throws SQLException {
         super.begin(connection);
-        // Who vanishes without a word in the middle must not leave a locked row for hours.
+        // Who vanishes silently in the middle must not leave a locked row for hours.
         try (var statement = connection.prepareStatement("WITH " + DURABLE + " SELECT done,"
                 + " set_config('idle_in_transaction_session_timeout', '5s', true) FROM durable")) {
             statement.execute();
@@ -269,7 +269,8 @@ final class PostgresSeats extends SeatTable {
     }
 
     /**
-     * Reads what was announced, and by whom; empty if it is none of ours. Anybody who may connect can send anything.
+     * Reads what was announced, and by which process; empty if it is none of ours. Anybody who may connect can send
+     * anything.
      */
     static Optional<Announcement> parse(String payload) {
         var fields = payload.split("\n", -1);

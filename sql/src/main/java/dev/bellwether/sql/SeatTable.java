@@ -75,7 +75,7 @@ class SeatTable {
     // ---------------------------------------------------------------- the verbs
 
     /**
-     * Judges claims, at most one for each election. Who listens is told of the seats that are held as before, where we
+     * Judges claims, at most one for each election. Listeners are told of the seats that are held as before, where we
      * say so.
      */
     Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
@@ -142,7 +142,7 @@ class SeatTable {
                     var extended = row.extendedBy(micros(lease.term()));
                     judged.put(row.election(), new Judged(Verdict.GRANTED, extended));
                     if (extended.remaining() < row.remaining()) {
-                        news.add(extended); // nobody need wait as long as he believes
+                        news.add(extended); // nobody need wait as long as it believes
                     }
                 } else {
                     judged.put(row.election(), new Judged(Verdict.REFUSED, row));
@@ -429,7 +429,7 @@ class SeatTable {
         }
     }
 
-    /** Does to a row that stays as it is what a claim does all the same. */
+    /** Does to a row that stays as it is what a claim does anyway. */
     private SeatRow mend(Connection connection, SeatRow row) throws SQLException {
         update(connection, "UPDATE {e} SET listed = 1 WHERE election = ? AND listed = 0", row.election());
         if (!row.outlastsItsTerm()) {

@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * What an {@link SQLException} means: something that only a person can mend, said so that he can, or no answer.
+ * What an {@link SQLException} means: something that only a person can fix, said so that they can, or no answer.
  *
  * <p>Immutable.
  */

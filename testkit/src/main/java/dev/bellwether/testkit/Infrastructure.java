@@ -11,9 +11,9 @@ import java.util.Optional;
  * What a backend's test supplies to the {@link ElectionsContract}: a running server, ways to connect to it, and ways to
  * disturb it.
  *
- * <p>Made anew for each test; the server behind it may be shared by all of them, since every test uses elections of its
- * own. The methods without a body are all that a backend must give. Where it cannot give one of the others, it says so
- * by {@link #lacks}.
+ * <p>Made again for each test; the server behind it may be shared by all of them, since every test uses elections of
+ * its own. The methods without a body are all that a backend must give. Where it cannot give one of the others, it says
+ * so by {@link #lacks}.
  */
 public interface Infrastructure extends AutoCloseable {
 
@@ -62,7 +62,7 @@ public interface Infrastructure extends AutoCloseable {
         return Map.of();
     }
 
-    /** Stops the server, without a word to its clients if possible, and starts it again with what it had on disk. */
+    /** Stops the server, silently to its clients if possible, and starts it again with what it had on disk. */
     default void restartServer() {
         throw new UnsupportedOperationException(
                 describe() + " cannot restart its server, and should say so by lacks()");
@@ -92,8 +92,8 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns a lease so long that whoever waited for it is told at once from whoever did not: half of it must be ample
-     * for a hand-over on a busy machine.
+     * Returns a lease so long that anybody who waited for it is told at once from anybody who did not: half of it must
+     * be ample for a hand-over on a busy machine.
      */
     default Duration longLease() {
         var twentyfold = lease().multipliedBy(20);

@@ -135,7 +135,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Returns whom this candidate follows, if it can be that there are more than one between a standby and the leader.
+     * Returns which candidate this candidate follows, if it can be that there are more than one between a standby and
+     * the leader.
      */
     private Optional<String> beyond(Optional<String> candidate) {
         return infrastructure.queues()
@@ -147,7 +148,7 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Stands with the long lease, and a stand-down budget of more than half of it, so that whoever waits for either
+     * Stands with the long lease, and a stand-down budget of more than half of it, so that anybody who waits for either
      * cannot be taken for one who was handed the seat.
      */
     public Actor standLong(Elections client) {

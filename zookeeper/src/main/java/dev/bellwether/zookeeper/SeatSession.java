@@ -188,7 +188,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
                 var id = client.sessionId();
                 var before = known.getAndSet(id);
                 if (before != 0 && before != id) {
-                    ended(before); // Curator has made a new client without a word
+                    ended(before); // Curator has made a new client silently
                 }
                 longest = client.timeout();
                 connectedOnce.countDown();
@@ -237,10 +237,10 @@ final class SeatSession implements NodeSession, AutoCloseable {
     }
 
     /**
-     * The session is no more, and so are its nodes; or it is about to be, since whoever lent us the client closes it.
-     * The servers free the seats as soon as they hear of that, so that nobody here must lead by then: we wait for the
-     * loop; if it does not run, until no mandate can be left. When Curator itself believes in an expiry, it has been
-     * without a connection for as long as the session lives, and every mandate has run out.
+     * The session is no more, and so are its nodes; or it is about to be, since anybody who lent us the client closes
+     * it. The servers free the seats as soon as they hear of that, so that nobody here must lead by then: we wait for
+     * the loop; if it does not run, until no mandate can be left. When Curator itself believes in an expiry, it has
+     * been without a connection for as long as the session lives, and every mandate has run out.
      */
     private void ended(long session) {
         breaks.incrementAndGet();

@@ -91,7 +91,7 @@ public final class BackendOptions {
         }
     }
 
-    /** Connects, within the time-out; what is asked then has the rest of it. */
+    /** Connects, within the timeout; what is asked then has the rest of it. */
     public Connected connect() throws Exception {
         return connect(uri());
     }
@@ -100,7 +100,7 @@ public final class BackendOptions {
         return connect(uri, timeout());
     }
 
-    /** Connects within this time, and no longer than the time-out. */
+    /** Connects within this time, and no longer than the timeout. */
     public Connected connect(ConnectUri uri, Duration within) throws Exception {
         var timeout = timeout();
         var bound = within.compareTo(timeout) < 0 ? within : timeout;
@@ -113,7 +113,7 @@ public final class BackendOptions {
         });
     }
 
-    /** Has this told when the backend stops answering whoever stands, and when it answers again. */
+    /** Has this told when the backend stops answering anybody who stands, and when it answers again. */
     public void onOutage(Consumer<String> told) {
         onOutage = told;
     }
@@ -169,7 +169,7 @@ public final class BackendOptions {
     public void warn(Backend backend) {
         backend.findings(CandidacyConfig.defaults()).stream()
                 .filter(finding -> finding.level() != Finding.Level.OK)
-                .filter(finding -> !finding.about().equals("rights")) // whoever looks needs no more than to look
+                .filter(finding -> !finding.about().equals("rights")) // anybody who looks needs no more than to look
                 .forEach(finding -> around.err()
                         .println("bellwether: warning: " + backend.describe() + ": " + finding.says() + "; "
                                 + finding.remedy()));

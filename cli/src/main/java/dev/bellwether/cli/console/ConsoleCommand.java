@@ -124,7 +124,7 @@ public final class ConsoleCommand implements Callable<Integer> {
         void look() throws Exception;
     }
 
-    /** Each order to whom it is meant for. */
+    /** Passes each order to the part that it is for. */
     private record Both(PageServer.Orders elections, PageServer.Orders outbox) implements PageServer.Orders {
         @Override
         public void order(Map<String, String> words) throws IOException, InterruptedException {

@@ -22,7 +22,7 @@ final class LibrdkafkaProperties {
             "max.in.flight", "max.in.flight.requests.per.connection",
             "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.ms");
 
-    /** What order and fencing hang on: it is as the file wants it, or better. */
+    /** What order and fencing depend on: it is as the file wants it, or better. */
     private static final List<String> SETTLED =
             List.of("acks", "request.required.acks", "enable.idempotence", "retries");
 

@@ -231,7 +231,7 @@ final class ReaperFile {
         Optional.ofNullable(harvest.get("name")).map(String::valueOf).ifPresent(builder::candidate);
         limit("ioErrorBackoff").ifPresent(pause -> builder.backoff(pause).maxBackoff(longer(pause)));
         limit("markBackoff").ifPresent(poll -> builder.maxPoll(poll).minPoll(shorter(poll)));
-        // the session was thrice the heartbeat time-out
+        // the session was thrice the heartbeat timeout
         limit("heartbeatTimeout").ifPresent(heartbeat -> builder.lease(heartbeat.multipliedBy(3)));
         limit("minMetricsInterval").ifPresent(builder::meterInterval);
         number(limits, "maxInFlightRecords").ifPresent(builder::maxInFlightRecords);

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The loop on a daemon thread of its own, which parks when there is nothing to do.
  *
- * <p>{@link #execute} and {@link #close} are for any thread; all else is confined to the loop.
+ * <p>{@link #execute} and {@link #close} are for any thread; everything else is confined to the loop.
  */
 public final class LoopThread implements Loop {
     /*
@@ -202,7 +202,7 @@ public final class LoopThread implements Loop {
         try {
             onStall.accept(Duration.ofNanos(nanos), how);
         } catch (Throwable e) {
-            return; // for want of memory, too: the turn that is late is out of the queue, and would be lost
+            return; // for lack of memory, too: the turn that is late is out of the queue, and would be lost
         }
     }
 

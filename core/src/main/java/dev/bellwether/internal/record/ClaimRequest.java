@@ -7,7 +7,7 @@ import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Durations;
 import java.util.function.Supplier;
 
-/** Takes a seat if nobody holds it. Confined to whoever holds the lock of the memory. */
+/** Takes a seat if nobody holds it. Confined to anybody who holds the lock of the memory. */
 final class ClaimRequest extends SeatRequest<Answer> {
     private final Claim claim;
     private final boolean lookFirst;

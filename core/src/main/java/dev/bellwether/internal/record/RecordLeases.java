@@ -157,7 +157,7 @@ public final class RecordLeases implements LeaseStore {
     public List<CompletionStage<Answer>> renew(List<Lease> leases) {
         var renewed = sessions.renew(leases);
         for (var lease : leases) {
-            if (!sessions.isMember(lease.claim())) { // whoever leads is listed by its seat; this is for small numbers
+            if (!sessions.isMember(lease.claim())) { // a leader is listed by its seat; this is for small numbers
                 standbys.sustain(lease.claim()); // not enrol: this may come after its release
             }
         }
@@ -308,7 +308,7 @@ public final class RecordLeases implements LeaseStore {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        var interrupted = Thread.interrupted(); // what is bounded is done all the same
+        var interrupted = Thread.interrupted(); // what is bounded is done anyway
         try {
             leaving.put(serial.incrementAndGet(), sessions.removed());
             if (awaitLeaving()) {

@@ -6,7 +6,7 @@ import dev.bellwether.UnavailableException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says what to do where an application does not start for want of its elections. */
+/** Says what to do where an application does not start for lack of its elections. */
 final class ElectionFailureAnalyzer extends AbstractFailureAnalyzer<ElectionException> {
 
     @Override

@@ -22,7 +22,7 @@ final class RelayTroubles implements Consumer<RelayEvent> {
         }
     }
 
-    /** Returns whether a candidacy has failed, which nothing but a start mends. */
+    /** Returns whether a candidacy has failed, which nothing but a start fixes. */
     boolean isAnyFailed() {
         return troubles.values().stream().anyMatch(RelayEvent.CandidacyFailed.class::isInstance);
     }
