@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * Figures of one shard of one relay, since it was started. While it stands by, rate, lag, blocked and what is in flight
- * are 0: what all relays see of the table, {@link OutboxRelay#state} tells.
+ * are 0; {@link OutboxRelay#state} has what all relays see of the table.
  *
  * @param leading whether this relay leads the shard, and has read the table
  * @param led whether somebody leads the shard, as far as this relay knows

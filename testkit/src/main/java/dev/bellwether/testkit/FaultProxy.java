@@ -119,7 +119,7 @@ public final class FaultProxy implements Link, AutoCloseable {
     }
 
     /**
-     * Resets anybody who connects from now on, as a port does on which nobody listens. Connections that are there stay.
+     * Resets new connections, as a port does on which nobody listens. Connections that are there stay.
      */
     public void refuse() {
         order(() -> refusing = true);
@@ -150,7 +150,7 @@ public final class FaultProxy implements Link, AutoCloseable {
         });
     }
 
-    /** Lets everything take so long, each way, from now on. */
+    /** Lets everything take this long, each way, from now on. */
     public void delay(Duration each) {
         order(() -> {
             delayNanos = each.toNanos();

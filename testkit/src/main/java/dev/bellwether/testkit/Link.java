@@ -21,7 +21,7 @@ public interface Link {
     void heal();
 
     /**
-     * Breaks what is connected; what is under way or held is lost. The way stays cut, or open to who connects again.
+     * Breaks what is connected; what is in flight or held is lost. The way stays cut, or open to new connections.
      */
     void reset();
 

@@ -74,7 +74,7 @@ public final class TransactionalOutbox {
         });
     }
 
-    /** Returns what hears of the end of this thread's transaction. */
+    /** Returns what is called at the end of this thread's transaction. */
     private Transaction transaction() {
         for (var each : TransactionSynchronizationManager.getSynchronizations()) {
             if (each instanceof Transaction known && known.outbox() == this) {
