@@ -257,7 +257,7 @@ public final class RunCommand implements Callable<Integer> {
                     return null;
                 }
                 if (first) {
-                    tell(uri.redact(String.valueOf(e.getMessage())) + "; trying on");
+                    tell(uri.redact(String.valueOf(e.getMessage())) + "; trying again");
                 }
                 TimeUnit.NANOSECONDS.sleep(
                         Math.min(RESTART_PAUSE.toNanos(), left(begun).toNanos()));
