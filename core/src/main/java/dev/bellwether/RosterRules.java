@@ -49,7 +49,7 @@ final class RosterRules {
                     + " is shorter than threshold " + Durations.show(threshold)
                     + " and clockError " + Durations.show(config.clockError())
                     + " together: a former leader that learns late of a rebalance would lead beside the new one; "
- + "make it "
+                    + "make it "
                     + Durations.show(least) + ", or leave it out");
         }
     }
@@ -73,9 +73,8 @@ final class RosterRules {
                     + " their failures apart");
         }
         if (config.groups() > 1 && config.group().equals("main")) {
-            advice.add(
-                    "groups is " + config.groups() + ", and group is the default, \"main\": if all members keep it,"
-                            + " they are one group; name each, such as \"a\" and \"b\"");
+            advice.add("groups is " + config.groups() + ", and group is the default, \"main\": if all members keep it,"
+                    + " they are one group; name each, such as \"a\" and \"b\"");
         }
         return List.copyOf(advice);
     }
@@ -87,11 +86,10 @@ final class RosterRules {
                     + ": a member that was cut off leads for that long beside its successor");
         }
         if (config.lease().compareTo(Duration.ofSeconds(10)) > 0 && config.groups() == 1) {
-            advice.add(
-                    "lease is " + Durations.show(config.lease())
-                            + ": after a crash, roles are without a leader for that long; for near-"
-                            + "continuous availability take the shortest that your brokers and machines tolerate, "
- + "or a second group");
+            advice.add("lease is " + Durations.show(config.lease())
+                    + ": after a crash, roles are without a leader for that long; for near-"
+                    + "continuous availability take the shortest that your brokers and machines tolerate, "
+                    + "or a second group");
         }
     }
 

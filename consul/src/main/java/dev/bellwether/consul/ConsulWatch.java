@@ -85,8 +85,9 @@ final class ConsulWatch implements AutoCloseable {
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
-                        "{} may not be watched now; a standby claims only when the lease that it saw is over:"
-                                + " {}", client, e);
+                        "{} may not be watched now; a standby claims only when the lease that it saw is over:" + " {}",
+                        client,
+                        e);
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());

@@ -215,11 +215,9 @@ public final class LoopElections implements Elections {
 
     private RosterCarrier carrier() {
         return carrier.get()
-                .orElseThrow(
-                        () -> new ElectionException(
-                                arbiter.describe()
-                                        + " carries no rosters: use kafka:, or memory: within one process, or stand"
-                                        + " for an election per role"));
+                .orElseThrow(() -> new ElectionException(arbiter.describe()
+                        + " carries no rosters: use kafka:, or memory: within one process, or stand"
+                        + " for an election per role"));
     }
 
     @Override

@@ -105,7 +105,7 @@ public final class ConnectUri {
         if (!matcher.matches()) {
             throw new ElectionException(
                     "the URI has no scheme: it must begin like jdbc:, kafka:, nats:, etcd:, consul:, k8s:, redis:, "
- + "dynamodb:, zk: or memory:");
+                            + "dynamodb:, zk: or memory:");
         }
         return new ConnectUri(matcher.group(1).toLowerCase(Locale.ROOT), text.strip());
     }

@@ -38,7 +38,7 @@ public record RosterTerms(RosterMode mode, Duration holds, Duration waits) {
             return Optional.of("threshold and clockError are " + holds.toMillis()
                     + " ms together here, and gracePeriod of the members of the group is " + group.waits.toMillis()
                     + " ms: this member could still lead when they begin. This member leads nothing. Give all"
- + " members the same threshold, clockError and gracePeriod");
+                    + " members the same threshold, clockError and gracePeriod");
         }
         return Optional.empty();
     }

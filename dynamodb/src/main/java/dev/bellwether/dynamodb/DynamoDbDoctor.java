@@ -226,8 +226,9 @@ final class DynamoDbDoctor {
         var says = "replicas in " + regions(table) + ": each region decides for itself who leads";
         return settings.acceptsReplicas()
                 ? Finding.warning(
-                        "regions", says, "make sure that all candidates name this one region, as replicas=accepted"
-                                + " says")
+                        "regions",
+                        says,
+                        "make sure that all candidates name this one region, as replicas=accepted" + " says")
                 : Finding.error("regions", says, "name a table without replicas; or see replicas=accepted");
     }
 

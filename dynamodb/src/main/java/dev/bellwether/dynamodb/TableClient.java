@@ -97,9 +97,8 @@ final class TableClient implements AutoCloseable {
                             noteClock(answer);
                             return answer;
                         }),
-                () -> new UnavailableException(
-                        settings + " was not asked within " + Durations.show(timeout) + ", because too many others"
-                                + " came first"));
+                () -> new UnavailableException(settings + " was not asked within " + Durations.show(timeout)
+                        + ", because too many others" + " came first"));
     }
 
     /** What is given up before it begins is not sent; after that, its connection is of no use any more. */

@@ -155,9 +155,8 @@ public final class HttpMembers {
                 urgency,
                 deadline,
                 () -> attempt(tries, deadline, attempt),
-                () -> new UnavailableException(
-                        uri + " was not asked within " + Durations.show(timeout) + ", because too many others came"
-                                + " first"));
+                () -> new UnavailableException(uri + " was not asked within " + Durations.show(timeout)
+                        + ", because too many others came" + " first"));
     }
 
     private <T> CompletableFuture<T> attempt(int tries, long deadline, Attempt<T> attempt) {

@@ -140,9 +140,8 @@ final class KafkaErrors {
                     + " group.max.session.timeout.ms");
         }
         if (error instanceof InconsistentGroupProtocolException) {
-            return Optional.of(
-                    "the group has members that do not know our assignor: give all of them one in common," + " by "
-                            + Settings.ASSIGNORS + " here and partition.assignment.strategy there");
+            return Optional.of("the group has members that do not know our assignor: give all of them one in common,"
+                    + " by " + Settings.ASSIGNORS + " here and partition.assignment.strategy there");
         }
         if (error instanceof InvalidGroupIdException) {
             return Optional.of("choose another name, or another " + Settings.GROUP_PREFIX);

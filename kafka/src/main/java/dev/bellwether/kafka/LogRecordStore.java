@@ -516,8 +516,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         }
         if (isInDoubt) { // what was judged may be of another log
             readAgain();
-            var doubt = new UnavailableException(describe() + " is read again: a record is behind a reset that this"
-                    + " process does not know");
+            var doubt = new UnavailableException(
+                    describe() + " is read again: a record is behind a reset that this" + " process does not know");
             judged.forEach(outcome -> outcome.pending.answer.completeExceptionally(doubt));
             return;
         }

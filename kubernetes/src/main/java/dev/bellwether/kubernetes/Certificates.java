@@ -97,8 +97,8 @@ final class Certificates {
         return Stream.of("RSA", "EC", "Ed25519")
                 .flatMap(algorithm -> read(algorithm, spec).stream())
                 .findFirst()
-                .orElseThrow(() -> new InvalidKeySpecException(
-                        "the private key in it is not of a known kind: RSA, EC, Ed25519"));
+                .orElseThrow(() ->
+                        new InvalidKeySpecException("the private key in it is not of a known kind: RSA, EC, Ed25519"));
     }
 
     private static Optional<PrivateKey> read(String algorithm, PKCS8EncodedKeySpec spec) {

@@ -26,8 +26,8 @@ record Kubeconfig(Path file, String context, Json cluster, Json user, String nam
             "auth-provider", NO_PROGRAMS,
             "username", "API servers accept no passwords since 1.19:  give the user a token or a certificate",
             "as", "this library cannot impersonate a user: give the user the rights itself",
-            "insecure-skip-tls-verify", "name the certificate-authority of the cluster, so that no other server can"
-                    + " answer",
+            "insecure-skip-tls-verify",
+                    "name the certificate-authority of the cluster, so that no other server can" + " answer",
             "proxy-url", "give KubernetesElections.using an HTTP client with that proxy",
             "tls-server-name", "name as the server what is in its certificate");
 

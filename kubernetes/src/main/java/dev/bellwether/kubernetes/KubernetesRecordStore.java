@@ -225,8 +225,10 @@ final class KubernetesRecordStore implements RecordStore {
             try {
                 heard.accept(found(key, StoredLease.of(lease)));
             } catch (ElectionException e) {
-                log.debug("{}: ignored a notice of something that is not ours:"
-                        + " {}", this, e.getMessage()); // who asks is told
+                log.debug(
+                        "{}: ignored a notice of something that is not ours:" + " {}",
+                        this,
+                        e.getMessage()); // who asks is told
             }
         });
     }

@@ -194,9 +194,8 @@ record StoredLease(
                 return Optional.empty();
             }
             if (beside) {
-                throw new ElectionException(
-                        lease + " has a holder and no leaseDurationSeconds: its writer never renews"
-                                + " it, so nobody can know when that leader has gone. Give the election another name");
+                throw new ElectionException(lease + " has a holder and no leaseDurationSeconds: its writer never renews"
+                        + " it, so nobody can know when that leader has gone. Give the election another name");
             }
             throw new ElectionException(lease + (text == null ? " was made" : " was written over") + " by others"
                     + " than Bellwether, such as client-go: they elect by other rules, and two could lead. Say so in"

@@ -103,9 +103,8 @@ final class RedisConnection implements AutoCloseable {
                 urgency,
                 deadline,
                 () -> send(command, timeout, deadline),
-                () -> new UnavailableException(
-                        settings + " was not asked within " + Durations.show(timeout) + ", because too many others"
-                                + " came first"));
+                () -> new UnavailableException(settings + " was not asked within " + Durations.show(timeout)
+                        + ", because too many others" + " came first"));
     }
 
     private <T> CompletableFuture<T> send(

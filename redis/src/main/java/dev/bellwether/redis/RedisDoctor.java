@@ -174,8 +174,7 @@ final class RedisDoctor {
         }
         if (sentinels > 0) {
             losses.add(loss(
-                    "a Sentinel watches it, and may let a replica take over",
-                    "use a server that no Sentinel watches"));
+                    "a Sentinel watches it, and may let a replica take over", "use a server that no Sentinel watches"));
         }
         return losses;
     }

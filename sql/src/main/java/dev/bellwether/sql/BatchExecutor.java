@@ -171,8 +171,10 @@ final class BatchExecutor {
                 return true;
             });
         } catch (SQLException e) {
-            log.debug("could not renew the list of standbys on {}:"
-                    + " {}", source, source.redact(String.valueOf(e.getMessage())));
+            log.debug(
+                    "could not renew the list of standbys on {}:" + " {}",
+                    source,
+                    source.redact(String.valueOf(e.getMessage())));
             due.forEach(claim -> presences.next(claim, nowNanos + PATIENCE.toNanos()));
         }
     }

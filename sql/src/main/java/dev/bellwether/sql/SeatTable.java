@@ -230,9 +230,8 @@ class SeatTable {
         if (holder != null) {
             candidates.add(new Candidate(holder, row.priority(), Metadata.decode(row.metadata()), true));
         }
-        var sql =
-                "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now}"
-                        + " ORDER BY candidate";
+        var sql = "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now}"
+                + " ORDER BY candidate";
         try (var statement = prepare(connection, sql)) {
             statement.setString(1, row.election());
             try (var result = query(statement)) {

@@ -160,8 +160,8 @@ final class SqlDoctor {
             case NONE -> {}
             case SESSION ->
                 findings.add(ok(
-                        POOLER, "there is one between us and the server, and each connection has a session of its"
-                                + " own"));
+                        POOLER,
+                        "there is one between us and the server, and each connection has a session of its" + " own"));
             case TRANSACTION -> {
                 var says =
                         "there is one between us and the server that gives a session to one connection now and another"
@@ -204,21 +204,19 @@ final class SqlDoctor {
                             + " one is",
                     "start a standby whose application_name is among synchronous_standby_names"));
         } else if (!awaited.isEmpty()) {
-            findings.add(
-                    ok(
-                            REPLICATION,
-                            "synchronous, to " + awaited
-                                    + ": a fail-over to one that pg_stat_replication calls sync, or by quorum to"
-                                    + " the one that has most, loses nothing"));
+            findings.add(ok(
+                    REPLICATION,
+                    "synchronous, to " + awaited
+                            + ": a fail-over to one that pg_stat_replication calls sync, or by quorum to"
+                            + " the one that has most, loses nothing"));
         } else if (standbys > 0) {
-            findings.add(
-                    warning(
-                            REPLICATION,
-                            standbys
-                                    + " standbys, all asynchronous: a fail-over loses the last commits, so that two"
-                                    + " may lead for a lease, and tokens fall",
-                            "set synchronous_standby_names, or see \"Asynchronous replication\" in docs/sql.md"
-                                    + " before a fail-over"));
+            findings.add(warning(
+                    REPLICATION,
+                    standbys
+                            + " standbys, all asynchronous: a fail-over loses the last commits, so that two"
+                            + " may lead for a lease, and tokens fall",
+                    "set synchronous_standby_names, or see \"Asynchronous replication\" in docs/sql.md"
+                            + " before a fail-over"));
         } else {
             findings.add(ok(
                     REPLICATION,
@@ -324,18 +322,16 @@ final class SqlDoctor {
         if (delay > 0) {
             findings.add(error(
                     DURABILITY,
-                    "WRITE_DELAY is " + delay
-                            + " ms: a process that is killed loses its last commits, and tokens fall",
+                    "WRITE_DELAY is " + delay + " ms: a process that is killed loses its last commits, and tokens fall",
                     "put ;WRITE_DELAY=0 into the URL"));
         } else {
-            findings.add(
-                    warning(
-                            DURABILITY,
-                            "commits are written before they count, and yet H2 sometimes loses the last ones when"
-                                    + " its process is killed (seen on 2.5.252): then tokens fall, and two may lead"
-                                    + " for a lease",
-                            "end H2 in order and wait for a lease after a kill, or use a database that keeps what"
-                                    + " it has committed"));
+            findings.add(warning(
+                    DURABILITY,
+                    "commits are written before they count, and yet H2 sometimes loses the last ones when"
+                            + " its process is killed (seen on 2.5.252): then tokens fall, and two may lead"
+                            + " for a lease",
+                    "end H2 in order and wait for a lease after a kill, or use a database that keeps what"
+                            + " it has committed"));
         }
     }
 
