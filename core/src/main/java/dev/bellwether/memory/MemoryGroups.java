@@ -63,7 +63,7 @@ public final class MemoryGroups {
     /**
      * What was read, and from where to read on, by partition.
      *
-     * @param again partitions in which the place that was asked for is gone, since the records there were deleted
+     * @param anew partitions in which the place that was asked for is gone, since the records there were deleted
      * @param topic tells the topic from others of its name, before and after it
      */
     public record Batch(List<Read> records, Map<Integer, Long> next, Set<Integer> anew, int topic) {}

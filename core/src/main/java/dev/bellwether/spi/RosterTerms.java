@@ -11,7 +11,7 @@ import java.util.Optional;
  * members that are there, and refuses it by {@link #refusal}. Immutable.
  *
  * @param mode what is promised of the roles
- * @param is valid for how long a member leads on after the last message that counts: the threshold and the clock error
+ * @param holds for how long a member leads on after the last message that counts: the threshold and the clock error
  * @param waits for how long a new owner waits before it leads: the grace period
  */
 public record RosterTerms(RosterMode mode, Duration holds, Duration waits) {

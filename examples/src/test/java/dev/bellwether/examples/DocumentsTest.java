@@ -94,7 +94,8 @@ class DocumentsTest {
         for (var source : mainSources()) {
             var said = SAID.matcher(Files.readString(source));
             while (said.find()) {
-                words.check(SEAM.matcher(said.group()).replaceAll(DocumentsTest::seam))
+                var text = SEAM.matcher(said.group()).replaceAll(DocumentsTest::seam);
+                words.check(text.replaceAll("@param \\S+", "")) // a name in the code
                         .forEach(found -> wrong.add(source + ": " + found));
             }
         }

@@ -374,7 +374,7 @@ public final class OutboxAdmin {
     /**
      * What was published and is still in the table will not be looked for where the old relays wrote it down.
      *
-     * @param again whether progress will be written into another topic
+     * @param anew whether progress will be written into another topic
      */
     private void forgetPublished(
             Connection connection, RelayConfig config, int shards, Map<String, Object> kafka, boolean anew)
@@ -506,14 +506,13 @@ public final class OutboxAdmin {
             }
             if (OutboxSchema.exists(connection, table.relay())
                     && !OutboxSchema.mayBeRead(connection, table.blocked())) {
-                findings.add(
-                        new Finding(
-                                Severity.WARNING,
-                                "table " + table.blocked()
-                                        + " is missing, or this user may not read it: which records are"
-                                        + " blocked, and why, is only in the relay's log",
-                                "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay"
-                                        + " INSERT and DELETE"));
+                findings.add(new Finding(
+                        Severity.WARNING,
+                        "table " + table.blocked()
+                                + " is missing, or this user may not read it: which records are"
+                                + " blocked, and why, is only in the relay's log",
+                        "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay"
+                                + " INSERT and DELETE"));
             }
             return findings;
         }

@@ -233,9 +233,8 @@ final class WakeUpListener {
             }
             var sent = probedNanos;
             if (sent != 0 && System.nanoTime() - sent > PROBE_NANOS) {
-                warn(
-                        "a notification did not arrive, perhaps because of a pooler that shares connections between"
-                                + " clients; let it pool sessions, or give the relay a direct address");
+                warn("a notification did not arrive, perhaps because of a pooler that shares connections between"
+                        + " clients; let it pool sessions, or give the relay a direct address");
                 return false;
             }
             if (starves()) {

@@ -33,10 +33,9 @@ public final class BackendOptions {
     @Option(
             names = "--on",
             paramLabel = "URI",
-            description =
-                    "The backend, such as jdbc:postgresql://db/app, kafka://broker:9092 or nats://host:4222. A"
-                            + " secret in it may be written as $${env:NAME} or $${file:/path}, in single quotes."
-                            + " Default: BELLWETHER_ON, else an SQLite file of your own.")
+            description = "The backend, such as jdbc:postgresql://db/app, kafka://broker:9092 or nats://host:4222. A"
+                    + " secret in it may be written as $${env:NAME} or $${file:/path}, in single quotes."
+                    + " Default: BELLWETHER_ON, else an SQLite file of your own.")
     private Optional<String> on = Optional.empty();
 
     @Option(

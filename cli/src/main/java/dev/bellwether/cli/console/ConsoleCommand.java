@@ -58,10 +58,9 @@ public final class ConsoleCommand implements Callable<Integer> {
     @Option(
             names = "--outbox",
             paramLabel = "URI",
-            description =
-                    "Show the outbox in this database, such as jdbc:postgresql://db/app, too: shards, leaders,"
-                            + " backlog, what is parked and blocked; and the order to requeue. If no backend is"
-                            + " named, nothing but the outbox is shown.")
+            description = "Show the outbox in this database, such as jdbc:postgresql://db/app, too: shards, leaders,"
+                    + " backlog, what is parked and blocked; and the order to requeue. If no backend is"
+                    + " named, nothing but the outbox is shown.")
     private Optional<String> outbox = Optional.empty();
 
     @Option(names = "--table", paramLabel = "NAME", description = "The table of the outbox. Default: outbox.")
@@ -74,9 +73,8 @@ public final class ConsoleCommand implements Callable<Integer> {
             names = "--refresh",
             paramLabel = "TIME",
             defaultValue = "2s",
-            description =
-                    "How often to look for new elections, and at the outbox. Default: 2s. Changes of leaders come"
-                            + " as they happen.")
+            description = "How often to look for new elections, and at the outbox. Default: 2s. Changes of leaders come"
+                    + " as they happen.")
     private Duration refresh = Duration.ofSeconds(2);
 
     @Option(names = "--for", paramLabel = "TIME", description = "Stop after this time. Default: at Ctrl-C.")

@@ -32,9 +32,8 @@ import picocli.CommandLine.Parameters;
 /** {@code bellwether doctor} */
 @Command(
         name = "doctor",
-        header =
-                "Say what the backend really grants, and what that means: how long a seat may be vacant, and what"
-                        + " voids a promise.",
+        header = "Say what the backend really grants, and what that means: how long a seat may be vacant, and what"
+                + " voids a promise.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",

@@ -11,9 +11,8 @@ import picocli.CommandLine.Command;
 @Command(
         name = "reopen",
         header = "Open an election again that has ended.",
-        description =
-                "Candidates that stand from now on may lead, under a token that is higher than any before. Those"
-                        + " that stood when it ended are not brought back: start them again.",
+        description = "Candidates that stand from now on may lead, under a token that is higher than any before. Those"
+                + " that stood when it ended are not brought back: start them again.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",

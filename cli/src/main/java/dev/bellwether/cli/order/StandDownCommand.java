@@ -10,9 +10,8 @@ import picocli.CommandLine.Command;
 @Command(
         name = "stand-down",
         header = "Order the leader to stand down, so that another takes the seat.",
-        description =
-                "The leader ends its work first, then hands over, and does not stand for a lease. If nobody else"
-                        + " stands, it may lead again after that.",
+        description = "The leader ends its work first, then hands over, and does not stand for a lease. If nobody else"
+                + " stands, it may lead again after that.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",

@@ -117,9 +117,8 @@ public final class OutboxCommand implements Runnable {
             @picocli.CommandLine.Mixin At at,
             @Option(
                             names = "--wake-up",
-                            description =
-                                    "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL"
-                                            + " only.")
+                            description = "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL"
+                                    + " only.")
                     boolean wakeUp,
             @Option(
                             names = "--inbox",

@@ -24,9 +24,8 @@ import picocli.CommandLine.Option;
         header = "Write messages into an outbox, to measure it.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
-        description =
-                "One connection writes. It prints only how fast its transactions committed; bellwether outbox"
-                        + " status shows how fast records are published.",
+        description = "One connection writes. It prints only how fast its transactions committed; bellwether outbox"
+                + " status shows how fast records are published.",
         optionListHeading = "%nOptions:%n",
         sortOptions = false)
 public final class PumpCommand implements Callable<Integer> {

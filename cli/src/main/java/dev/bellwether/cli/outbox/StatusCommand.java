@@ -35,9 +35,8 @@ import picocli.CommandLine.Option;
         header = "Show backlog, age of the oldest, rates, leaders, parked and blocked records.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
-        description =
-                "With --watch again and again: on a terminal in place, elsewhere a line each time. It counts"
-                        + " 100,000 rows at most; beyond that it shows the database's estimate.",
+        description = "With --watch again and again: on a terminal in place, elsewhere a line each time. It counts"
+                + " 100,000 rows at most; beyond that it shows the database's estimate.",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
         footerHeading = "%nExamples:%n",

@@ -61,9 +61,8 @@ public final class FileCommand implements Callable<Integer> {
     @Option(
             names = "--lease",
             paramLabel = "TIME",
-            description =
-                    "Hold the seat for this long after each renewal; limits how old a file --check accepts."
-                            + " Default: 10s.")
+            description = "Hold the seat for this long after each renewal; limits how old a file --check accepts."
+                    + " Default: 10s.")
     private Duration lease = Duration.ofSeconds(10);
 
     @Mixin

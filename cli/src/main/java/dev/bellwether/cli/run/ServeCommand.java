@@ -165,8 +165,7 @@ public final class ServeCommand implements Callable<Integer> {
     }
 
     /** Returns the exit code, when there is a reason to end. */
-    private int awaitReason(
-            List<ServedElection> served, Optional<ProcessHandle> process, HandOverOnSignal onSignal)
+    private int awaitReason(List<ServedElection> served, Optional<ProcessHandle> process, HandOverOnSignal onSignal)
             throws InterruptedException {
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         while (System.nanoTime() - end < 0) {
@@ -194,7 +193,8 @@ public final class ServeCommand implements Callable<Integer> {
                 return Optional.of(ExitCode.CANDIDACY_FAILED);
             }
         }
-        if (onSignal.hasBegun() || !served.stream().allMatch(one -> one.candidacy().status().phase() == Phase.CLOSED)) {
+        if (onSignal.hasBegun()
+                || !served.stream().allMatch(one -> one.candidacy().status().phase() == Phase.CLOSED)) {
             return Optional.empty();
         }
         tell(String.join(", ", elections) + ": ended: nobody can lead before it is reopened ('bellwether reopen')");

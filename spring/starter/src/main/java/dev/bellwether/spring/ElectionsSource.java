@@ -26,8 +26,8 @@ record ElectionsSource(String client, Function<ElectionsConfig, Elections> open)
                 .filter(source -> client == null || source.client.equals(client))
                 .toList();
         if (chosen.size() > 1) {
-            throw new ElectionException("there are several clients for elections, " + names
-                    + ": set bellwether.client to one of them");
+            throw new ElectionException(
+                    "there are several clients for elections, " + names + ": set bellwether.client to one of them");
         }
         if (chosen.isEmpty()) {
             throw new ElectionException("there is no client for elections: "

@@ -91,10 +91,10 @@ final class EventConfigurations {
         }
 
         private static byte[] refuse(String topic, Object value) {
-            throw new IllegalStateException(
-                    "there is no serializer for the value of " + value.getClass().getName()
-                            + " for topic " + topic + ": add Jackson (spring-boot-starter-json), or set " + PREFIX
-                            + "value-serializer to a serializer of Kafka");
+            throw new IllegalStateException("there is no serializer for the value of "
+                    + value.getClass().getName()
+                    + " for topic " + topic + ": add Jackson (spring-boot-starter-json), or set " + PREFIX
+                    + "value-serializer to a serializer of Kafka");
         }
 
         private static Optional<URI> source(OutboxProperties.CloudEvents properties, Environment environment) {
