@@ -153,8 +153,8 @@ final class FaultProfile {
 
     @Override
     public String toString() {
-        return "faults %s, lease %.3f s, delay up to %.6f s (%.1f %% up to %.3f s), loss %.1f %%, doubled %.1f %%,"
-                + " hiccups %.2f %%"
+        return ("faults %s, lease %.3f s, delay up to %.6f s (%.1f %% up to %.3f s), loss %.1f %%, doubled %.1f %%,"
+                + " hiccups %.2f %%")
                         .formatted(
                                 faults,
                                 leaseNanos / 1e9,

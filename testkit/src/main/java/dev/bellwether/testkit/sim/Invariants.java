@@ -89,8 +89,8 @@ final class Invariants {
         if (since < (long) (budget * (1 - drift)) - 1) {
             world.violate(
                     "nobody leads before the predecessor's work has ended or its budget is used up",
-                    "%s leads under token %d, but work of %s under token %d is running, %s after its mandate ended;"
-                            + " its budget is %s"
+                    ("%s leads under token %d, but work of %s under token %d is running, %s after its mandate ended;"
+                            + " its budget is %s")
                                     .formatted(
                                             leader,
                                             leader.token(),

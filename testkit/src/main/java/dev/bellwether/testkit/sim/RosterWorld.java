@@ -177,8 +177,8 @@ final class RosterWorld {
     }
 
     private String describe() {
-        return "%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss"
-                + " %.3f, threshold %s, grace %s"
+        return ("%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss"
+                + " %.3f, threshold %s, grace %s")
                         .formatted(
                                 mode,
                                 gentle ? ", gentle" : "",
