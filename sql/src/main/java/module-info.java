@@ -5,7 +5,7 @@ module dev.bellwether.sql {
     requires transitive java.sql;
     requires org.slf4j;
     requires static transitive org.jspecify;
-    // LISTEN needs the driver's own interface; whoever uses another database does without this one
+    // LISTEN needs the driver's own interface; anybody who uses another database does without this one
     requires static org.postgresql.jdbc;
     requires static org.checkerframework.checker.qual;
 

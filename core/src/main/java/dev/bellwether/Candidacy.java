@@ -19,7 +19,7 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Returns whether this candidate leads now. A volatile read and a comparison with the clocks: it never blocks,
-     * takes no lock and allocates nothing, so it may stand in the tightest loop. It turns false by itself when the
+     * takes no lock and allocates nothing, so you may call it in the tightest loop. It becomes false by itself when the
      * deadline passes, in a process whose other threads are all stuck or were asleep.
      *
      * <p>True means: nobody else leads, at the instant at which the clocks were read. What you do <em>after</em> that
@@ -32,7 +32,7 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Waits until this candidate leads, at most for the given time. Returns its mandate, or empty when the time has
-     * passed or the candidacy has ended. In a listener it would hold up the events behind it.
+     * passed or the candidacy has ended. In a listener it would delay the events behind it.
      */
     Optional<Mandate> await(Duration timeout) throws InterruptedException;
 
@@ -42,7 +42,7 @@ public interface Candidacy extends AutoCloseable {
      * heard {@link LeadershipEvent.Acquired}; one that is running when the mandate is revoked may finish, and the
      * successor waits for it within the stand-down budget; then, and on fencing, its thread is interrupted.
      *
-     * <p>What a throwing task brings about is set by {@link CandidacyConfig.Builder#onTaskFailure}.
+     * <p>{@link CandidacyConfig.Builder#onTaskFailure} sets what happens if the task throws.
      *
      * @throws IllegalStateException if the candidacy already has a task
      */
@@ -52,7 +52,7 @@ public interface Candidacy extends AutoCloseable {
      * Adds a listener, beside that of the configuration and any others. It is told of what happens from now on, and
      * first of the present mandate, if there is one: what it hears is paired as for the first. All listeners of a
      * candidacy are called on its executor, one after another: while one blocks, the others wait, and so does the
-     * successor. One that is added after the end of the candidacy hears nothing.
+     * successor. One that is added after the end of the candidacy gets no events.
      *
      * @return what takes it away again: from then on it is not called, not even to be told how a mandate ends
      */

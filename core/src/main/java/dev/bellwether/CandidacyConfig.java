@@ -303,7 +303,7 @@ public final class CandidacyConfig {
         public Builder driftBound(double driftBound) {
             if (!(driftBound >= 0.0001 && driftBound <= 0.5)) {
                 throw new ElectionException(
-                        "driftBound is " + driftBound + ": it must lie between 0.0001 (0.01 %) and 0.5 (50 %)");
+                        "driftBound is " + driftBound + ": it must be between 0.0001 (0.01 %) and 0.5 (50 %)");
             }
             this.driftBound = driftBound;
             return this;
@@ -324,7 +324,7 @@ public final class CandidacyConfig {
          */
         public Builder priority(int priority) {
             if (priority < -1000 || priority > 1000) {
-                throw new ElectionException("priority is " + priority + ": it must lie between -1000 and 1000");
+                throw new ElectionException("priority is " + priority + ": it must be between -1000 and 1000");
             }
             this.priority = priority;
             return this;

@@ -8,7 +8,7 @@ import java.util.function.Consumer;
  * An election seen from outside, by an observer or an operator who does not stand in it.
  *
  * <p>Thread-safe. The calls ask the infrastructure and wait for its answer, at most for the request timeout; then, and
- * when it cannot be reached, they throw {@link UnavailableException}. What they tell was true when the infrastructure
+ * when it cannot be reached, they throw {@link UnavailableException}. The answers were true when the infrastructure
  * looked: a display, not a lock.
  */
 public interface Election {
@@ -30,14 +30,15 @@ public interface Election {
     }
 
     /**
-     * Tells each change of leader, vacancies too, beginning with what is the case now. Called one at a time, on the
-     * executor of the {@link Elections}. Close the returned handle to hear no more.
+     * Calls the watcher with each change of leader, vacancies too, beginning with the present state: one call at a
+     * time, on the executor of the {@link Elections}. If the watcher throws, that is logged, and it gets the next
+     * change. Close the returned handle to end it.
      */
     Watch watch(Consumer<Optional<Leader>> watcher);
 
     /**
-     * Orders the leader to stand down. Its listener is heard first, then another candidate takes the seat; the one who
-     * stood down holds back for a lease. Returns when the order has been recorded, false if nobody leads.
+     * Orders the leader to stand down. Its listener runs first, then another candidate takes the seat; the one that
+     * stood down does not stand for a lease. Returns when the order has been recorded, false if nobody leads.
      */
     boolean standDown();
 

@@ -24,7 +24,7 @@ public final class Names {
         }
         printable(what, name);
         if (!name.equals(name.strip())) {
-            throw new ElectionException(what + " \"" + name + "\" begins or ends with white space: take it away");
+            throw new ElectionException(what + " \"" + name + "\" begins or ends with white space: remove it");
         }
         return name;
     }
@@ -53,7 +53,7 @@ public final class Names {
             var c = text.codePointAt(i);
             if (c == 0 || Character.getType(c) == Character.SURROGATE) {
                 throw new ElectionException(
-                        "%s holds the character U+%04X at position %d, which is no text".formatted(what, c, i));
+                        "%s holds the character U+%04X at position %d, which is not text".formatted(what, c, i));
             }
         }
         return text;

@@ -442,7 +442,7 @@ public final class RosterConfig {
 
         private static int between(String name, int value, int least, int most) {
             if (value < least || value > most) {
-                throw new ElectionException(name + " is " + value + ": it must lie between " + least + " and " + most);
+                throw new ElectionException(name + " is " + value + ": it must be between " + least + " and " + most);
             }
             return value;
         }

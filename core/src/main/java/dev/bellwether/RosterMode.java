@@ -17,7 +17,7 @@ public enum RosterMode {
      */
     OVERLAPPING,
     /**
-     * At most one leader for each role by time-stamps of the broker, as the NELI paper has it: only as sure as
+     * At most one leader for each role by timestamps of the broker, as the NELI paper has it: only as sure as
      * {@link RosterConfig#clockError()}, and slower, since a new owner waits for the
      * {@link RosterConfig#gracePeriod()}. For those who want the paper's protocol and nothing else.
      */

@@ -25,7 +25,7 @@ final class RosterRules {
             throw new ElectionException(
                     "threshold " + Durations.show(threshold) + " is not above twice the broadcast interval "
                             + Durations.show(config.broadcastInterval()) + " of " + config.groups()
-                            + " group(s): leaders would lapse between two messages; make the"
+                            + " group(s): roles would be without a leader between two messages; make the"
                             + " threshold longer, or broadcast more often");
         }
         if (config.mode() == RosterMode.OVERLAPPING
@@ -48,7 +48,8 @@ final class RosterRules {
             throw new ElectionException("gracePeriod " + Durations.show(config.gracePeriod())
                     + " is shorter than threshold " + Durations.show(threshold)
                     + " and clockError " + Durations.show(config.clockError())
-                    + " together: a former leader that hears late of a rebalance would lead beside the new one; make it "
+                    + " together: a former leader that learns late of a rebalance would lead beside the new one; "
+                    + "make it "
                     + Durations.show(least) + ", or leave it out");
         }
     }
@@ -72,9 +73,8 @@ final class RosterRules {
                     + " their failures apart");
         }
         if (config.groups() > 1 && config.group().equals("main")) {
-            advice.add(
-                    "groups is " + config.groups() + ", and group is the default, \"main\": if all members leave it so,"
-                            + " they are one group; name each, such as \"a\" and \"b\"");
+            advice.add("groups is " + config.groups() + ", and group is the default, \"main\": if all members keep it,"
+                    + " they are one group; name each, such as \"a\" and \"b\"");
         }
         return List.copyOf(advice);
     }
@@ -83,13 +83,13 @@ final class RosterRules {
         if (config.threshold().compareTo(config.lease().multipliedBy(10)) > 0) {
             advice.add("threshold " + Durations.show(config.threshold()) + " is more than ten times lease "
                     + Durations.show(config.lease())
-                    + ": a member that was cut off goes on for so long beside its successor");
+                    + ": a member that was cut off leads for that long beside its successor");
         }
         if (config.lease().compareTo(Duration.ofSeconds(10)) > 0 && config.groups() == 1) {
-            advice.add(
-                    "lease is " + Durations.show(config.lease())
-                            + ": after a crash, roles are without a leader for so long; for near-"
-                            + "continuous availability take the shortest that your brokers and machines bear, or a second group");
+            advice.add("lease is " + Durations.show(config.lease())
+                    + ": after a crash, roles are without a leader for that long; for near-"
+                    + "continuous availability take the shortest that your brokers and machines tolerate, "
+                    + "or a second group");
         }
     }
 
@@ -99,7 +99,7 @@ final class RosterRules {
             advice.add("threshold " + Durations.show(config.threshold()) + " and clockError "
                     + Durations.show(config.clockError())
                     + " are more than four fifths of lease " + Durations.show(config.lease())
-                    + ": the paper wants them significantly less, since work that has begun takes time to end");
+                    + ": the paper wants them significantly less, because work that has begun takes time to end");
         }
     }
 

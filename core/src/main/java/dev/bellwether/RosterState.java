@@ -60,11 +60,11 @@ public record RosterState(String roster, int partitions, List<Group> groups) {
             for (var member : group.members()) {
                 var other = member.host().isEmpty() ? null : hosts.putIfAbsent(member.host(), group.group());
                 if (other != null && !other.equals(group.group())) {
-                    advice.add(
-                            "roster \"" + roster + "\": groups " + other + " and " + group.group()
-                                    + " both have members on "
-                                    + member.host()
-                                    + ": with that machine, a role may lose all its leaders; keep the groups on separate machines");
+                    advice.add("roster \"" + roster + "\": groups " + other + " and " + group.group()
+                            + " both have members on "
+                            + member.host()
+                            + ": with that machine, a role may lose all its leaders; keep the groups on"
+                            + " separate machines");
                     return List.copyOf(advice);
                 }
             }

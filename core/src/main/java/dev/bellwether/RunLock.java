@@ -3,16 +3,18 @@ package dev.bellwether;
 import java.time.Duration;
 
 /**
- * A lock for one run: of all who try at the same time, in whatever process, one runs; the others learn who does.
+ * A lock for one run: of all that try at the same time, in any process, one runs; the others learn which.
  *
  * <p>It is a candidacy of a single term, so all rules of leadership are those of a lock. It has a token that only ever
- * rises, its lease is renewed for as long as it is held, and it never is held twice at once. Nobody guesses how long a
- * run takes: the lock lasts until it is given back, or until the process that has it dies and its lease has run out.
+ * rises, its lease is renewed for as long as it is held, and it is never held twice at once. You need not guess how
+ * long a run takes: the lock lasts until it is given back, or until the process that has it dies and its lease has run
+ * out.
  *
- * <p>A lock and an election of one name are one seat: while a {@link Candidacy} leads, nobody gets the lock, and the
- * other way round. An operator sees who holds it, and can order it to be given back, as for any election.
+ * <p>A lock and an election of one name are one seat: while a {@link Candidacy} leads, nobody gets the lock, and while
+ * the lock is held, no candidacy leads. An operator sees who holds it, and can order it to be given back, as for any
+ * election.
  *
- * <p>Not re-entrant: who holds the lock and tries again is refused, also on the same thread. Two threads of one process
+ * <p>Not re-entrant: a holder that tries again is refused, also on the same thread. Two threads of one process
  * exclude each other as two processes do. Thread-safe; a lock needs no thread, and nothing to be closed while it is not
  * held.
  */
@@ -21,15 +23,15 @@ public interface RunLock {
     /** Returns the name of the lock, which is that of its election. */
     String name();
 
-    /** Tries once: {@link #tryLock(Duration)} without waiting for somebody else to give the lock back. */
+    /** Tries once: {@link #tryLock(Duration)} without waiting for another to give the lock back. */
     default LockAnswer tryLock() throws InterruptedException {
         return tryLock(Duration.ZERO);
     }
 
     /**
-     * Takes the lock, waiting at most so long for its holder. The answer is definite: the lock is held, or it is
+     * Takes the lock, waiting at most this long for its holder. The answer is definite: the lock is held, or it is
      * not, and will not be through this call. A claim that is still under way when the time is over is withdrawn;
-     * should the infrastructure carry it out later, it is given back, and nobody holds the lock through it.
+     * if the infrastructure carries it out later, it is given back, and nobody holds the lock through it.
      *
      * <p>Even without waiting it takes a round trip or two to the infrastructure to learn who holds the lock. For that
      * first answer it waits as long as {@link ElectionsConfig#requestTimeout} says. Then it waits, after the answer as

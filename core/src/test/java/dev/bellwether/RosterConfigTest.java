@@ -126,7 +126,7 @@ class RosterConfigTest {
                         .lease(Duration.ofSeconds(11))
                         .build()
                         .advice())
-                .anyMatch(advice -> advice.contains("without a leader for so long"));
+                .anyMatch(advice -> advice.contains("without a leader for that long"));
         assertThat(builder()
                         .mode(RosterMode.TIMED)
                         .threshold(Duration.ofSeconds(8))

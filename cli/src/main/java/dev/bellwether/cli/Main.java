@@ -76,7 +76,7 @@ public final class Main {
         var code = line.execute(helpful(args));
         around.err().flush();
         if (around.out().checkError() && code == ExitCode.OK) {
-            tell(around, "standard output cannot be written, so that what was to be told is lost in whole or in part");
+            tell(around, "standard output cannot be written, so the output is lost in whole or in part");
             return ExitCode.FAILED;
         }
         return code;

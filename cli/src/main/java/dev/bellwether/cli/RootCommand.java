@@ -54,7 +54,7 @@ final class RootCommand implements Runnable {
     @Option(
             names = "--verbose",
             scope = ScopeType.INHERIT,
-            description = "Show the library's log, and what lies behind an error.")
+            description = "Show the library's log, and the cause of an error.")
     private boolean verbose;
 
     @Override

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Takes secrets out of messages: those of every URI that the command line, BELLWETHER_ON or BELLWETHER_OUTBOX may hold,
- * wherever it stands, since somebody who forgets {@code --on} has typed the password all the same. Immutable.
+ * wherever it stands, since somebody who forgets {@code --on} has typed the password anyway. Immutable.
  */
 final class Secrets {
     private static final String HIDDEN = "***";

@@ -39,7 +39,8 @@ class DynamoDbCommandsTest extends StoreCommandsFacts {
         var doctor = spoken("doctor", "--lease", "10s");
         assertThat(doctor.code()).as(doctor.all()).isZero();
         assertThat(doctor.out())
-                .contains("on demand", "removed by whoever lists", "an answer takes", "write units an hour")
+                .contains(
+                        "on demand", "a process that lists standbys removes", "an answer takes", "write units an hour")
                 .contains("no server's clock decides")
                 .doesNotContain("Exception");
     }

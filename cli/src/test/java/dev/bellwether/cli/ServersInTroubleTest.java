@@ -157,7 +157,7 @@ class ServersInTroubleTest {
                 assertThat(said.code).as(said.toString()).isEqualTo(ExitCode.UNAVAILABLE);
                 said.isOneLine("did not answer within 1s");
                 if (!said.what.equals(KUBERNETES)) { // its URI does not name the server
-                    said.isOneLine(server.address(), "takes connections and does not answer");
+                    said.isOneLine(server.address(), "accepts connections and does not answer");
                 }
             }
         }

@@ -369,7 +369,8 @@ class VerbsTest {
                 "--",
                 "true");
         assertWrong("one signal of two", "belong together", "run", "--won", "USR1", "e", "--", "true");
-        assertWrong("a signal that kills", "is no signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
+        assertWrong(
+                "a signal that kills", "is not a signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
         assertWrong("no command", "COMMAND", "run", "e");
         assertWrong("an option of the command", "after --", "run", "e", "ls", "-l");
         assertWrong("a verb that does not exist", "unknown command \"lls\". Did you mean ls?", "lls");

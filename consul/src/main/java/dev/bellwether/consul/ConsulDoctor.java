@@ -19,7 +19,7 @@ final class ConsulDoctor {
     /**
      * Looks whether agents answer, and let us read.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no agent answers, or none has a leader
      */
     static void requireReachable(ConsulSettings settings, ConsulClient client) {
@@ -44,7 +44,8 @@ final class ConsulDoctor {
             } catch (ElectionException e) {
                 findings.add(Finding.warning(
                         "rights",
-                        "what an agent is like is for tokens with the rule agent_prefix \"\" { policy = \"read\" }",
+                        "only tokens with this rule can see what an agent is like: agent_prefix \"\" { policy ="
+                                + " \"read\" }",
                         "ask for it with such a token; elections do not need it"));
                 break;
             }
@@ -61,7 +62,7 @@ final class ConsulDoctor {
                 self.at("DebugConfig").flag("DevMode")
                         ? Finding.error(
                                 "durability",
-                                host + " runs with -dev: it keeps nothing on disk, and a restart forgets who leads",
+                                host + " runs with -dev: it keeps nothing on disk, and a restart loses who leads",
                                 "start it without -dev, and with -data-dir")
                         : Finding.ok("durability", "a write that was acknowledged is on the disks of a majority"));
     }
@@ -78,8 +79,8 @@ final class ConsulDoctor {
                         "quorum",
                         says
                                 + (voters == 1
-                                        ? ": no failure is borne"
-                                        : ": no more failures are borne than by one less"),
+                                        ? ": no failure is tolerated"
+                                        : ": this tolerates no more failures than one less"),
                         "have three servers, or five")
                 : Finding.ok("quorum", says);
     }

@@ -58,7 +58,7 @@ final class ConsulRecordStore implements RecordStore {
     /**
      * Looks whether agents answer, and whether we may read.
      *
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no agent answers, or none has a leader
      */
     static ConsulRecordStore open(ConsulSettings settings, HttpClient http) {
@@ -168,7 +168,9 @@ final class ConsulRecordStore implements RecordStore {
 
     // ---------------------------------------------------------------- what is displayed
 
-    /** The names of standbys whose time is not over. Who sees that it has long been over removes them, if it may. */
+    /**
+     * The names of standbys whose time is not over. A process that sees others removes them a while later, if it may.
+     */
     private Stream<String> standing(Answer answer) {
         var now = client.now();
         var gone = new ArrayList<String>();

@@ -80,15 +80,17 @@ final class ConsulWatch implements AutoCloseable {
                         PATIENCE);
                 asked = asking;
                 var answer = HttpMembers.answer(asking);
-                index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins anew
+                index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins again
                 answer.json().items().forEach(this::tell);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
-                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}", client, e);
+                        "{} may not be watched now; a standby claims only when the lease that it saw is over:" + " {}",
+                        client,
+                        e);
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;
-                log.debug("{}: a watch is begun anew: {}", client, e.getMessage());
+                log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
             LockSupport.parkNanos(pause.toNanos());
         }

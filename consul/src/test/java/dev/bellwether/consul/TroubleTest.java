@@ -113,7 +113,7 @@ class TroubleTest {
                 var backend = ConnectUri.parse(servers.uri("")).connect()) {
             assertThat(backend.findings(CONFIG))
                     .noneMatch(finding -> finding.level() == Finding.Level.ERROR)
-                    .anyMatch(finding -> finding.says().contains("no failure is borne"))
+                    .anyMatch(finding -> finding.says().contains("no failure is tolerated"))
                     .anyMatch(finding -> finding.says().contains("is Consul 1."));
         }
         try (var servers = ConsulServers.start(1, "-dev");

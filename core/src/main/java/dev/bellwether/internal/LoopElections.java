@@ -188,7 +188,7 @@ public final class LoopElections implements Elections {
         var carries = carrier();
         carries.check(name, settings);
         var key = new RosterKey(name, settings.group(), settings.memberOrNew());
-        if (rosters.containsKey(key)) { // before anything is made for it; two at once are told apart below
+        if (rosters.containsKey(key)) { // before anything is made for it; two at once are distinguished below
             throw alreadyHere(name, key);
         }
         var standing = new RosterStanding(name, key.member(), UUID.randomUUID().toString(), settings);
@@ -231,10 +231,9 @@ public final class LoopElections implements Elections {
 
     private RosterCarrier carrier() {
         return carrier.get()
-                .orElseThrow(
-                        () -> new ElectionException(
-                                arbiter.describe()
-                                        + " carries no rosters: use kafka:, or memory: within one process, or stand for an election per role"));
+                .orElseThrow(() -> new ElectionException(arbiter.describe()
+                        + " carries no rosters: use kafka:, or memory: within one process, or stand"
+                        + " for an election per role"));
     }
 
     @Override

@@ -67,8 +67,8 @@ public final class AccessPatience {
             refused = true;
             refusedSinceNanos = nowNanos;
             quietly(() -> log.warn(
-                    "Access is refused: {}. A leader here leads until its lease runs out, and nobody here can be elected until access is"
-                            + " granted again. Trying again for {}; then the candidacy ends",
+                    "Access is refused: {}. A leader here leads until its lease runs out, and nobody here can be"
+                            + " elected until access is granted again. Trying again for {}; then the candidacy ends",
                     refusal.getMessage(),
                     Durations.show(patience)));
         }

@@ -27,7 +27,7 @@ public final class BackendThread {
      * Returns a daemon thread of this name, not started. If any {@link Throwable} ends its body, that is logged as an
      * error and told to the callback, on the same thread: it must tell all that live on the thread
      * ({@link Claimant#failed}), or start another one. The callback is called again, until the thread is interrupted,
-     * if it fails for want of memory; so it must bear being called twice.
+     * if it fails for lack of memory; so it must bear being called twice.
      */
     public static Thread of(String name, Body body, Consumer<Throwable> onDeath) {
         var thread = new Thread(() -> run(name, body, onDeath), name);
@@ -40,7 +40,7 @@ public final class BackendThread {
             body.run();
         } catch (Throwable death) { // whatever it is: who lives on this thread must hear of it
             try { // without memory not even a text may be had that was not used before
-                log.error("the thread {} has died; all that live on it are told", name, death);
+                log.error("the thread {} has died; everything that runs on it is told", name, death);
             } catch (Throwable e) {
                 Thread.onSpinWait(); // nothing is left to tell it with
             }
@@ -58,7 +58,7 @@ public final class BackendThread {
             return false; // out of memory: that may pass
         } catch (Throwable e) {
             try {
-                log.error("what is to follow the death of thread {} has failed", name, e);
+                log.error("the clean-up after the death of thread {} has failed", name, e);
             } catch (Throwable again) {
                 return true; // a logger may throw, too
             }

@@ -46,7 +46,7 @@ public interface Claimant {
     default void answered() {}
 
     /**
-     * The infrastructure did not answer within this time, for this reason if one is known. What asks seldom should see
+     * The infrastructure did not answer within this time, for this reason if one is known. What asks rarely should see
      * to it that it notices within a lease. For the log.
      */
     default void unanswered(Duration waited, @Nullable Throwable why) {}

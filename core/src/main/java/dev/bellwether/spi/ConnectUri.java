@@ -108,7 +108,8 @@ public final class ConnectUri {
         var matcher = SCHEME.matcher(text.strip());
         if (!matcher.matches()) {
             throw new ElectionException(
-                    "the URI has no scheme: it must begin like jdbc:, kafka:, nats:, etcd:, consul:, k8s:, redis:, dynamodb:, zk: or memory:");
+                    "the URI has no scheme: it must begin like jdbc:, kafka:, nats:, etcd:, consul:, k8s:, redis:, "
+                            + "dynamodb:, zk: or memory:");
         }
         return new ConnectUri(matcher.group(1).toLowerCase(Locale.ROOT), text.strip());
     }
@@ -399,7 +400,7 @@ public final class ConnectUri {
             }
             var name = decode(pair.substring(0, equals));
             if (found.put(name, value(pair.substring(equals + 1))) != null) {
-                throw new ElectionException(redact("the parameter \"" + name + "\" stands twice in " + this));
+                throw new ElectionException(redact("the parameter \"" + name + "\" occurs twice in " + this));
             }
         }
         return found;

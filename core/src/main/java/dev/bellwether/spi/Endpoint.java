@@ -118,7 +118,7 @@ public record Endpoint(String host, int port) {
         thread.setDaemon(true);
         thread.start();
         return found.completeOnTimeout(
-                "the network does not say whether there is a host " + host,
+                "the network does not answer whether there is a host " + host,
                 2 * patience.toMillis(),
                 TimeUnit.MILLISECONDS);
     }
@@ -127,7 +127,7 @@ public record Endpoint(String host, int port) {
         try (var socket = new Socket()) {
             socket.connect(
                     new InetSocketAddress(InetAddress.getByName(host), port), (int) Math.max(1, patience.toMillis()));
-            return this + " takes connections and does not answer";
+            return this + " accepts connections and does not answer";
         } catch (UnknownHostException e) {
             return "unknown host " + host;
         } catch (ConnectException e) {

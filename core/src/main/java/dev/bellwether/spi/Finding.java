@@ -56,7 +56,7 @@ public record Finding(Level level, String about, String says, String remedy, Lis
     /** Checks that a finding of trouble says what to do. */
     public Finding {
         if ((level == Level.OK) != remedy.isEmpty()) {
-            throw new IllegalArgumentException("a finding has a remedy unless all is well: " + about + ": " + says);
+            throw new IllegalArgumentException("a finding has a remedy unless it is ok: " + about + ": " + says);
         }
         terms = List.copyOf(terms);
     }

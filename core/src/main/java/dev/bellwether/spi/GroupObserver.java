@@ -29,7 +29,7 @@ public interface GroupObserver {
      * A record was read: in the exclusive mode all of partition 0, in order, from the beginning; in the others what is
      * new in the partitions that are ours.
      *
-     * @param writtenMillis the broker's time-stamp
+     * @param writtenMillis the broker's timestamp
      */
     void read(int partition, long offset, long writtenMillis, byte[] record);
 

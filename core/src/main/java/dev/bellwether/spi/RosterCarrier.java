@@ -30,7 +30,7 @@ public interface RosterCarrier {
 
     /** Reads who is in a roster and has what; empty if there is no such roster. */
     default CompletionStage<Optional<RosterState>> read(String roster) {
-        return CompletableFuture.failedFuture(new ElectionException("rosters cannot be looked at from outside here"));
+        return CompletableFuture.failedFuture(new ElectionException("rosters cannot be read from outside here"));
     }
 
     /** Joins. Returns at once, and tells the observer what comes of it. */

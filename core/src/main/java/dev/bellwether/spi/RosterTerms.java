@@ -31,14 +31,14 @@ public record RosterTerms(RosterMode mode, Duration holds, Duration waits) {
         if (mode == RosterMode.TIMED && waits.compareTo(group.holds) < 0) {
             return Optional.of("gracePeriod is " + waits.toMillis() + " ms here, and threshold and clockError of the"
                     + " members of the group are " + group.holds.toMillis()
-                    + " ms together: they could lead on when this member begins. This member leads nothing. Give all"
+                    + " ms together: they could still lead when this member begins. This member leads nothing. Give all"
                     + " members the same threshold, clockError and gracePeriod");
         }
         if (mode == RosterMode.TIMED && group.waits.compareTo(holds) < 0) {
             return Optional.of("threshold and clockError are " + holds.toMillis()
                     + " ms together here, and gracePeriod of the members of the group is " + group.waits.toMillis()
-                    + " ms: this member could lead on when they begin. This member leads nothing. Give all members the"
-                    + " same threshold, clockError and gracePeriod");
+                    + " ms: this member could still lead when they begin. This member leads nothing. Give all"
+                    + " members the same threshold, clockError and gracePeriod");
         }
         return Optional.empty();
     }

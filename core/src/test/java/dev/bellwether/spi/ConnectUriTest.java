@@ -101,7 +101,7 @@ class ConnectUriTest {
     @Test
     void malformedParametersAreRefused() {
         assertThatThrownBy(() -> ConnectUri.parse("nats://h?bucket")).hasMessageContaining("name=value");
-        assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=1&a=2")).hasMessageContaining("\"a\" stands twice");
+        assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=1&a=2")).hasMessageContaining("\"a\" occurs twice");
         assertThatThrownBy(() -> ConnectUri.parse("nats://h?a=%zz")).hasMessageContaining("%25");
     }
 

@@ -61,7 +61,7 @@ final class DynamoDbDoctor {
     /**
      * Looks whether the table is there, and how it is made; makes it, if that is wanted.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if DynamoDB does not answer
      */
     static DynamoDbDoctor look(DynamoDbSettings settings, TableClient client) {
@@ -121,7 +121,7 @@ final class DynamoDbDoctor {
                             .deletionProtectionEnabled(true)));
             log.info("{}: the table is being made", settings);
         } catch (UnavailableException e) {
-            log.debug("{}: somebody else makes the table, or it is made slowly", settings, e);
+            log.debug("{}: another process makes the table, or it is made slowly", settings, e);
         }
     }
 
@@ -211,7 +211,7 @@ final class DynamoDbDoctor {
         var isOnDemand = table.billingModeSummary() != null
                 && table.billingModeSummary().billingMode() == BillingMode.PAY_PER_REQUEST;
         return isOnDemand
-                ? Finding.ok("billing", "on demand: what elections ask for is paid by the request")
+                ? Finding.ok("billing", "on demand: AWS bills each request")
                 : Finding.warning(
                         "billing",
                         "provisioned: " + table.provisionedThroughput().writeCapacityUnits()
@@ -221,12 +221,14 @@ final class DynamoDbDoctor {
 
     private Finding replicas(TableDescription table) {
         if (!isDecidedByEachRegion(table)) {
-            return Finding.ok("regions", "one decides who leads, or all together");
+            return Finding.ok("regions", "one region decides who leads, or all together");
         }
         var says = "replicas in " + regions(table) + ": each region decides for itself who leads";
         return settings.acceptsReplicas()
                 ? Finding.warning(
-                        "regions", says, "see that all candidates name this one region, as replicas=accepted says")
+                        "regions",
+                        says,
+                        "make sure that all candidates name this one region, as replicas=accepted" + " says")
                 : Finding.error("regions", says, "name a table without replicas; or see replicas=accepted");
     }
 
@@ -235,7 +237,8 @@ final class DynamoDbDoctor {
                 ? Finding.ok("deletion", "the table is protected against deletion")
                 : Finding.warning(
                         "deletion",
-                        "the table may be deleted: if it is made again, whoever comes leads beside whoever led",
+                        "the table may be deleted: if it is deleted and made again, the next candidate may lead"
+                                + " beside the present leader",
                         "aws dynamodb update-table --region " + settings.region() + " --table-name " + settings.table()
                                 + " --deletion-protection-enabled");
     }
@@ -249,19 +252,20 @@ final class DynamoDbDoctor {
                     .timeToLiveDescription()
                     .attributeName();
             if (attribute == null) {
-                return Finding.ok("ttl", "none: items of standbys that crashed are removed by whoever lists standbys");
+                return Finding.ok("ttl", "none: a process that lists standbys removes the items of those that crashed");
             }
             return attribute.equals(EXPIRES)
                     ? Finding.ok("ttl", "drops only what is displayed, when its time is over")
                     : Finding.warning(
                             "ttl",
-                            "drops items that bear \"" + attribute + "\": whoever adds that to a seat makes two lead",
-                            "have it on \"" + EXPIRES + "\", or nowhere");
+                            "drops items that bear \"" + attribute + "\": if somebody adds that to a seat, two may"
+                                    + " lead",
+                            "set it on \"" + EXPIRES + "\", or switch it off");
         } catch (AccessRefusedException e) {
             return missing("DescribeTimeToLive");
         } catch (UnavailableException e) {
             return Finding.warning(
-                    "ttl", "whether items are dropped is not told: " + e.getMessage(), "run the doctor again");
+                    "ttl", "it is not known whether items are dropped: " + e.getMessage(), "run the doctor again");
         }
     }
 

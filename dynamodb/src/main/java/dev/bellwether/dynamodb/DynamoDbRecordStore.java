@@ -72,7 +72,7 @@ final class DynamoDbRecordStore implements RecordStore {
      * Looks whether DynamoDB answers, and whether the table is there and as it must be.
      *
      * @param atClose let go of, when the store is closed
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws dev.bellwether.UnavailableException if it does not answer
      */
     static DynamoDbRecordStore open(DynamoDbSettings settings, DynamoDbAsyncClient sdk, Runnable atClose) {
@@ -225,7 +225,7 @@ final class DynamoDbRecordStore implements RecordStore {
                         standing(all, parts), Optional.of(client.now().minus(CLOCK_STEP)), true));
     }
 
-    /** The keys whose time is not over. Who sees that it has long been over removes them, if it may. */
+    /** The keys whose time is not over. A process that sees others removes them a while later, if it may. */
     private List<RecordKey> standing(Collection<Map<String, AttributeValue>> items, int parts) {
         var now = client.now().getEpochSecond();
         var standing = new ArrayList<RecordKey>();
@@ -267,7 +267,9 @@ final class DynamoDbRecordStore implements RecordStore {
 
     // ---------------------------------------------------------------- keys and values
 
-    /** All seats stand in one partition, and all standbys, so that they can be listed; each session in one of its own. */
+    /**
+     * All seats stand in one partition, and all standbys, so that they can be listed; each session in one of its own.
+     */
     private Map<String, AttributeValue> key(RecordKey key) {
         var partition = partition(key.parts().size())
                 + (key.isSession() ? "#" + key.parts().get(1) : "");

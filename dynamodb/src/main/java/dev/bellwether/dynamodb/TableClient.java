@@ -97,8 +97,8 @@ final class TableClient implements AutoCloseable {
                             noteClock(answer);
                             return answer;
                         }),
-                () -> new UnavailableException(
-                        settings + " was not asked within " + Durations.show(timeout) + ", so many others came first"));
+                () -> new UnavailableException(settings + " was not asked within " + Durations.show(timeout)
+                        + ", because too many others" + " came first"));
     }
 
     /** What is given up before it begins is not sent; after that, its connection is of no use any more. */
@@ -155,7 +155,7 @@ final class TableClient implements AutoCloseable {
             root = root.getCause();
         }
         var why = root == null || root.getMessage() == null
-                ? "the connection was broken off"
+                ? "the connection was broken"
                 : (root instanceof UnknownHostException ? "unknown host " : "")
                         + settings.uri().redact(root.getMessage());
         if (why.contains("credentials")) {

@@ -255,7 +255,7 @@ class TroubleTest {
             assertThat(backend.findings(CONFIG))
                     .noneMatch(finding -> finding.level() == Finding.Level.ERROR)
                     .anyMatch(finding -> finding.says().contains("on demand"))
-                    .anyMatch(finding -> finding.says().contains("removed by whoever lists"))
+                    .anyMatch(finding -> finding.says().contains("a process that lists standbys removes"))
                     .anyMatch(finding -> finding.says().contains("protected against deletion"))
                     .anyMatch(finding -> finding.says().contains(" write units an hour"));
             server.ask("UpdateTable", "{\"TableName\":\"doctor\",\"DeletionProtectionEnabled\":false}");

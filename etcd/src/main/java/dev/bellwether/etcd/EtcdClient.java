@@ -166,7 +166,7 @@ final class EtcdClient {
         if (!cluster.equals(id)) {
             throw new ElectionException(settings + " is not the cluster that it was, or its hosts are of several: " + id
                     + " answers, and it was " + cluster + ". Two could lead, and tokens would fall. Name the"
-                    + " members of one cluster; if it was made anew, close all candidacies, and begin again");
+                    + " members of one cluster; if it was created again, close all candidacies, and start them again");
         }
         if (!header.text("raft_term").isEmpty()) {
             term = header.text("raft_term");
@@ -176,7 +176,7 @@ final class EtcdClient {
         }
     }
 
-    /** Returns what changes when the cluster is another, has another leader, or was started anew. */
+    /** Returns what changes when the cluster is another, has another leader, or was started again. */
     String session() {
         return cluster + '/' + term;
     }
@@ -214,7 +214,7 @@ final class EtcdClient {
                 return new StaleTokenException();
             }
             return new AccessRefusedException(what
-                    + (nobody ? ". It wants a user: write etcd://user:password@" : ". Log in again was refused, too"));
+                    + (nobody ? ". It wants a user: write etcd://user:password@" : ". The new login was refused, too"));
         }
         if (message.contains("authentication failed")) {
             return new AccessRefusedException(what + ". Check user and password");
@@ -236,8 +236,8 @@ final class EtcdClient {
 
     /** At the beginning a wrong address; later something on the way that passes. */
     private RuntimeException stranger(int member, String said) {
-        var what = settings + ": " + members.name(member) + " does not answer as etcd's JSON"
-                + " gateway does (it said: " + said.strip().lines().findFirst().orElse("nothing") + ")";
+        var what = settings + ": " + members.name(member) + " does not answer as etcd's JSON gateway does (it said:"
+                + " " + said.strip().lines().findFirst().orElse("nothing") + ")";
         return !members.isUnderstood()
                 ? new ElectionException(what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its"
                         + " gateway on (--enable-grpc-gateway)")

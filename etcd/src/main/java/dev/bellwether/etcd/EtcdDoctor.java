@@ -29,7 +29,7 @@ final class EtcdDoctor {
     /**
      * Looks whether members answer, are of one cluster, and let us read.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no member answers, or none has a leader
      */
     static void requireReachable(EtcdSettings settings, EtcdClient client) {
@@ -48,7 +48,7 @@ final class EtcdDoctor {
             } catch (AccessRefusedException e) {
                 findings.add(Finding.warning(
                         "rights",
-                        "the state of the members, their space and alarms, is for users with the role root",
+                        "only users with the role root can see the state of the members, their space and alarms",
                         "ask for it as such a user; elections do not need it"));
                 break;
             } catch (UnavailableException e) {
@@ -82,8 +82,7 @@ final class EtcdDoctor {
             findings.add(Finding.warning(
                     "space",
                     host + " uses " + (status.number("dbSize") >> 20) + " MB of " + (quota >> 20)
-                            + " MB (or of what its"
-                            + " --quota-backend-bytes says); when it is full, nobody is elected",
+                            + " MB (or of what its --quota-backend-bytes says); when it is full, nobody is elected",
                     "compact and defragment, and have it compacted regularly"));
         }
         return findings;
@@ -100,8 +99,8 @@ final class EtcdDoctor {
                         "quorum",
                         says
                                 + (voters == 1
-                                        ? ": no failure is borne"
-                                        : ": no more failures are borne than by one less"),
+                                        ? ": no failure is tolerated"
+                                        : ": this tolerates no more failures than one less"),
                         "have three members, or five")
                 : Finding.ok("quorum", says);
     }

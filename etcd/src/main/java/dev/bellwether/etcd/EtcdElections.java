@@ -20,8 +20,8 @@ public final class EtcdElections {
     }
 
     /**
-     * Holds elections under the prefix that the URI names, on the members that it names. Its {@code tls=true} means that
-     * they are spoken to by the TLS of this client. The client is the caller's to close.
+     * Holds elections under the prefix that the URI names, on the members that it names. Its {@code tls=true} means
+     * that they are spoken to by the TLS of this client. The client is the caller's to close.
      *
      * @param uri such as {@code etcd://app:${env:ETCD_PASSWORD}@e1:2379,e2:2379/elections?tls=true}
      * @throws dev.bellwether.ElectionException if something is wrong that a person must fix, saying what

@@ -57,7 +57,7 @@ final class EtcdRecordStore implements RecordStore {
     /**
      * Looks whether members answer, and whether we may read.
      *
-     * @throws dev.bellwether.ElectionException if something is wrong that a person must mend
+     * @throws dev.bellwether.ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no member answers, or none has a leader
      */
     static EtcdRecordStore open(EtcdSettings settings, HttpClient http) {

@@ -28,7 +28,7 @@ final class EtcdWatch implements AutoCloseable {
     private static final Duration PAUSE = Duration.ofMillis(20);
     private static final Duration PAUSE_AFTER_NOTHING = Duration.ofMillis(200);
     private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
-    /** A stream may die in silence: it is begun anew after so long, from where it was. */
+    /** A stream may die silently: it is begun again after so long, from where it was. */
     private static final long LIFE_SECONDS = 15;
 
     private final EtcdClient client;
@@ -78,9 +78,11 @@ final class EtcdWatch implements AutoCloseable {
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
-                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}", client, e);
+                        "{} may not be watched now; a standby claims only when the lease that it saw is over:" + " {}",
+                        client,
+                        e);
             } catch (RuntimeException e) {
-                log.debug("{}: a watch is begun anew: {}", client, e.getMessage());
+                log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
             LockSupport.parkNanos(pause.toNanos());
         }

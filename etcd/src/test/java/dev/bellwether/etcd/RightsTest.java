@@ -142,7 +142,7 @@ class RightsTest {
             try {
                 var findings = backend.findings(CONFIG);
                 assertThat(findings).extracting(Finding::about).contains("quorum", "durability");
-                assertThat(findings.stream().anyMatch(one -> one.says().contains("for users with the role root")))
+                assertThat(findings.stream().anyMatch(one -> one.says().contains("only users with the role root")))
                         .as("missing for %s: %s", user, findings)
                         .isEqualTo(user.equals("app"));
             } finally {

@@ -175,7 +175,7 @@ class TroubleTest {
     void aLoneMemberIsAWarningAndThreeAreNot() {
         try (var servers = EtcdServers.start(1)) {
             var findings = find(servers.uri(""));
-            assertThat(only(findings, "quorum").says()).contains("no failure is borne");
+            assertThat(only(findings, "quorum").says()).contains("no failure is tolerated");
             assertThat(only(findings, "version").says()).startsWith("etcd 3.");
             assertThat(only(findings, "crash").sum()).isEqualTo(Duration.ofSeconds(13));
             assertThat(findings).extracting(Finding::about).contains("clock", "durability", "compaction", "hand-over");

@@ -28,7 +28,7 @@ final class FirstSteps {
                 var candidacy = elections.stand("billing")) {
 
             candidacy.whileLeading(mandate -> {
-                // a bite of work, again and again while we lead
+                // a step of work, again and again while we lead
                 mandate.ensure(Duration.ofSeconds(1)); // enough time left for the next step?
                 ledger.settle(mandate.token()); // let the ledger refuse a token lower than it has seen
             });

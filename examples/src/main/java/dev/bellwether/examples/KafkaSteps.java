@@ -28,7 +28,7 @@ final class KafkaSteps {
         try (var out = KafkaElections.fencedProducer(mandate, properties, strings, strings)) {
             out.beginTransaction();
             out.send(new ProducerRecord<>("invoices", "42", "settled"));
-            out.commitTransaction(); // fails if a later leader has made a producer of his own
+            out.commitTransaction(); // fails if a later leader has made its own producer
         }
         // end::fenced-producer
     }

@@ -29,7 +29,7 @@ final class NightlyReport implements AutoCloseable {
 
     private void turn(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Acquired) {
-            page = 0; // another leader may have written since: begin anew
+            page = 0; // another leader may have written since: begin again
         }
     }
     // end::service

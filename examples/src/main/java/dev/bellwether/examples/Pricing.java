@@ -59,7 +59,8 @@ public final class Pricing {
         @Override
         public String toString() {
             return String.format(
-                    "%-12s %,7d prices due; twice %,6d (%.2f %%); missing %,6d (%.2f %%); the longest gap of one instrument %,d ms",
+                    "%-12s %,7d prices due; twice %,6d (%.2f %%); missing %,6d (%.2f %%); the longest gap of one"
+                            + " instrument %,d ms",
                     layout, ticks, twice, 100.0 * twice / ticks, missing, 100.0 * missing / ticks, longest);
         }
     }
@@ -104,7 +105,7 @@ public final class Pricing {
                 }
             });
             while (System.in.read() >= 0) {
-                // until whoever started us wants us to leave
+                // until anybody who started us wants us to leave
             }
         }
     }

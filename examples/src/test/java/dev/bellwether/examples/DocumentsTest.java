@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -36,7 +37,13 @@ class DocumentsTest {
     private static final Pattern HEADING = Pattern.compile("#{1,6} +(.*)");
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)|(?:src|srcset)=\"([^\"]+)\"");
     private static final Pattern CODE = Pattern.compile("``.+?``|`[^`]+`");
-    private static final Pattern JAVADOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);
+    /** A comment or a literal; comments of one line, and literals with a plus between them, are read as one. */
+    private static final Pattern SAID = Pattern.compile(
+            "/\\*.*?\\*/|//[^\\n]*+(?:\\n\\s*+//[^\\n]*+)*+|\"\"\".*?\"\"\""
+                    + "|\"(?:[^\"\\\\\\n]++|\\\\.)*+\"(?:\\s*+\\+\\s*+\"(?:[^\"\\\\\\n]++|\\\\.)*+\")*+|'(?:[^'\\\\]|\\\\.)*+'",
+            Pattern.DOTALL);
+
+    private static final Pattern SEAM = Pattern.compile("\"\\s*+\\+\\s*+\"|\\s++(?://|\\*(?!/))?\\s*+");
     private static final int WIDTH = 120;
 
     @Test
@@ -79,20 +86,29 @@ class DocumentsTest {
         assertThat(wrong).isEmpty();
     }
 
-    /** What users import, and what backends implement. */
+    /** Comments, messages and log lines of all that is shipped. */
     @Test
-    void javadocOfTheApiSaysCommonWords() throws IOException {
+    void mainCodeSaysCommonWords() throws IOException {
         var words = CommonWords.read();
         var wrong = new ArrayList<String>();
-        for (var name : List.of("", "spi")) {
-            try (var sources =
-                    Files.list(ROOT.resolve("core/src/main/java/dev/bellwether").resolve(name))) {
-                for (var source : sources.filter(Files::isRegularFile).sorted().toList()) {
-                    var comments = JAVADOC.matcher(Files.readString(source));
-                    while (comments.find()) {
-                        words.check(comments.group(1).replaceAll("\\s+(\\* )?", " "))
-                                .forEach(found -> wrong.add(source + ": " + found));
-                    }
+        for (var source : mainSources()) {
+            var said = SAID.matcher(Files.readString(source));
+            while (said.find()) {
+                var text = SEAM.matcher(said.group()).replaceAll(DocumentsTest::seam);
+                words.check(text.replaceAll("@param \\S+", "")) // a name in the code
+                        .forEach(found -> wrong.add(source + ": " + found));
+            }
+        }
+        assertThat(wrong).isEmpty();
+    }
+
+    @Test
+    void linesOfMainCodeFit() throws IOException {
+        var wrong = new ArrayList<String>();
+        for (var source : mainSources()) {
+            for (var line : Files.readAllLines(source)) {
+                if (line.length() > WIDTH) {
+                    wrong.add(source + ": " + line.strip());
                 }
             }
         }
@@ -145,6 +161,26 @@ class DocumentsTest {
                         .filter(name -> !name.equals("build")),
                 Stream.of(Cause.values()).map(Cause::name));
         assertThat(names.map(name -> "\n| `" + name + "` |")).isNotEmpty().allMatch(page::contains);
+    }
+
+    /** Where a literal goes on in the next there is nothing; in a comment a blank. */
+    private static String seam(MatchResult found) {
+        return found.group().startsWith("\"") ? "" : " ";
+    }
+
+    /** Returns the sources of all modules, except the benchmarks. */
+    private static List<Path> mainSources() throws IOException {
+        var sources = new ArrayList<Path>();
+        try (var folders = Files.find(ROOT, 5, (path, attributes) -> path.endsWith("src/main/java"))) {
+            for (var folder : folders.filter(path -> !path.startsWith(ROOT.resolve("benchmarks")))
+                    .toList()) {
+                try (var files = Files.walk(folder)) {
+                    files.filter(path -> path.toString().endsWith(".java")).forEach(sources::add);
+                }
+            }
+        }
+        assertThat(sources).hasSizeGreaterThan(500);
+        return sources;
     }
 
     private static boolean leads(Path document, String link) throws IOException {

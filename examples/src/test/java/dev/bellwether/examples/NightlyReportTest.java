@@ -16,7 +16,7 @@ class NightlyReportTest {
     private final List<String> written = new ArrayList<>();
 
     @Test
-    void pagesAreWrittenWhileLeadingAndBeginAnewWithEachTerm(ControlledElections controlled) {
+    void pagesAreWrittenWhileLeadingAndBeginAgainWithEachTerm(ControlledElections controlled) {
         var election = controlled.election("nightly-report");
         try (var report = new NightlyReport(controlled.elections(), this::write)) {
             controlled.advance(Duration.ofMinutes(1));

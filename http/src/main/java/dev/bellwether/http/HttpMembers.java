@@ -155,8 +155,8 @@ public final class HttpMembers {
                 urgency,
                 deadline,
                 () -> attempt(tries, deadline, attempt),
-                () -> new UnavailableException(
-                        uri + " was not asked within " + Durations.show(timeout) + ", so many others came first"));
+                () -> new UnavailableException(uri + " was not asked within " + Durations.show(timeout)
+                        + ", because too many others came" + " first"));
     }
 
     private <T> CompletableFuture<T> attempt(int tries, long deadline, Attempt<T> attempt) {
@@ -225,7 +225,7 @@ public final class HttpMembers {
                 ? " did not answer " + what + " within " + Durations.show(timeout)
                 : cause instanceof ConnectException
                         ? " takes no connection"
-                        : " broke the connection off at " + what + " (does it want TLS? then write tls=true): " + cause;
+                        : " broke the connection at " + what + " (does it want TLS? then write tls=true): " + cause;
         return new UnavailableException(who + why, cause);
     }
 
@@ -239,7 +239,7 @@ public final class HttpMembers {
     /**
      * Asks each member for a sign, and returns when they have answered, or have not. Blocks.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if none answers as it should
      */
     public void requireReachable(IntFunction<CompletableFuture<?>> sign) {

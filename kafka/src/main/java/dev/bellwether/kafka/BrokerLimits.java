@@ -38,8 +38,8 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
             return new BrokerLimits(number(config, MIN, 0), number(config, MAX, Long.MAX_VALUE));
         } catch (ExecutionException | TimeoutException e) {
             log.info(
-                    "the brokers' limits of sessions are not known ({}): a lease outside of them will fail when a candidate"
-                            + " stands",
+                    "the brokers' limits of sessions are not known ({}): a lease outside of them will fail when a"
+                            + " candidate stands",
                     e.getMessage());
             return new BrokerLimits(0, Long.MAX_VALUE);
         } catch (InterruptedException e) {

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One question of many askers. While it is under way, those who come wait together for the next one, so that each gets
- * an answer that is not older than his asking, and no more than one is under way.
+ * an answer that is not older than its request, and no more than one is under way.
  *
  * <p>Thread-safe.
  */

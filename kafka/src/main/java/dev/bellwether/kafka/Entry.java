@@ -13,7 +13,7 @@ record Entry(What what, String election, Fields fields) {
      * say by itself what somebody who comes late has to know.
      */
     enum What {
-        /** The partition is mine: from here on I may lead, and whoever claimed before me may not. */
+        /** The partition is mine: from here on I may lead, and anybody who claimed before me may not. */
         CLAIM("seat"),
         /** I lead still. */
         BEAT("seat"),

@@ -153,7 +153,7 @@ final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceLi
             try {
                 closing.close(patience);
             } catch (RuntimeException e) {
-                // a client that cannot be closed is gone all the same; its session runs out
+                // a client that cannot be closed is gone anyway; its session runs out
             }
         }
     }

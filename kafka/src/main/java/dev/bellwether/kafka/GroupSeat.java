@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * One candidacy's hold on a seat: the thread on which its {@link SeatMachine} lives, and the mail to it.
  *
  * <p>The methods of {@link Seat} and {@link Journal.Reader} only leave word; the thread polls the group's consumer, and
- * in between heeds what it finds.
+ * in between obeys what it finds.
  */
 final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     private static final Logger log = LoggerFactory.getLogger(GroupSeat.class);
@@ -57,7 +57,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     private long askedNanos;
 
     /**
-     * Confined to the loop: what was asked in this turn. Carried over as one, so that «release, claim» never lets go in
+     * Confined to the loop: what was asked in this turn. Carried over as one, so that "release, claim" never lets go in
      * between.
      */
     private final List<Runnable> asked = new ArrayList<>();
@@ -317,7 +317,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     }
 
     /**
-     * A claim is made, and the end of an election seen, only by one who has read all there was when he began to stand.
+     * A claim is made, and the end of an election seen, only by one who has read all there was when it began to stand.
      */
     private void catchUp() {
         arbiter.upToDate().whenComplete((read, error) -> {

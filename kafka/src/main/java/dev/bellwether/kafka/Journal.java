@@ -23,7 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads partition 0 of the leader topic, all of it and for ever, on a thread of its own: one for all candidacies and
+ * Reads partition 0 of the leader topic, all of it and forever, on a thread of its own: one for all candidacies and
  * observers of a connection.
  *
  * <p>Thread-safe. Readers are called on that thread, in the order of the log, and must not block.
@@ -35,10 +35,10 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     /** Somebody who follows one election. */
     interface Reader {
-        /** The journal says this now; the entry is null if only time has passed, or the log has begun anew. */
+        /** The journal says this now; the entry is null if only time has passed, or the log has begun again. */
         void read(@Nullable Entry entry, ElectionState known);
 
-        /** The journal cannot be read: for want of a right, which may come back, or for good. */
+        /** The journal cannot be read: for lack of a right, which may come back, or permanently. */
         void failed(ElectionException error);
     }
 
@@ -89,7 +89,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         return nextOffset;
     }
 
-    /** Returns how often the log has begun anew, as far as was noticed here. */
+    /** Returns how often the log has begun again, as far as was noticed here. */
     int timesAnew() {
         return tail.timesAnew();
     }
@@ -145,7 +145,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     private void read(ConsumerRecord<byte[], byte[]> entry, long now) {
         var parsed = parsed(entry, now);
-        nextOffset = entry.offset() + 1; // behind what it says: whoever sees the one finds the other
+        nextOffset = entry.offset() + 1; // behind what it says: anybody who sees the one finds the other
         parsed.ifPresent(said -> {
             var known = known(said.election());
             if (readers.containsKey(said.election())) {
@@ -156,15 +156,14 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     /**
-     * Others can write to the topic too: a record that cannot be read is none, and what it is beside is read all the
-     * same.
+     * Others can write to the topic too: a record that cannot be read is none, and the records beside it are read.
      */
     private Optional<Entry> parsed(ConsumerRecord<byte[], byte[]> entry, long now) {
         try {
             if (alien == null && LogEntry.isOfLog(entry.value())) {
                 var error = new ElectionException(
-                        "topic \"" + entry.topic() + "\" holds elections by its log alone, and two"
-                                + " would lead beside each other: add " + Settings.BY + "=log, or name another topic");
+                        "topic \"" + entry.topic() + "\" holds elections by its log alone, and two would lead beside"
+                                + " each other: add " + Settings.BY + "=log, or name another topic");
                 alien = error;
                 fail(error);
             }
@@ -173,7 +172,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
                     rules(said.election()).read(said, entry.offset(), Instant.ofEpochMilli(entry.timestamp()), now));
             return parsed;
         } catch (RuntimeException e) {
-            log.warn("the record at offset {} of the journal cannot be read, and is left out", entry.offset(), e);
+            log.warn("the record at offset {} of the journal cannot be read, and is ignored", entry.offset(), e);
             return Optional.empty();
         }
     }

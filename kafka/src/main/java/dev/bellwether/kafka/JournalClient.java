@@ -22,7 +22,7 @@ interface JournalClient {
      */
     boolean isSameLog(Duration patience);
 
-    /** Writes a record, come what may: whoever must know whether it was written reads the journal. */
+    /** Writes a record, come what may: anybody who must know whether it was written reads the journal. */
     default void write(Entry entry) {
         write(entry, error -> {});
     }

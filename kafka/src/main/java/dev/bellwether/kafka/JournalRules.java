@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the journal's records, read in order, make of one election. Who leads is decided by {@link JournalSeat}; here
+ * What the journal's records, read in order, make of one election. {@link JournalSeat} decides who leads; here
  * are its orders, and what the records say of its claimants. The topic is compacted: each record of a claim says by
  * itself whose it is.
  *

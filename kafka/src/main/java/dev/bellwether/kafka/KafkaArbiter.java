@@ -217,7 +217,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
             }
 
             @Override
-            public void failed(ElectionException error) {} // whoever asks will be told
+            public void failed(ElectionException error) {} // anybody who asks will be told
         };
         journal.join(election, reader);
         read(election, loop).whenComplete((view, error) -> {

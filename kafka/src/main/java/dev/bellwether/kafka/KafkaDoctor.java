@@ -44,7 +44,7 @@ final class KafkaDoctor {
         this.settings = settings;
     }
 
-    /** Looks. What the brokers and the topic refuse by themselves is told by whoever knows. */
+    /** Looks. What the brokers and the topic refuse by themselves is told by the one who knows. */
     static List<Finding> of(Admin admin, Settings settings, CandidacyConfig candidacy) {
         var checkup = new KafkaDoctor(admin, settings, candidacy.lease());
         checkup.vacancies(candidacy);
@@ -109,7 +109,7 @@ final class KafkaDoctor {
             if (meaning instanceof AuthorizationException) {
                 findings.add(warning(
                         "rights",
-                        "we may not look at topic " + name + ": how it is kept is not known",
+                        "we may not read the settings of topic " + name + ": whether its records are safe is not known",
                         "allow DESCRIBE and DESCRIBE_CONFIGS on it, or look there yourself"));
                 return;
             }
@@ -140,7 +140,8 @@ final class KafkaDoctor {
             findings.add(error(
                     REPLICATION,
                     "topic " + name + " has min.insync.replicas=" + inSync
-                            + ": what one broker alone acknowledged may be lost with it, so that two may lead and tokens fall",
+                            + ": a record that one broker alone acknowledged may be lost with it; then two may"
+                            + " lead, and tokens fall",
                     "set min.insync.replicas=2 on it"));
         } else if (inSync >= replicas) {
             findings.add(warning(
@@ -157,7 +158,7 @@ final class KafkaDoctor {
             findings.add(warning(
                     REPLICATION,
                     "topic " + name + " has " + behind + " partitions with replicas that are behind",
-                    "start the brokers that are down, or see what slows them"));
+                    "start the brokers that are down, or find out what slows them"));
         }
         if (value(config, "unclean.leader.election.enable")
                 .filter("true"::equals)
@@ -179,8 +180,8 @@ final class KafkaDoctor {
             findings.add(warning(
                     JOURNAL,
                     "topic " + name + " has cleanup.policy=" + policy
-                            + ", and is not compacted alone: it forgets which elections have ended, and the names of those that"
-                            + " nobody leads",
+                            + ", and is not compacted alone: it loses which elections have ended, and the names of"
+                            + " those that nobody leads",
                     "set cleanup.policy=compact on it"));
         } else {
             findings.add(ok(JOURNAL, "topic " + name + " is compacted"));
@@ -190,7 +191,7 @@ final class KafkaDoctor {
                     JOURNAL,
                     "topic " + name + " has retention.bytes="
                             + number(config, "retention.bytes").orElse(-1L)
-                            + ": it may forget records of leases that have not run out, so that two may lead",
+                            + ": it may lose records of leases that have not run out, so that two may lead",
                     "set retention.bytes=-1 on it"));
         }
         keeps(name, config, policy, "compact", "min.compaction.lag.ms");
@@ -205,7 +206,8 @@ final class KafkaDoctor {
             findings.add(warning(
                     subject,
                     "topic " + name
-                            + " has the time-stamps of its writers: observers see since when somebody leads by that one's clock",
+                            + " has the timestamps of its writers: observers see since when a leader leads by the"
+                            + " leader's clock",
                     "set message.timestamp.type=LogAppendTime on it"));
         }
     }
@@ -219,7 +221,7 @@ final class KafkaDoctor {
             findings.add(error(
                     LOG,
                     "topic " + name + " has cleanup.policy=" + policy
-                            + ": compaction takes away what is in effect, so nobody can be elected for " + longest
+                            + ": compaction removes records that are in effect, so nobody can be elected for " + longest
                             + " whenever a process starts",
                     "set cleanup.policy=delete on it"));
         }
@@ -228,7 +230,7 @@ final class KafkaDoctor {
             findings.add(error(
                     LOG,
                     "topic " + name + " has retention.ms=" + keeps
-                            + ": it forgets checkpoints before the next is written, and then nobody can be elected for "
+                            + ": it loses checkpoints before the next is written, and then nobody can be elected for "
                             + longest,
                     "set retention.ms=345600000 on it"));
         }
@@ -237,23 +239,24 @@ final class KafkaDoctor {
                 .ifPresent(bytes -> findings.add(warning(
                         LOG,
                         "topic " + name + " has retention.bytes=" + bytes
-                                + ": it may forget the last checkpoint, and then nobody can be elected for " + longest,
+                                + ": it may lose the last checkpoint, and then nobody can be elected for " + longest,
                         "set retention.bytes=-1 on it")));
         number(config, "max.message.bytes")
                 .filter(bytes -> bytes < LogKeeper.LARGEST_RECORD)
                 .ifPresent(bytes -> findings.add(error(
                         LOG,
                         "topic " + name + " has max.message.bytes=" + bytes
-                                + ": a checkpoint does not fit, so that a process that starts reads all there is, and nobody can"
-                                + " be elected for " + longest + " when the topic has forgotten its beginning",
+                                + ": a checkpoint does not fit. So a process that starts reads the whole log, and"
+                                + " nobody can be elected for " + longest + " when the topic has forgotten its"
+                                + " beginning",
                         "set max.message.bytes=" + LogKeeper.LARGEST_RECORD + " or more on it")));
         dates(name, config, LOG);
         findings.add(ok(
                 LOG,
                 "if it is new, or found to have lost what it held, nobody can be elected for " + longest + " ("
                         + Settings.LONGEST_LEASE
-                        + "). Two may lead if acknowledged records are lost that a candidate had not read, or if the topic is"
-                        + " deleted and created again while candidates run"));
+                        + "). Two may lead if acknowledged records are lost that a candidate had not read, or if the"
+                        + " topic is deleted and created again while candidates run"));
     }
 
     private void keeps(String name, Config config, String policy, String kind, String setting) {
@@ -262,7 +265,7 @@ final class KafkaDoctor {
             findings.add(error(
                     JOURNAL,
                     "topic " + name + " has " + setting + "=" + keeps + ", less than the lease of " + lease.toMillis()
-                            + " ms: it may forget records of leases that have not run out, so that two may lead",
+                            + " ms: it may lose records of leases that have not run out, so that two may lead",
                     "set " + setting + "=3600000 on it"));
         }
     }

@@ -18,8 +18,8 @@ import org.apache.kafka.common.serialization.Serializer;
  * one, and with leases that brokers need not be set up for.
  *
  * <p>{@code Elections.connect("kafka://host:9092,host:9092?topic=leaders")} is the same by URI. All properties but
- * these go to Kafka's clients as they are, those for security included; the few that leadership hangs on are refused by
- * name.
+ * these go to Kafka's clients as they are, those for security included; the few that leadership depends on are refused
+ * by name.
  *
  * <ul>
  *   <li>{@code topic}: the leader topic; {@code bellwether} by default. It is created if it does not exist.
@@ -100,7 +100,7 @@ public final class KafkaElections {
         try {
             producer.initTransactions();
             /*
-             * Now, not before: whoever finds himself leading after his initTransactions had no successor yet while that
+             * Now, not before: a process that still leads after its initTransactions had no successor while that
              * ran, so each successor's comes later, and fences this one.
              */
             mandate.ensure();

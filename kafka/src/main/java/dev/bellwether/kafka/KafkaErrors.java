@@ -27,7 +27,7 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 
-/** Says which errors of Kafka's clients no retry will mend, and what would. */
+/** Says which errors of Kafka's clients no retry will fix, and what would. */
 final class KafkaErrors {
     private KafkaErrors() {}
 
@@ -57,12 +57,12 @@ final class KafkaErrors {
     /** Returns what to tell if this error is here to stay; empty if it may pass. */
     static Optional<ElectionException> fatal(Throwable error, Settings settings, String where) {
         return right(error)
-                .map(right -> "it takes " + right + ", which an administrator grants by\n  " + command(right, settings))
+                .map(right -> "it needs " + right + ", which an administrator grants by\n  " + command(right, settings))
                 .or(() -> advice(error))
                 .map(advice -> refused("refused by " + where + ": " + error.getMessage() + "; " + advice, error));
     }
 
-    /** Rights and identities may come back; all else that is refused will be refused again. */
+    /** Rights and identities may come back; everything else that is refused will be refused again. */
     private static ElectionException refused(String message, Throwable error) {
         return error instanceof AuthorizationException || error instanceof AuthenticationException
                 ? new AccessRefusedException(message, error)
@@ -136,13 +136,12 @@ final class KafkaErrors {
             return Optional.of("correct the credentials");
         }
         if (error instanceof InvalidSessionTimeoutException) {
-            return Optional.of("the lease must lie between the broker's group.min.session.timeout.ms and"
+            return Optional.of("the lease must be between the broker's group.min.session.timeout.ms and"
                     + " group.max.session.timeout.ms");
         }
         if (error instanceof InconsistentGroupProtocolException) {
-            return Optional.of(
-                    "the group has members that do not know our assignor: give these and those one in common," + " by "
-                            + Settings.ASSIGNORS + " here and partition.assignment.strategy there");
+            return Optional.of("the group has members that do not know our assignor: give all of them one in common,"
+                    + " by " + Settings.ASSIGNORS + " here and partition.assignment.strategy there");
         }
         if (error instanceof InvalidGroupIdException) {
             return Optional.of("choose another name, or another " + Settings.GROUP_PREFIX);

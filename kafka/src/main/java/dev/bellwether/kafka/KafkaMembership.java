@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One member of a roster's group: one consumer and one thread for all of its roles. What core asks is left as word for
- * the thread, which polls, and in between heeds what it finds.
+ * the thread, which polls, and in between obeys what it finds.
  */
 final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener, RosterAssignor.Desk {
     private static final Logger log = LoggerFactory.getLogger(KafkaMembership.class);
@@ -137,9 +137,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     }
 
     /**
-     * Writes, or not: whoever must know reads. A client that does not know where to send a record blocks for as long as
-     * it may, to find out: so after one such, those of the next second are dropped, and the others that this thread
-     * works for are served.
+     * Writes, or not: anybody who must know reads. A client that does not know where to send a record blocks for as
+     * long as it may, to find out: so after one such, those of the next second are dropped, and the others that this
+     * thread works for are served.
      */
     private void writeNow(int partition, byte[] record) {
         if (System.nanoTime() - mutedUntilNanos < 0) {
@@ -281,7 +281,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
-    /** An error ended the thread; whoever believes in this membership is told, and waits for nothing. */
+    /** An error ended the thread; anybody who believes in this membership is told, and waits for nothing. */
     private void died(Throwable death) {
         dead = true;
         if (!over) {
@@ -293,7 +293,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         observer.left();
     }
 
-    /** For good. */
+    /** Permanently. */
     private void fail(ElectionException error) {
         observer.failed(error);
         leaving = true;
@@ -360,7 +360,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         try {
             for (var each : polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO)) {
                 if (timed && each.timestampType() != TimestampType.LOG_APPEND_TIME) {
-                    continue; // a topic that a broker made by itself has others' clocks, until it is mended
+                    continue; // a topic that a broker made by itself has others' clocks, until it is fixed
                 }
                 observer.read(
                         each.partition(),
@@ -439,7 +439,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     /**
      * No topic ever shrinks, and ours had enough partitions when we came: so this is another one, made by a broker, or
-     * by somebody who wants it so. It has settings also when another member has mended it since we looked: then the
+     * by somebody who wants it so. It has settings also when another member has fixed it since we looked: then the
      * next look finds it whole.
      */
     private void tooFew(Uuid id, int count) {
@@ -506,7 +506,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             fail(told);
             return;
         }
-        log.warn("the client of {} failed; going on with a new one", standing, error);
+        log.warn("the client of {} failed; continuing with a new one", standing, error);
         discard(Duration.ZERO);
         await(standing.config().candidacy().retryInterval());
     }
@@ -531,7 +531,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
-    /** Heeds what waits now: what comes meanwhile must not keep us from the poll. */
+    /** Obeys what waits now: what comes meanwhile must not keep us from the poll. */
     private void drain() {
         for (var left = inbox.size(); left > 0 && !over; left--) {
             var message = inbox.poll();
@@ -542,7 +542,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
-    /** Waits for a message, at most for so long, and heeds it. */
+    /** Waits for a message, at most for so long, and obeys it. */
     private void await(Duration longest) {
         try {
             var message = inbox.poll(longest.toNanos(), TimeUnit.NANOSECONDS);

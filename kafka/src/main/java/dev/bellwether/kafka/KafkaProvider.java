@@ -38,7 +38,7 @@ public final class KafkaProvider implements ElectionsProvider {
         }
         var properties = new HashMap<String, Object>(uri.parameters());
         if (properties.put("bootstrap.servers", uri.authority()) != null) {
-            throw new ElectionException(uri + " names brokers twice: take away the parameter bootstrap.servers");
+            throw new ElectionException(uri + " names brokers twice: remove the parameter bootstrap.servers");
         }
         return Settings.of(properties);
     }

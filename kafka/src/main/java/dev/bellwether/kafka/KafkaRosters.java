@@ -81,7 +81,7 @@ final class KafkaRosters implements RosterCarrier {
                 .thenCompose(Function.identity());
     }
 
-    /** Returns what an operator should mend in the rosters that there are, as far as we may look. */
+    /** Returns what an operator should fix in the rosters that there are, as far as we may look. */
     List<Finding> findings() {
         var prefix = RosterTopic.name(settings, "");
         var findings = new ArrayList<Finding>();
@@ -145,7 +145,7 @@ final class KafkaRosters implements RosterCarrier {
         return RosterTopic.look(admin, topic(standing));
     }
 
-    /** The topic is gone: creates it anew, unless that is not for us. */
+    /** The topic is gone: creates it again, unless that is not for us. */
     void createAnew(RosterStanding standing) {
         RosterTopic.createAnew(settings, admin, topic(standing), standing.config());
     }

@@ -38,7 +38,7 @@ final class LeaderTopic {
     private static final long REPAIR_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease hangs on is.
+     * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease depends on is.
      */
     private static final Map<String, String> OF_GROUPS = new TreeMap<>(Map.of(
             "cleanup.policy",
@@ -59,8 +59,8 @@ final class LeaderTopic {
             "false"));
 
     /**
-     * Never compacted: an attempt that was refused would take the place of the one that is in effect. What is older than
-     * the last checkpoint is of no use; a day of rest on either side of a weekend is kept all the same, since a log that
+     * Never compacted: an attempt that was refused would take the place of the one that is in effect. What is older
+     * than the last checkpoint is of no use; a day of rest on either side of a weekend is kept anyway, since a log that
      * is empty has forgotten which elections have ended.
      */
     private static final Map<String, String> OF_LOG = new TreeMap<>(Map.of(
@@ -129,12 +129,13 @@ final class LeaderTopic {
             throw new ElectionException(
                     "lease is " + Durations.show(config.lease()) + ", and topic \"" + settings.topic()
                             + "\" may forget its records after " + Durations.show(Duration.ofMillis(keepsMillis))
-                            + ": make the lease shorter, or set cleanup.policy=compact and raise min.compaction.lag.ms (with"
-                            + " cleanup.policy=delete: raise retention.ms, and set retention.bytes=-1)");
+                            + ": make the lease shorter, or set cleanup.policy=compact and raise"
+                            + " min.compaction.lag.ms (with cleanup.policy=delete: raise retention.ms, and set"
+                            + " retention.bytes=-1)");
         }
     }
 
-    /** A record could not be written: if the topic is gone, create it anew, but not more than once a second. */
+    /** A record could not be written: if the topic is gone, create it again, but not more than once a second. */
     // nobody waits: what matters is whether the next record can be written
     @SuppressWarnings("FutureReturnValueIgnored")
     void missed(Throwable error) {
@@ -162,7 +163,7 @@ final class LeaderTopic {
     // nobody waits: it is used as it is until then
     @SuppressWarnings("FutureReturnValueIgnored")
     void replaced() {
-        log.warn("topic {} is another one: it was deleted and created again", settings.topic());
+        log.warn("topic {} is a new one: it was deleted and created again", settings.topic());
         if (!settings.createTopic()) {
             return;
         }
@@ -182,8 +183,8 @@ final class LeaderTopic {
                     log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
                 } else {
                     log.warn(
-                            "topic {} was created by the brokers with settings of theirs, and we may not change them ({}): delete it, and"
-                                    + " have it created by\n  {}",
+                            "topic {} was created by the brokers with their own settings, and we may not change them"
+                                    + " ({}): delete it, and have it created by\n  {}",
                             settings.topic(),
                             refused.getMessage(),
                             command());
@@ -222,8 +223,8 @@ final class LeaderTopic {
                     .size();
             if (isOfLog(settings) && partitions != 1) {
                 throw new ElectionException("topic \"" + settings.topic() + "\" has " + partitions
-                        + " partitions, and elections by the log need one that has all in one order: name another topic, or"
-                        + " delete this one and have it created by\n  " + command());
+                        + " partitions, and elections by the log need exactly one, because it has one order: name"
+                        + " another topic, or delete this one and have it created by\n  " + command());
             }
             return true;
         } catch (ExecutionException e) {
@@ -241,8 +242,9 @@ final class LeaderTopic {
             log.info("created topic {} with {} replica(s)", settings.topic(), replicas(brokers));
             if (brokers < REPLICAS) {
                 log.warn(
-                        "The cluster has {} broker(s), so topic {} has no more replicas. While a broker is down nobody may lead, and"
-                                + " what it loses with its disk is lost: two may lead then. Run three brokers, and give the topic 3 replicas",
+                        "The cluster has {} broker(s), so topic {} has no more replicas. While a broker is down"
+                                + " nobody may lead, and what it loses with its disk is lost: two may lead then. Run"
+                                + " three brokers, and give the topic 3 replicas",
                         brokers,
                         settings.topic());
             }
@@ -282,8 +284,8 @@ final class LeaderTopic {
             keepsMillis = keeps;
             if (!policies.equals("compact")) {
                 log.warn(
-                        "topic {} has cleanup.policy={}: it forgets which elections have ended, and the names of those that nobody"
-                                + " leads; set cleanup.policy=compact",
+                        "topic {} has cleanup.policy={}: it forgets which elections have ended, and the names of"
+                                + " those that nobody leads; set cleanup.policy=compact",
                         settings.topic(),
                         policies);
             }
@@ -298,8 +300,8 @@ final class LeaderTopic {
                 .filter("LogAppendTime"::equals)
                 .isEmpty()) {
             log.warn(
-                    "topic {} has the time-stamps of its writers: observers see since when somebody leads by that one's"
-                            + " clock; set message.timestamp.type=LogAppendTime",
+                    "topic {} has the timestamps of its writers: observers see since when a leader leads by the"
+                            + " leader's clock; set message.timestamp.type=LogAppendTime",
                     settings.topic());
         }
     }
@@ -314,7 +316,7 @@ final class LeaderTopic {
         var keeps = millis(config, "retention.ms");
         if (keeps < LEAST_RETENTION.toMillis()) {
             throw new ElectionException("topic \"" + settings.topic() + "\" has retention.ms=" + keeps
-                    + ": it forgets checkpoints before the next is written, and then nobody leads for "
+                    + ": it loses checkpoints before the next is written, and then nobody leads for "
                     + Settings.LONGEST_LEASE + "; set retention.ms=" + OF_LOG.get("retention.ms"));
         }
         warnOfDates(config);

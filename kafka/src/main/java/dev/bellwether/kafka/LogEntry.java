@@ -89,7 +89,7 @@ sealed interface LogEntry {
     /** All parts of a checkpoint are in one log with all that they are of: its author has seen to that. */
     record Complete(String id) implements LogEntry {}
 
-    /** Its author has read all that there is, and found no base: whoever has one is to write a checkpoint. */
+    /** Its author has read all that there is, and found no base: anybody who has one is to write a checkpoint. */
     record Wanted() implements LogEntry {}
 
     /** Written by a Bellwether that knows more than this one. */
@@ -294,7 +294,7 @@ sealed interface LogEntry {
         return number;
     }
 
-    /** Returns whether a record is of a log that keeps elections by itself, whoever wrote it. */
+    /** Returns whether a record is of a log that keeps elections by itself, anybody who wrote it. */
     static boolean isOfLog(byte @Nullable [] value) {
         if (value == null || value.length < MARK.length()) {
             return false;

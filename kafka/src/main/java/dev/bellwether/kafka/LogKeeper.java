@@ -13,32 +13,33 @@ import java.util.function.Supplier;
  * What one process writes into a log beside the attempts of its candidates, so that there is always a base to start
  * from: resets, what settles them, and checkpoints. All who read a log do this; it does no harm if two do it at once.
  *
- * <p>Deterministic: time is an argument, and so is chance. Confined to whoever holds the lock of the machine.
+ * <p>Deterministic: time is an argument, and so is chance. Confined to anybody who holds the lock of the machine.
  */
 final class LogKeeper {
     /*
-     * Why nobody leads beside another when a log begins anew. Let R be a reset that is in effect, and L the longest
+     * Why nobody leads beside another when a log begins again. Let R be a reset that is in effect, and L the longest
      * lease that anybody may hold.
      *
-     * - Whoever leads has had a write acknowledged: it was in the log that its author had read without a gap, and after
-     *   that the brokers named that topic by the id which it had before it was read. So that topic still was when the
-     *   write was, and if the log has lost something, or is another one, the write was before that.
+     * - Anybody who leads has had a write acknowledged: it was in the log that its author had read without a gap, and
+     *   after that the brokers named that topic by the id which it had before it was read. So that topic still was when
+     *   the write was, and if the log has lost something, or is another one, the write was before that.
      * - A write behind R names another reset, or R: the former is void for all who read R, and the latter is void until
      * R
-     *   is settled. So whoever led before R has its last proof from before R, and its deadline is over when L has
+     *   is settled. So anybody who led before R has its last proof from before R, and its deadline is over when L has
      *   passed.
-     * - Whoever settles R had read it, and had then been told by the brokers that it still was the same topic; from
+     * - Anybody who settles R had read it, and had then been told by the brokers that it still was the same topic; from
      * there
      *   it has counted L by its own clock. It names R, whose name is random: it settles nothing in any other log.
-     * - L is no less than the longest lease that was allowed: it stands in each reset and checkpoint. Whoever allows
-     *   more raises it before it writes anything else, and what was settled after too short a wait is void.
+     * - L is no less than the longest lease that was allowed: it stands in each reset and checkpoint. Anybody who
+     *   allows more raises it before it writes anything else, and what was settled after too short a wait is void.
      *
      * So when R is settled there is no leader, whatever was lost, and nobody has to wait for any single seat.
      *
-     * If records are gone that were read, though the topic is the same (brokers have elected a leader that lacked them),
-     * what is left is a state from before, in which a seat may be free whose leader still leads. Whoever has read what is
-     * gone writes a reset, and asks and answers nothing until it has read one behind the loss. Who had not read it cannot
-     * know: until that reset stands, it may take a seat that somebody leads by a record that is gone.
+     * If records are gone that were read, though the topic is the same (brokers have elected a leader that lacked
+     * them), what is left is a state from before, in which a seat may be free whose leader still leads. A process that
+     * has read what is gone writes a reset, and asks and answers nothing until it has read one behind the loss. One
+     * that had not read it cannot know: until that reset stands, it may take a seat that somebody leads by a record
+     * that is gone.
      *
      * A process that lost its place, but remembers, has revisions rise above all that it has seen, so that tokens do.
      */
@@ -75,7 +76,7 @@ final class LogKeeper {
     private long wantedNanos; // since when another one is wanted
     private double share; // of what is due at the earliest; drawn for each checkpoint, so that not all write one
 
-    /** The decisions on which it rests that a log that begins anew has no two leaders. */
+    /** The decisions on which it rests that a log that begins again has no two leaders. */
     static class Rules {
         static final Rules TRUE = new Rules();
 
@@ -185,8 +186,8 @@ final class LogKeeper {
     /**
      * Returns what is to be done now.
      *
-     * <p>To be asked when all has been read that there was: whoever is behind has seen higher revisions than it finds
-     * now.
+     * <p>To be asked when all has been read that there was: anybody who is behind has seen higher revisions than it
+     * finds now.
      *
      * @param isWhole whether all that there is has been read, from the first record on, if no base was found
      */
@@ -219,7 +220,7 @@ final class LogKeeper {
         return !log.isSettled() || isLost(log) || log.wanted() >= 0 || log.reach() < 0 || !writing.isEmpty();
     }
 
-    /** Whoever knows what was in the log tells it; if nobody does, it begins again. */
+    /** Anybody who knows what was in the log tells it; if nobody does, it begins again. */
     private Plan begin(LogMachine log, long nowNanos) {
         if (!hasAsked) {
             hasAsked = true;

@@ -26,19 +26,19 @@ import org.jspecify.annotations.Nullable;
  * What a log says: which attempts are in effect, and so what is under each key. All who have a base to start from and
  * have read up to the same offset know the same, wherever they began.
  *
- * <p>Deterministic: there is no clock in it. Confined to whoever holds its lock.
+ * <p>Deterministic: there is no clock in it. Confined to anybody who holds its lock.
  */
 final class LogMachine {
     /*
-     * An attempt is in effect if its key is at the revision that it expects when the log is read in order. A revision is
-     * the offset of the attempt that is in effect, and what is added to it, so the log must be read from a point at which
-     * the state is known, and without a gap. There are two such points:
+     * An attempt is in effect if its key is at the revision that it expects when the log is read in order. A revision
+     * is the offset of the attempt that is in effect, and what is added to it, so the log must be read from a point at
+     * which the state is known, and without a gap. There are two such points:
      *
      * - a reset: there is nothing then, for everybody. It is void if another one is in effect that its author had not
      *   read; who has not read what stands there cannot tell, and looks for another point;
-     * - a checkpoint: the state before an offset. It is of use to whoever has read all from that offset on, and to nobody
-     *   else. What it says is not taken when it is read but there, and all that came after is judged again. So it does no
-     *   harm when it is late, doubled, or written by two at once.
+     * - a checkpoint: the state before an offset. It is of use to anybody who has read all from that offset on, and to
+     *   nobody else. What it says is not taken when it is read but there, and all that came after is judged again. So
+     *   it does no harm when it is late, doubled, or written by two at once.
      *
      * After a reset nothing is in effect until it is settled: see LogKeeper. An attempt names the reset behind which it
      * was written, and where that stands; so what was sent before, or into a topic of the same name, is void.
@@ -86,7 +86,7 @@ final class LogMachine {
         private long revisions;
         private Duration longest;
         private long settledRevision = -1;
-        private long from; // whoever has read from here on knows what we know
+        private long from; // anybody who has read from here on knows what we know
         private long reach; // of the last checkpoint: all before this is in it
         private long wanted = -1; // where somebody says that it found none
         private final NavigableMap<String, Kept> keys = new TreeMap<>();
@@ -401,7 +401,7 @@ final class LogMachine {
                         : entry instanceof Part part ? part.frame().epoch() : known.epoch;
         if (!written.equals(known.epoch)) {
             var times = strangers.merge(written, 1, Integer::sum);
-            isInDoubt |= Integer.bitCount(times) == 1; // more and more seldom: what is late comes to an end
+            isInDoubt |= Integer.bitCount(times) == 1; // more and more rarely: what is late comes to an end
         }
     }
 
@@ -505,12 +505,12 @@ final class LogMachine {
         return base == null ? 0 : base.revisions + next;
     }
 
-    /** Returns the highest revision that any may have had, in whatever log was read here. */
+    /** Returns the highest revision that any may have had, in any log that was read here. */
     long highest() {
         return Math.max(highest, revisions());
     }
 
-    /** Returns the longest lease that any may have had, in whatever log was read here. */
+    /** Returns the longest lease that any may have had, in any log that was read here. */
     Duration longestEver() {
         return longest().compareTo(longestEver) > 0 ? longest() : longestEver;
     }

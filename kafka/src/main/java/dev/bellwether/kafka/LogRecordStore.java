@@ -107,7 +107,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private long lastNanos = System.nanoTime();
 
     private volatile String session = "";
-    private volatile @Nullable ElectionException broken; // what a person must mend
+    private volatile @Nullable ElectionException broken; // what a person must fix
     private volatile long brokenNanos;
 
     // confined to the thread of the tail
@@ -155,7 +155,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     /**
      * Looks whether brokers answer, and whether the topic will do; creates it if it may.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no broker answers
      */
     static LogRecordStore open(Settings settings) {
@@ -167,7 +167,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             var identity = topic.identityWithin(START_PATIENCE);
             if (Uuid.ZERO_UUID.equals(identity)) {
                 throw new ElectionException("the brokers at " + settings.bootstrap()
-                        + " give topics no ids, so that nobody could tell a topic that was deleted and created again:"
+                        + " give topics no ids, so a topic that was deleted and created again could not be recognised: "
                         + " by=log needs Kafka 3.0 or newer, with KRaft or inter.broker.protocol.version=2.8 or later");
             }
             var store = new LogRecordStore(settings, id, admin, topic, identity);
@@ -275,7 +275,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         synchronized (machine) {
             requireSettled();
             if (how == How.WRITE && !behind.equals(machine.epoch())) { // the revision is of another log
-                throw new UnavailableException(describe() + " has begun anew");
+                throw new UnavailableException(describe() + " has begun again");
             }
             if (!keeper.mayWrite(machine)) {
                 throw new UnavailableException(describe() + " is being told that " + Settings.LONGEST_LEASE + " is "
@@ -357,7 +357,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private CompletionStage<Void> upToDate() {
         if (broken != null && System.nanoTime() - brokenNanos > LOOK_AGAIN.toNanos()) {
             brokenNanos = System.nanoTime();
-            tail.beginAnew(); // somebody may have mended it
+            tail.beginAnew(); // somebody may have fixed it
         }
         synchronized (machine) {
             var vain = unavailable();
@@ -468,7 +468,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         }
         var again = new UnavailableException(describe() + " is read once more");
         List.copyOf(pending.values()).forEach(one -> one.answer.completeExceptionally(again));
-        session = "anew " + tail.timesAnew();
+        session = "again " + tail.timesAnew();
         search = Search.BEGUN;
         searchedTo = Long.MAX_VALUE;
         waiters.beginAt(-1);
@@ -484,7 +484,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             entries.add(LogEntry.parse(record.key(), record.value()).orElse(null));
             if (!LogEntry.isOfLog(record.value())
                     && Entry.parse(record.key(), record.value()).isPresent()) {
-                refuse(" holds elections by groups of consumers, and two would lead beside each other: take "
+                refuse(" holds elections by groups of consumers, and two would lead beside each other: remove "
                         + Settings.BY + "=log away, or name another topic");
             }
         }
@@ -516,8 +516,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         }
         if (isInDoubt) { // what was judged may be of another log
             readAgain();
-            var doubt = new UnavailableException(describe() + " is read once more: somebody writes behind a reset that"
-                    + " was never heard of here");
+            var doubt = new UnavailableException(
+                    describe() + " is read again: a record is behind a reset that this" + " process does not know");
             judged.forEach(outcome -> outcome.pending.answer.completeExceptionally(doubt));
             return;
         }
@@ -556,7 +556,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             try {
                 watcher.accept(found);
             } catch (RuntimeException e) {
-                log.error("whoever watches {} has failed", name, e);
+                log.error("a watcher of {} has failed", name, e);
             }
         }
     }
@@ -702,7 +702,9 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         });
     }
 
-    /** Whoever has found a base that counts, or has not read all, does not begin anew. The caller holds the lock. */
+    /**
+     * Anybody who has found a base that counts, or has not read all, does not begin again. The caller holds the lock.
+     */
     private boolean isVain(LogKeeper.Plan plan, long end) {
         return plan.entries().stream().anyMatch(entry -> entry instanceof LogEntry.Reset)
                 && (machine.isBased() ? !keeper.isLost(machine) : machine.next() < end);

@@ -23,7 +23,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads one partition, from its beginning unless its follower wants another place, on a thread of its own. Thread-safe. */
+/**
+ * Reads one partition, from its beginning unless its follower wants another place, on a thread of its own. Thread-safe.
+ */
 final class LogTail implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LogTail.class);
     private static final Duration PAUSE = Duration.ofMillis(200);
@@ -47,8 +49,8 @@ final class LogTail implements AutoCloseable {
         }
 
         /**
-         * Returns where to read on, all before this offset having been read, or the log having begun anew there: there,
-         * unless the follower looks for something.
+         * Returns where to read on, all before this offset having been read, or the log having begun again there:
+         * there, unless the follower looks for something.
          */
         default long onward(long offset) {
             return offset;
@@ -63,7 +65,7 @@ final class LogTail implements AutoCloseable {
         /** Our place in the log is gone; what is read next begins at this offset. */
         void beganAnew(long offset);
 
-        /** We may not read. It is tried again all the same. */
+        /** We may not read. It is tried again anyway. */
         void failed(ApiException error);
 
         /** Returns how long to wait for records. */
@@ -80,7 +82,9 @@ final class LogTail implements AutoCloseable {
     private final AtomicInteger timesAnew = new AtomicInteger();
     // confined to the thread
     private long next = -1; // negative: from the beginning
-    /** Of the leader that wrote what is before: a client that is made anew would not notice a truncation without it. */
+    /**
+     * Of the leader that wrote what is before: a client that is made again would not notice a truncation without it.
+     */
     private Optional<Integer> epoch = Optional.empty();
 
     LogTail(TopicPartition partition, Supplier<? extends Consumer<byte[], byte[]>> connector, Follower follower) {
@@ -90,7 +94,7 @@ final class LogTail implements AutoCloseable {
         thread = thread();
     }
 
-    /** What even the reading again cannot mend has another thread read again, from the beginning. */
+    /** What even the reading again cannot fix has another thread read again, from the beginning. */
     private Thread thread() {
         return BackendThread.of("bellwether-kafka-journal-" + partition.topic(), this::run, death -> {
             again.set(true);
@@ -120,7 +124,7 @@ final class LogTail implements AutoCloseable {
         wake();
     }
 
-    /** Returns how often the log has begun anew, as far as was noticed here. */
+    /** Returns how often the log has begun again, as far as was noticed here. */
     int timesAnew() {
         return timesAnew.get();
     }
@@ -189,7 +193,7 @@ final class LogTail implements AutoCloseable {
     private void readOn(Consumer<byte[], byte[]> reading) {
         try {
             if (again.getAndSet(false)) {
-                log.warn("{} is read once more: it may be another topic of that name, or have changed", partition);
+                log.warn("{} is read again: it may be another topic of that name, or have changed", partition);
                 try {
                     beginAnewAt(reading, beginning(reading));
                 } catch (RuntimeException e) {
@@ -216,15 +220,15 @@ final class LogTail implements AutoCloseable {
         }
     }
 
-    /** Our place in the log is gone: retention has passed us, the end was cut off, or the topic was created anew. */
+    /** Our place in the log is gone: retention has passed us, the end was cut off, or the topic was created again. */
     private void outOfRange(Consumer<byte[], byte[]> reading, OffsetOutOfRangeException error) {
         var beginning = beginning(reading);
         if (beginning > next && !(error instanceof LogTruncationException)) {
-            log.warn("the topic forgot {} before they were read: going on at {}", partition, beginning);
+            log.warn("the topic lost {} before they were read: continuing at {}", partition, beginning);
         } else {
             var from = lostFrom(reading, error);
             log.warn(
-                    "{} begins anew: it was deleted and created again, or has lost its records from {} on",
+                    "{} begins again: it was deleted and created again, or has lost its records from {} on",
                     partition,
                     from);
             follower.lost(from);

@@ -24,7 +24,7 @@ record Membership(
         long nudges,
         Map<String, String> metadata) {
 
-    /** Whoever tells nothing, such as a member with another assignor: last in every order. */
+    /** Anybody who tells nothing, such as a member with another assignor: last in every order. */
     static final Membership UNKNOWN = new Membership("", "", Integer.MIN_VALUE, Long.MAX_VALUE, -1, 0, 0, Map.of());
 
     ByteBuffer encoded() {

@@ -85,7 +85,7 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
 
     /**
      * Both, so that it can stand in one list with any of Kafka's own. Under the eager one nobody owns anything in a
-     * rebalance, and all partitions are dealt out anew.
+     * rebalance, and all partitions are dealt out again.
      */
     @Override
     public List<RebalanceProtocol> supportedProtocols() {
@@ -206,7 +206,7 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
                 var generation = subscription.generationId().orElse(-1);
                 for (var owned : subscription.ownedPartitions()) {
                     var partition = owned.partition();
-                    // who was away for a generation may still believe that he owns what was given to others
+                    // who was away for a generation may still believe that it owns what was given to others
                     if (owned.topic().equals(topic)
                             && partition < count
                             && (owners[partition] == null || generation > since[partition])) {

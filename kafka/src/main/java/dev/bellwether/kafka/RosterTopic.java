@@ -89,9 +89,9 @@ final class RosterTopic {
                     if (doubted) {
                         break;
                     }
-                    doubted = true; // it may have been mended since we looked
+                    doubted = true; // it may have been fixed since we looked
                 }
-                LockSupport.parkNanos(AGAIN_NANOS); // a broker made it by itself: members that are there will mend it
+                LockSupport.parkNanos(AGAIN_NANOS); // a broker made it by itself: members that are there will fix it
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
                 }
@@ -116,10 +116,10 @@ final class RosterTopic {
 
     static ElectionException changed(String topic, int partitions, RosterConfig config) {
         return new ElectionException(
-                "topic \"" + topic + "\" has " + partitions + " partitions, and the roster was asked"
-                        + " for " + config.partitions()
-                        + ": the number cannot change, since roles would change their owners; use another roster, with"
-                        + " a topic of its own");
+                "topic \"" + topic + "\" has " + partitions + " partitions, and the roster was asked for"
+                        + " " + config.partitions()
+                        + ": the number cannot change, because roles would change their owners; use another roster,"
+                        + " with a topic of its own");
     }
 
     private static Optional<TopicDescription> describe(Settings settings, Admin admin, String name, Duration patience)
@@ -152,17 +152,17 @@ final class RosterTopic {
     }
 
     /**
-     * The topic is gone: creates it anew, if that is allowed. Nobody waits: what matters is whether it is there the
+     * The topic is gone: creates it again, if that is allowed. Nobody waits: what matters is whether it is there the
      * next time.
      */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
     static void createAnew(Settings settings, Admin admin, String name, RosterConfig config) {
         if (settings.createTopic()) {
-            log.warn("topic {} is gone: creating it anew", name);
+            log.warn("topic {} is gone: creating it again", name);
             admin.createTopics(List.of(newTopic(name, config))).all().whenComplete((created, error) -> {
                 if (error != null && !(cause(error) instanceof TopicExistsException)) {
-                    log.warn("topic {} could not be created anew: {}", name, error.getMessage());
+                    log.warn("topic {} could not be created again: {}", name, error.getMessage());
                 }
             });
         } else {
@@ -171,16 +171,16 @@ final class RosterTopic {
     }
 
     /**
-     * The topic was deleted, and a broker has made it again by itself, as it does by default for whoever writes to it:
-     * with as many partitions as it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
+     * The topic was deleted, and a broker has made it again by itself, as it does by default for anybody who writes to
+     * it: with as many partitions as it likes, and its own settings. Makes of it what it was. Nobody waits, as above.
      */
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
     static void mend(Settings settings, Admin admin, String name, RosterConfig config) {
         if (!settings.createTopic()) {
             log.error(
-                    "a broker has created topic {} by itself, since it was deleted, and {} is false. Roles may have no leader"
-                            + " until you give it {} partitions and {}",
+                    "a broker has created topic {} by itself, because it was deleted, and {} is false. Roles may"
+                            + " have no leader until you give it {} partitions and {}",
                     name,
                     Settings.CREATE_TOPIC,
                     config.partitions(),
@@ -204,8 +204,8 @@ final class RosterTopic {
                 .whenComplete((done, error) -> {
                     if (error != null) {
                         log.error(
-                                "topic {} could not be given {} partitions and {} ({}). Roles may have no leader until it has"
-                                        + " them; trying again",
+                                "topic {} could not be given {} partitions and {} ({}). Roles may have no leader"
+                                        + " until it has them; trying again",
                                 name,
                                 config.partitions(),
                                 CONFIG,
@@ -272,7 +272,7 @@ final class RosterTopic {
         }
     }
 
-    /** Returns what an operator should mend in a roster's topic. */
+    /** Returns what an operator should fix in a roster's topic. */
     static List<Finding> findings(Admin admin, String name, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
         var brokers = await(admin.describeCluster().nodes(), patience).size();
@@ -291,14 +291,14 @@ final class RosterTopic {
                     "rosters",
                     "topic \"" + name + "\" has " + replicas + " replica(s) and min.insync.replicas="
                             + (inSync == null ? "unknown" : inSync.value())
-                            + ": an acknowledged claim must outlive a broker",
+                            + ": an acknowledged claim must survive the loss of a broker",
                     "give it three replicas and min.insync.replicas=2"));
         }
         var stamps = config.get("message.timestamp.type");
         if (stamps != null && !"LogAppendTime".equals(stamps.value())) {
             findings.add(Finding.warning(
                     "rosters",
-                    "topic \"" + name + "\" has the time-stamps of its writers: members of mode TIMED will be refused",
+                    "topic \"" + name + "\" has the timestamps of its writers: members of mode TIMED will be refused",
                     "set message.timestamp.type=LogAppendTime"));
         }
         return findings;
@@ -313,8 +313,8 @@ final class RosterTopic {
                             .get(resource));
             var stamps = present.get("message.timestamp.type");
             if (config.mode() == RosterMode.TIMED && stamps != null && !"LogAppendTime".equals(stamps.value())) {
-                throw new ElectionException("topic \"" + name + "\" has the time-stamps of its writers, and mode "
-                        + config.mode() + " counts by those of the broker: set message.timestamp.type=LogAppendTime");
+                throw new ElectionException("topic \"" + name + "\" has the timestamps of its writers, and mode "
+                        + config.mode() + " needs those of the broker:  set message.timestamp.type=LogAppendTime");
             }
             var keeps = present.get("retention.ms");
             var millis = keeps == null || keeps.value() == null ? -1 : Long.parseLong(keeps.value());

@@ -342,7 +342,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         } else if (entry.what() == Entry.What.CLAIM
                 && now.seat() != null
                 && now.state().isTakenUnder(nonce)) {
-            // we had given up on it, and it came through all the same
+            // we had given up on it, and it came through anyway
             journal.write(OwnClaim.release(standing, nonce, now.seat().token()));
         } else if (entry.what() == Entry.What.BEAT && nonce.equals(claim.nonce()) && isTakenByUs(now)) {
             claim.read(entry.fields().number("beat")).ifPresent(sent -> hold.beatRead(sent, now()));

@@ -66,15 +66,15 @@ record Settings(
     private static final Duration LEAST_LONGEST_LEASE = Duration.ofMillis(30);
     private static final Duration MOST_LONGEST_LEASE = Duration.ofHours(1);
 
-    /** What leadership hangs on is not for the user to set, but follows from the settings of each candidacy. */
+    /** What leadership depends on is not for the user to set, but follows from the settings of each candidacy. */
     private static final Map<String, String> OURS = Map.ofEntries(
             Map.entry("group.id", "set " + GROUP_PREFIX + " instead"),
-            Map.entry("group.instance.id", "candidates are dynamic members, told apart by their ids"),
+            Map.entry("group.instance.id", "candidates are dynamic members, identified by their ids"),
             Map.entry(
                     "group.protocol",
-                    "an incumbent is kept by an assignor on the client's side, for which there is the"
+                    "a leader is kept by an assignor on the client's side, for which there is the"
                             + " classic protocol only"),
-            Map.entry("group.remote.assignor", "an incumbent is kept by an assignor on the client's side"),
+            Map.entry("group.remote.assignor", "a leader is kept by an assignor on the client's side"),
             Map.entry("partition.assignment.strategy", "set " + ASSIGNORS + " to add to ours"),
             Map.entry("session.timeout.ms", "it is the lease of the CandidacyConfig"),
             Map.entry("heartbeat.interval.ms", "it follows the lease of the CandidacyConfig"),
@@ -90,17 +90,17 @@ record Settings(
             Map.entry("acks", "a claim counts when all replicas have it"),
             Map.entry("enable.idempotence", "claims must stay in order"),
             Map.entry("max.in.flight.requests.per.connection", "claims must stay in order"),
-            Map.entry("transactional.id", "it is for fencedProducer to set"),
-            Map.entry("delivery.timeout.ms", "a claim that comes late does harm"),
+            Map.entry("transactional.id", "fencedProducer sets it"),
+            Map.entry("delivery.timeout.ms", "a claim that comes late would do harm"),
             Map.entry("linger.ms", "a claim does not wait"),
-            Map.entry("client.id", "clients are told apart by the candidacy they serve"));
+            Map.entry("client.id", "clients are identified by the candidacy they serve"));
 
     static Settings of(Map<String, ?> properties) {
         var client = new TreeMap<String, Object>();
         properties.forEach((name, value) -> {
             if (OURS.containsKey(name)) {
                 throw new ElectionException(
-                        "cannot override configuration \"" + name + "\": " + OURS.get(name) + "; take it away");
+                        "cannot override configuration \"" + name + "\": " + OURS.get(name) + "; remove it");
             }
             client.put(name, value);
         });
@@ -111,7 +111,8 @@ record Settings(
         var topic = text(client, TOPIC, DEFAULT_TOPIC);
         if (!topic.matches("[a-zA-Z0-9._-]{1,249}") || Set.of(".", "..").contains(topic)) {
             throw new ElectionException("topic \"" + topic
-                    + "\" is no name for a Kafka topic: use up to 249 letters, digits, dots, dashes and underscores");
+                    + "\" is not a name for a Kafka topic: use up to 249 letters, digits, dots, dashes and"
+                    + " underscores");
         }
         var create =
                 Parameter.of(CREATE_TOPIC, text(client, CREATE_TOPIC, "true")).flag();
@@ -138,7 +139,7 @@ record Settings(
             for (var name : List.of(ROSTER_GROUP, ASSIGNORS)) {
                 if (client.containsKey(name)) {
                     throw new ElectionException(
-                            name + " is for groups of consumers, and there are none with " + BY + "=log: take it away");
+                            name + " is for groups of consumers, and there are none with " + BY + "=log: remove it");
                 }
             }
         }
@@ -150,7 +151,7 @@ record Settings(
             return DEFAULT_LONGEST_LEASE;
         }
         if (by != By.LOG) {
-            throw new ElectionException(LONGEST_LEASE + " is for " + BY + "=log: take it away");
+            throw new ElectionException(LONGEST_LEASE + " is for " + BY + "=log: remove it");
         }
         var longest =
                 Parameter.of(LONGEST_LEASE, text(client, LONGEST_LEASE, "")).duration();
@@ -181,7 +182,7 @@ record Settings(
         for (var name : List.of("transactional.id", "enable.idempotence", "acks")) {
             if (ours.containsKey(name)) {
                 throw new ElectionException(
-                        "cannot override configuration \"" + name + "\" of a fenced producer; take it away");
+                        "cannot override configuration \"" + name + "\" of a fenced producer; remove it");
             }
         }
         ours.keySet().removeAll(OWN);
@@ -318,7 +319,7 @@ record Settings(
         return Stream.concat(Stream.of(ours.getName()), assignors.stream()).collect(Collectors.joining(","));
     }
 
-    /** For whoever writes to the journal. */
+    /** For anybody who writes to the journal. */
     KafkaProducer<byte[], byte[]> writer(String id) {
         var properties = patient(id, Duration.ofSeconds(1));
         properties.put("acks", "all");
@@ -337,7 +338,7 @@ record Settings(
         return patient(id, Duration.ofSeconds(4));
     }
 
-    /** For whoever asks a question for each read and each write: what has no answer soon is asked again. */
+    /** For anybody who asks a question for each read and each write: what has no answer soon is asked again. */
     Map<String, Object> questions(String id) {
         return patient(id, Duration.ofSeconds(1));
     }

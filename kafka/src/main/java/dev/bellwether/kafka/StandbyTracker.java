@@ -6,8 +6,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What one who stands by makes of the journal: whom he follows, and when the seat may have become free before the group
- * knows.
+ * What one who stands by makes of the journal: which candidate it follows, and when the seat may have become free
+ * before the group knows.
  *
  * <p>Confined to the thread of its {@link GroupSeat}.
  */

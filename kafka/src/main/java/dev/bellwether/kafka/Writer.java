@@ -73,8 +73,7 @@ final class Writer {
         }
         replacedNanos = now;
         if (error instanceof AuthorizationException) {
-            log.debug(
-                    "{} cannot be written to; making a new producer, should that be allowed one day", partition, error);
+            log.debug("{} cannot be written to; making a new producer, in case it is allowed again", partition, error);
         } else {
             log.warn("{} cannot be written to; making a new producer", partition, error);
         }

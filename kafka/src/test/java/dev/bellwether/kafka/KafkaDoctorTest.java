@@ -60,7 +60,7 @@ class KafkaDoctorTest {
         assertThat(says(find(SharedCluster.get().bootstrap(), "checkup-strict"), Finding.Level.WARNING))
                 .anyMatch(says -> says.contains("while any of their brokers is down nobody leads"))
                 .anyMatch(says -> says.contains("is not compacted"))
-                .anyMatch(says -> says.contains("time-stamps of its writers"));
+                .anyMatch(says -> says.contains("timestamps of its writers"));
     }
 
     @Test
@@ -95,7 +95,7 @@ class KafkaDoctorTest {
                 .anyMatch(says -> says.contains("max.message.bytes=100000: a checkpoint does not fit"));
         assertThat(says(findings, Finding.Level.WARNING))
                 .anyMatch(says -> says.contains("retention.bytes=1000000"))
-                .anyMatch(says -> says.contains("time-stamps of its writers"));
+                .anyMatch(says -> says.contains("timestamps of its writers"));
     }
 
     private static void make(String topic, int replicas, Map<String, String> settings) throws Exception {

@@ -24,7 +24,9 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Makes TLS of the certificates and keys that pods and kubeconfig files have. The JDK knows one form of keys of three. */
+/**
+ * Makes TLS of the certificates and keys that pods and kubeconfig files have. The JDK knows one form of keys of three.
+ */
 final class Certificates {
     private static final Pattern KEY =
             Pattern.compile("-----BEGIN (EC |RSA |)PRIVATE KEY-----([A-Za-z0-9+/=\\s]+)-----END");
@@ -42,7 +44,7 @@ final class Certificates {
     private Certificates() {}
 
     /**
-     * Returns what trusts this authority, or whom the JDK trusts if it is empty, and shows this certificate, or none.
+     * Returns what trusts this authority, or what the JDK trusts if it is empty, and shows this certificate, or none.
      */
     static SSLContext context(String authority, String certificate, String key)
             throws GeneralSecurityException, IOException {
@@ -95,8 +97,8 @@ final class Certificates {
         return Stream.of("RSA", "EC", "Ed25519")
                 .flatMap(algorithm -> read(algorithm, spec).stream())
                 .findFirst()
-                .orElseThrow(() -> new InvalidKeySpecException(
-                        "the private key in it is of no kind that is known: RSA, EC, Ed25519"));
+                .orElseThrow(() ->
+                        new InvalidKeySpecException("the private key in it is not of a known kind: RSA, EC, Ed25519"));
     }
 
     private static Optional<PrivateKey> read(String algorithm, PKCS8EncodedKeySpec spec) {

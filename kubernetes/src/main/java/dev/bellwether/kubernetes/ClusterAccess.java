@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Where the API server is, and as whom we come. Immutable, but for what stands in files.
+ * Where the API server is, and with which credentials we come. Immutable, except for what is in files.
  *
  * @param origin where that is known from, for people
  * @param server its address, with what all paths begin with

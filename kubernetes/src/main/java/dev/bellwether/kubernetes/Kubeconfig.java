@@ -24,9 +24,10 @@ record Kubeconfig(Path file, String context, Json cluster, Json user, String nam
     private static final Map<String, String> REFUSED = Map.of(
             "exec", NO_PROGRAMS,
             "auth-provider", NO_PROGRAMS,
-            "username", "API servers know no passwords since 1.19: give the user a token or a certificate",
-            "as", "this library acts for nobody else: give the user the rights itself",
-            "insecure-skip-tls-verify", "name the certificate-authority of the cluster, so that nobody else answers",
+            "username", "API servers accept no passwords since 1.19:  give the user a token or a certificate",
+            "as", "this library cannot impersonate a user: give the user the rights itself",
+            "insecure-skip-tls-verify",
+                    "name the certificate-authority of the cluster, so that no other server can" + " answer",
             "proxy-url", "give KubernetesElections.using an HTTP client with that proxy",
             "tls-server-name", "name as the server what is in its certificate");
 

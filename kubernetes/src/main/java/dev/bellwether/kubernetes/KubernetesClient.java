@@ -261,8 +261,8 @@ final class KubernetesClient {
                 + ": " + message;
         return switch (status) {
             case UNAUTHORIZED ->
-                new AccessRefusedException(what + ". Who we are is known from " + access.origin()
-                        + ": its token or certificate is over, or for another cluster");
+                new AccessRefusedException(what + ". The credentials are from " + access.origin()
+                        + ": its token or certificate has expired, or is for another cluster");
             case FORBIDDEN ->
                 new AccessRefusedException(
                         message.contains("cannot " + verb)
@@ -293,7 +293,7 @@ final class KubernetesClient {
                 + status + ": " + said + ")";
         return members.isUnderstood()
                 ? new UnavailableException(what)
-                : new ElectionException(what + ". Check the address, which is known from " + access.origin());
+                : new ElectionException(what + ". Check the address, which is from " + access.origin());
     }
 
     // ---------------------------------------------------------------- what is known of it

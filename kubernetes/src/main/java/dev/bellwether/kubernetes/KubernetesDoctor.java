@@ -27,7 +27,7 @@ final class KubernetesDoctor {
     /**
      * Looks whether the server answers, and lets us list.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if it does not answer
      */
     static void requireReachable(KubernetesClient client) {
@@ -69,13 +69,13 @@ final class KubernetesDoctor {
         findings.add(Finding.ok(
                 "place",
                 "Leases of namespace " + access.namespace() + " at "
-                        + client.members().name(0) + ", known from " + access.origin()));
+                        + client.members().name(0) + ", from " + access.origin()));
         findings.add(version(client));
         findings.addAll(rights(client));
         findings.add(Finding.ok(
                 "durability",
                 "a write that was acknowledged is in the etcd of the API server; how many members that has, and"
-                        + " whether a backup was put back, it does not tell"));
+                        + " whether a backup was put back, it does not say"));
         return findings;
     }
 
@@ -96,7 +96,7 @@ final class KubernetesDoctor {
                                     : "as in every one whose store is etcd; its documentation promises it since 1."
                                             + COMPARABLE_SINCE));
         } catch (ElectionException e) {
-            return Finding.warning("version", "the server does not tell its version: " + e.getMessage(), "");
+            return Finding.warning("version", "the server does not say its version: " + e.getMessage(), "");
         }
     }
 
@@ -120,8 +120,8 @@ final class KubernetesDoctor {
             } catch (ElectionException e) {
                 return List.of(Finding.warning(
                         "rights",
-                        "the server does not tell what we may do: " + e.getMessage(),
-                        "see that the account may " + String.join(", ", VERBS) + " leases"));
+                        "the server does not say what we may do: " + e.getMessage(),
+                        "make sure that the account may " + String.join(", ", VERBS) + " leases"));
             }
         }
         return List.of(

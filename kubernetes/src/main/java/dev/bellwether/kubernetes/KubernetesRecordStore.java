@@ -57,7 +57,7 @@ final class KubernetesRecordStore implements RecordStore {
     /**
      * Looks whether the API server answers, and whether we may list Leases.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if it does not answer
      */
     static KubernetesRecordStore open(KubernetesSettings settings, ClusterAccess access, Supplier<HttpClient> http) {
@@ -210,7 +210,7 @@ final class KubernetesRecordStore implements RecordStore {
                 isBeside(key));
     }
 
-    /** Returns the nonce of whoever leads according to this record; empty if nobody does. */
+    /** Returns the nonce of anybody who leads according to this record; empty if nobody does. */
     private static String holder(String text) {
         var fields = Fields.parse(text);
         return fields.text("state").equals("held") ? fields.text("nonce") : "";
@@ -226,7 +226,10 @@ final class KubernetesRecordStore implements RecordStore {
             try {
                 heard.accept(found(key, StoredLease.of(lease)));
             } catch (ElectionException e) {
-                log.debug("{}: heard of what is not ours: {}", this, e.getMessage()); // who asks is told
+                log.debug(
+                        "{}: ignored a notice of something that is not ours:" + " {}",
+                        this,
+                        e.getMessage()); // who asks is told
             }
         });
     }
@@ -303,7 +306,7 @@ final class KubernetesRecordStore implements RecordStore {
 
     // ---------------------------------------------------------------- what is displayed
 
-    /** Standbys whose time is not over. Who sees that it has long been over removes them, if it may. */
+    /** Standbys whose time is not over. A process that sees others removes them a while later, if it may. */
     private List<Json> standing(List<Json> all) {
         var now = client.now();
         var standing = new ArrayList<Json>();

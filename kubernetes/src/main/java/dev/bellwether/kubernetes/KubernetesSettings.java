@@ -39,7 +39,7 @@ record KubernetesSettings(
         if (!uri.body().matches("([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?")) {
             throw new ElectionException(
                     uri + " must be of the form k8s:namespace: at most 63 lower-case letters, digits"
-                            + " and -. Where the API server is, the pod knows, or the file that ?kubeconfig= names");
+                            + " and -. The pod, or the file that ?kubeconfig= names, says where the API server is");
         }
         var traits = RecordTraits.of(uri);
         var others = OtherElectors.of(uri);

@@ -36,7 +36,7 @@ final class KubernetesWatch implements AutoCloseable {
     private static final int SHORTEST_SECONDS = 300;
     private static final int LONGEST_SECONDS = 600;
     /**
-     * A stream may die in silence, and one that begins at a version that the server has not reached, since its store
+     * A stream may die silently, and one that begins at a version that the server has not reached, since its store
      * was put back, never says a word: after so long without one, all is listed again.
      */
     private static final Duration SILENCE = Duration.ofSeconds(60);
@@ -101,11 +101,11 @@ final class KubernetesWatch implements AutoCloseable {
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 log.warn(
-                        "{} may not be watched now; a standby moves when the lease is over that it saw: {}",
+                        "{} may not be watched now; a standby claims only when the lease that it saw is over: {}",
                         client,
                         e.getMessage());
             } catch (RuntimeException e) {
-                log.debug("{}: a watch is begun anew: {}", client, e.getMessage());
+                log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
             LockSupport.parkNanos(pause.toNanos());
         }

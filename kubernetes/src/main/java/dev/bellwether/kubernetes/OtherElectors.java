@@ -21,7 +21,7 @@ import java.util.Optional;
 record OtherElectors(Who who, ForeignRules rules) {
     static final List<String> PARAMETERS = List.of("beside", "theirLease", "theirRenewDeadline", "theirRetryPeriod");
     static final String ENDLESS =
-            "an election beside others neither ends nor is it forgotten: they would go on with it";
+            "an election beside others can be neither ended nor deleted: the others would continue it";
 
     private static final Duration LEASE = Duration.ofSeconds(15);
     private static final Duration RENEW_DEADLINE = Duration.ofSeconds(10);
@@ -71,7 +71,7 @@ record OtherElectors(Who who, ForeignRules rules) {
             return Optional.empty();
         }
         if (uri.number("sharing", 0, Integer.MAX_VALUE).orElse(0) > 0) {
-            throw new ElectionException("sharing and beside are both given: others know of no Lease that keeps many"
+            throw new ElectionException("sharing and beside are both given: others do not know a Lease that keeps many"
                     + " seats. Leave sharing out");
         }
         var lease = uri.duration("theirLease").orElse(LEASE);
@@ -80,7 +80,7 @@ record OtherElectors(Who who, ForeignRules rules) {
         if (lease.compareTo(deadline) <= 0 || deadline.toNanos() <= retry.toNanos() * SPREAD || retry.isZero()) {
             throw new ElectionException("theirLease " + Durations.show(lease) + ", theirRenewDeadline "
                     + Durations.show(deadline) + " and theirRetryPeriod " + Durations.show(retry)
-                    + " cannot be: each must be longer than the next, the deadline by a fifth; say what they are"
+                    + " cannot be: each must be longer than the next, the deadline by a fifth; give what they are"
                     + " configured with");
         }
         var who = who(named.get());
@@ -88,8 +88,8 @@ record OtherElectors(Who who, ForeignRules rules) {
         var rules = new ForeignRules(lease, grace(lease, deadline, retry), clockError);
         if (rules.longestLease().compareTo(SHORTEST) < 0) {
             throw new ElectionException("theirLease is " + Durations.show(lease) + ": beside " + who + " it must be "
-                    + Durations.show(SHORTEST.plus(clockError)) + " at least, since ours must not be longer, and they"
-                    + " tell renewals apart by the second");
+                    + Durations.show(SHORTEST.plus(clockError)) + " at least, because ours must not be longer, and"
+                    + " they count renewals in seconds");
         }
         return Optional.of(new OtherElectors(who, rules));
     }
@@ -123,8 +123,8 @@ record OtherElectors(Who who, ForeignRules rules) {
         }
         if (candidacy.lease().compareTo(SHORTEST) < 0) {
             throw new ElectionException("lease " + Durations.show(candidacy.lease()) + " is shorter than "
-                    + Durations.show(SHORTEST) + ": beside " + who + " that is too short, since it tells renewals apart"
-                    + " by the second");
+                    + Durations.show(SHORTEST) + ": beside " + who + " that is too short, because it counts renewals"
+                    + " in seconds");
         }
     }
 

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a label on the pod of whoever holds a seat, so that a Service can select it: a hint, which fences nothing. A
- * pod that has crashed keeps its label until the next leader takes it off. Thread-safe; never blocks.
+ * Keeps a label on the pod of anybody who holds a seat, so that a Service can select it: a hint, which fences nothing.
+ * A pod that has crashed keeps its label until the next leader takes it off. Thread-safe; never blocks.
  */
 final class PodLabels {
     private static final Logger log = LoggerFactory.getLogger(PodLabels.class);
@@ -43,8 +43,8 @@ final class PodLabels {
      */
     static void check(String election) {
         if (!election.matches(NAME)) {
-            throw new ElectionException("election name \"" + election + "\" cannot be that of a label, which podLabel"
-                    + " asks for: use at most 63 letters, digits, - _ and .");
+            throw new ElectionException("election name \"" + election + "\" cannot be that of a label, which"
+                    + " podLabel asks for: use at most 63 letters, digits, - _ and .");
         }
     }
 
@@ -67,7 +67,8 @@ final class PodLabels {
                 .thenCompose(done -> held.containsKey(election) ? on(election) : off(election, pod))
                 .exceptionally(error -> {
                     log.warn(
-                            "{}: pod {} does not have the label that tells whether it leads \"{}\"; trying again in {}: {}",
+                            "{}: pod {} does not have the label that tells whether it leads \"{}\"; trying again in"
+                                    + " {}: {}",
                             client,
                             pod,
                             election,

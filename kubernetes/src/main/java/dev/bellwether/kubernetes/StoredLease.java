@@ -38,8 +38,8 @@ record StoredLease(
      * All other electors keep annotations when they take a Lease over, so the annotation "spec" repeats holder and
      * transitions. Where it differs, the record is not what counts for them.
      *
-     * Beside others the specification decides for them, and so is written as they want it: renewTime is by our clock, as
-     * theirs is, and rises by a second at least, since they compare it by the second; the lease is rounded up; and a
+     * Beside others the specification decides for them, and so is written as they want it: renewTime is by our clock,
+     * as theirs is, and rises by a second at least, since they compare it by the second; the lease is rounded up; and a
      * seat that is free has no holder, but all other fields, without which some of them fail.
      */
     static final String MANAGED = "app.kubernetes.io/managed-by";
@@ -152,8 +152,8 @@ record StoredLease(
         if (version.matches("[0-9]{1," + MOST_DIGITS + "}") && new BigInteger(version).bitLength() < Long.SIZE) {
             return Long.parseLong(version);
         }
-        throw new ElectionException("the API server gives the resourceVersion \"" + version + "\", which is no number"
-                + " below 2^63: tokens cannot be made of it. Hold elections on a server whose store is etcd");
+        throw new ElectionException("the API server gives the resourceVersion \"" + version + "\", which is no"
+                + " number below 2^63: tokens cannot be made of it. Use a server whose store is etcd");
     }
 
     private static Map<String, String> texts(Json map) {
@@ -178,7 +178,7 @@ record StoredLease(
     }
 
     /**
-     * Returns the record; empty if others wrote the Lease last, beside whom ours may stand.
+     * Returns the record; empty if others wrote the Lease last, beside which ours may stand.
      *
      * @throws ElectionException if it is not for this key, or others hold elections with this Lease
      */
@@ -186,7 +186,7 @@ record StoredLease(
         var lease = "Lease " + name + " (held by \"" + spec.holder + "\")";
         var text = annotations.get(RECORD);
         if (!spec.strategy.isEmpty()) {
-            throw new ElectionException(lease + " has a strategy: there the API server itself elects, and leaves out"
+            throw new ElectionException(lease + " has a strategy: there the API server itself elects, and ignores"
                     + " what we write. Give the election another name");
         }
         if (text == null || !spec.repeated(beside).equals(annotations.get(SPEC))) {
@@ -194,9 +194,8 @@ record StoredLease(
                 return Optional.empty();
             }
             if (beside) {
-                throw new ElectionException(
-                        lease + " has a holder and no leaseDurationSeconds: whoever wrote it never"
-                                + " renews it, and it cannot be told when that leader has gone. Give the election another name");
+                throw new ElectionException(lease + " has a holder and no leaseDurationSeconds: its writer never renews"
+                        + " it, so nobody can know when that leader has gone. Give the election another name");
             }
             throw new ElectionException(lease + (text == null ? " was made" : " was written over") + " by others"
                     + " than Bellwether, such as client-go: they elect by other rules, and two could lead. Say so in"

@@ -99,7 +99,7 @@ class RightsTest {
             try (var store = open(stub)) {
                 assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
                         .isInstanceOf(AccessRefusedException.class)
-                        .hasMessageContainingAll("401", "Who we are is known from", "token or certificate is over")
+                        .hasMessageContainingAll("401", "The credentials are from", "token or certificate has expired")
                         .hasMessageNotContaining("hush-hush");
                 Files.writeString(token, "second");
                 assertThat(now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))

@@ -36,7 +36,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final int NOT_CLUSTERED = 10074;
 
     private static final String REPLICATION = "replication";
-    private static final String REMAKE = "mend it with nats stream edit, or make another bucket and move over to it";
+    private static final String REMAKE = "repair it with nats stream edit, or make another bucket and move over to it";
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long LARGEST_LAG = 100;
@@ -44,7 +44,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final Finding LEADERLESS = Finding.error(
             REPLICATION,
             "it has no leader: nobody can claim or renew until the servers have chosen one",
-            "see to it that more than half of its servers run");
+            "make sure that more than half of its servers run");
     /**
      * The oldest on which we have seen no two compare-and-sets of one revision accepted. On 2.9.10 every second race
      * has two winners; on 2.10.27 it comes to that when several servers have died one after the other.
@@ -63,9 +63,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 "fail-over",
                 (election.isEmpty() ? "" : '"' + election + "\": ")
                         + "a lease of " + Durations.show(lease)
-                        + " does not ride through the 4 to 9 seconds that a replicated bucket is without a"
+                        + " does not survive the 4 to 9 seconds that a replicated bucket is without a"
                         + " leader after its server died",
-                "take 20 seconds or more if it shall");
+                "take 20 seconds or more if it must");
     }
 
     /** Finds or makes the bucket, and refuses one that cannot hold elections. */
@@ -88,12 +88,13 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 if (System.nanoTime() - end > 0 || e.getErrorCode() < 500) {
                     throw refused(client, e);
                 }
-            } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
+            } catch (IOException | IllegalStateException e) { // the latter: there is no connection
                 requireRights(client, e);
                 if (System.nanoTime() - end > 0) {
                     throw new UnavailableException(
                             client
-                                    + ": JetStream does not answer; is it switched on, and has the cluster a leader? (it said: "
+                                    + ": JetStream does not answer; is it switched on, and has the cluster a"
+                                    + " leader? (it said: "
                                     + e.getMessage() + ")",
                             e);
                 }
@@ -131,7 +132,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 return List.of(LEADERLESS);
             }
             throw refused(client, e);
-        } catch (IOException | IllegalStateException e) { // the latter says that there is no connection just now
+        } catch (IOException | IllegalStateException e) { // the latter: there is no connection
             requireRights(client, e);
             throw new UnavailableException(
                     client + " does not tell of its bucket; has that a leader? (it said: " + e.getMessage() + ")", e);
@@ -224,8 +225,8 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         var wrong = new ArrayList<String>();
         if (found.getReplicas() > 1 && !client.serverIsAtLeast(REPLICAS_SAFE_FROM)) {
             wrong.add("it has " + found.getReplicas() + " replicas on a server older than " + REPLICAS_SAFE_FROM
-                    + ", which may accept two writes where only one can be right (2.9.10 and 2.10.27 do), so that two would lead: use a"
-                    + " newer server, or a bucket with one replica");
+                    + ", which may accept two writes where only one can be right (2.9.10 and 2.10.27 do), so that"
+                    + " two would lead: use a newer server, or a bucket with one replica");
         }
         if (found.getMaxMsgsPerSubject() != 1) {
             wrong.add("its history is " + found.getMaxMsgsPerSubject() + ", and must be 1");
@@ -255,7 +256,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         if (found.getStorageType() == StorageType.Memory) {
             all.add(Finding.error(
                     "durability",
-                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin anew",
+                    "it is kept in memory: when its servers are restarted, leases are forgotten and tokens begin again",
                     "make a bucket with file storage, and move over to it"));
         } else {
             all.add(Finding.ok("durability", "it is kept in files"));
@@ -345,7 +346,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static RuntimeException refused(BucketClient client, JetStreamApiException e) {
         var said = " (it said: " + e.getMessage() + ")";
         return e.getErrorCode() >= 500
-                ? new UnavailableException(client + ": JetStream cannot just now; has the cluster a leader?" + said, e)
+                ? new UnavailableException(client + ": JetStream is unavailable; has the cluster a leader?" + said, e)
                 : new ElectionException(client + " refused" + said, e);
     }
 }

@@ -181,7 +181,7 @@ final class BucketClient implements AutoCloseable {
                 });
     }
 
-    /** Reads the last message of a key, be it a marker. */
+    /** Reads the last message of a key, even if it is a marker. */
     CompletableFuture<Optional<StoredMessage>> read(String key, Duration timeout) {
         var body = new JsonValue(Map.of("last_by_subj", new JsonValue(storedSubject(key)))).toJson();
         return requests.ask(Urgency.LOOK, rightToRead(), null, body.getBytes(StandardCharsets.UTF_8), timeout)

@@ -103,10 +103,10 @@ final class ChoriaLayout extends Layout {
         var ttl = bucket.ttl();
         var lease = candidacy.lease();
         if (lease.compareTo(ttl.multipliedBy(3).dividedBy(4)) > 0) {
-            throw new ElectionException(
-                    "lease " + Durations.show(lease) + " is longer than three quarters of the TTL "
-                            + Durations.show(ttl) + " of " + where
-                            + ": a leader of Choria's would lead before it is over, if ours was evicted and did not hear of it");
+            throw new ElectionException("lease " + Durations.show(lease) + " is longer than three quarters of the TTL "
+                    + Durations.show(ttl) + " of " + where
+                    + ": a leader of Choria's would lead before it is over, if ours was evicted and did not"
+                    + " hear of it");
         }
     }
 }

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Notices that a connection of ours is dead without a word, and makes it anew. Thread-safe. */
+/** Notices that a connection of ours is dead silently, and makes it again. Thread-safe. */
 final class ConnectionHealth {
     private static final Logger log = LoggerFactory.getLogger(ConnectionHealth.class);
     private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(1);
@@ -63,7 +63,7 @@ final class ConnectionHealth {
                 && System.nanoTime() - reconnectedNanos.get() > RECONNECT_PAUSE_NANOS;
     }
 
-    /** Asks the server for a sign; without one, connects anew, to another server if there is one. Waits. */
+    /** Asks the server for a sign; without one, connects again, to another server if there is one. Waits. */
     void reconnectIfDead() {
         if (deaf) {
             log.info("{} may not hear answers; connecting again, in case that it may now", description);
@@ -74,7 +74,7 @@ final class ConnectionHealth {
             connection.flush(SIGN_OF_LIFE);
             silent.set(0);
         } catch (TimeoutException e) {
-            log.info("{} gives no sign of life; connecting anew", description);
+            log.info("{} gives no sign of life; connecting again", description);
             reconnect();
         } catch (IllegalStateException e) {
             log.debug("{}: {}", description, e.getMessage()); // it is connecting already, or closed

@@ -220,7 +220,7 @@ public final class NatsProvider implements ElectionsProvider {
 
         @Override
         public void slowConsumerDetected(Connection connection, Consumer consumer) {
-            log.warn("{}: we read too slowly, and what is watched comes late", uri);
+            log.warn("{}: this process reads too slowly, and notices of changes come late", uri);
         }
     }
 }

@@ -74,7 +74,7 @@ final class NatsRecordStore implements RecordStore {
     /**
      * Finds or makes the bucket.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if JetStream does not answer
      */
     static NatsRecordStore open(BucketClient client, NatsConfig config) {
@@ -90,7 +90,8 @@ final class NatsRecordStore implements RecordStore {
             var denied = e.getCause() instanceof AccessRefusedException;
             if (denied || !client.isOwned()) {
                 log.info(
-                        "{} may not publish to {}, or is not answered there: standing without reading, as Choria's candidates do",
+                        "{} may not publish to {}, or is not answered there: standing without reading, as Choria's"
+                                + " candidates do",
                         client,
                         client.rightToRead());
                 return false;
@@ -142,8 +143,8 @@ final class NatsRecordStore implements RecordStore {
         if (candidacy.lease().compareTo(ttl) >= 0) {
             throw new ElectionException("lease " + Durations.show(candidacy.lease()) + " is not shorter than the TTL "
                     + Durations.show(ttl) + " of " + client
-                    + ": the server would drop the key under a leader; shorten the lease, or use a bucket with a longer TTL,"
-                    + " or with none");
+                    + ": the server would drop the key under a leader; shorten the lease, or use a bucket with a"
+                    + " longer TTL, or with none");
         }
         // a standby that is away for longer would miss when a key is dropped, and a winner by Choria's rules when to
         // confirm
@@ -154,7 +155,8 @@ final class NatsRecordStore implements RecordStore {
                 .ifPresent(backoff -> {
                     throw new ElectionException("standbyBackoff " + Durations.show(backoff)
                             + " is longer than three fifths of the TTL " + Durations.show(ttl) + " of " + client
-                            + ": with its jitter, a standby would come back after the server has dropped the key; make it "
+                            + ": with its jitter, a standby would come back after the server has dropped the key;"
+                            + " make it "
                             + Durations.show(longest) + " or shorter");
                 });
     }
@@ -281,7 +283,7 @@ final class NatsRecordStore implements RecordStore {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        var interrupted = Thread.interrupted(); // what is bounded is done all the same
+        var interrupted = Thread.interrupted(); // what is bounded is done anyway
         try {
             thread.execute(seats::close);
             thread.execute(sessions::close);

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 
 /**
  * What the server says that we may not do. It does not answer such a request: it says so on the connection, naming the
- * subject, and whoever waits for an answer there is told by us. Thread-safe.
+ * subject, and anybody who waits for an answer there is told by us. Thread-safe.
  *
  * <p>Of a connection of the user's we do not hear this, and find out by waiting.
  */

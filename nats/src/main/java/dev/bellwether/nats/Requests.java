@@ -48,7 +48,8 @@ final class Requests {
     }
 
     /**
-     * Asks, and returns what was answered, be it an error. The time begins with this call, though others may go first.
+     * Asks, and returns what was answered, even if it is an error. The time begins with this call, though others may go
+     * first.
      */
     CompletableFuture<Map<String, JsonValue>> ask(
             RequestLimiter.Urgency urgency, String subject, @Nullable Headers headers, byte[] body, Duration timeout) {
@@ -58,7 +59,7 @@ final class Requests {
                 deadline,
                 () -> send(subject, headers, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))),
                 () -> new UnavailableException(description + ": " + subject + " was not asked within "
-                        + Durations.show(timeout) + ", so many others came first"));
+                        + Durations.show(timeout) + ", because too many others came first"));
     }
 
     /** Returns whether more is asked than is let through. */
@@ -77,9 +78,9 @@ final class Requests {
                     owned && connection.getStatus() == Connection.Status.CLOSED
                             ? new AccessRefusedException(
                                     description
-                                            + ": the client gave the connection up, as it does when a server refuses the"
-                                            + " same user twice. Nobody here can be elected. Check user, password, token or"
-                                            + " credentials, and start again",
+                                            + ": the client gave the connection up, as it does when a server refuses"
+                                            + " the same user twice. Nobody here can be elected. Check user,"
+                                            + " password, token or credentials, and start again",
                                     e)
                             : new UnavailableException(description + " is not connected: " + e.getMessage(), e));
         }
@@ -138,7 +139,7 @@ final class Requests {
             var revision = REVISION.matcher(said);
             return new BucketClient.Outdated(said, revision.find() ? Long.parseLong(revision.group(1)) : -1);
         }
-        log.warn("{}; whether it was done is unknown", said);
+        log.warn("{}; whether it was carried out is unknown", said);
         return new UnavailableException(said);
     }
 }

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * for the keys of all elections. Subscribing waits for the server, and so happens on the thread of the store; what is
  * heard is told on the connection's.
  *
- * <p>{@link #add} and {@link #remove} are for any thread. When the connection is made anew, so are the watches, since
+ * <p>{@link #add} and {@link #remove} are for any thread. When the connection is made again, so are the watches, since
  * the server may have forgotten them; until then a standby finds out by asking when the lease that it saw has run out.
  */
 final class Watches implements AutoCloseable {
@@ -35,8 +35,8 @@ final class Watches implements AutoCloseable {
      * A consumer costs its server a timer, a heartbeat every few seconds, and a while of waiting for it; ten thousand
      * of them kept the server busy for a minute, and client and server with heartbeats ever after. So from a certain
      * number on there is one for all, which also hears of elections that nobody stands for here. What stands in the
-     * bucket when it begins is told first, so that nothing is missed that was written while it was being made. Whoever
-     * begins to watch later is told of changes only: a candidate reads the seat before it claims, and so does an
+     * bucket when it begins is told first, so that nothing is missed that was written while it was being made. Anybody
+     * who begins to watch later is told of changes only: a candidate reads the seat before it claims, and so does an
      * observer.
      */
     private static final long RETRY_MILLIS = 1_000;
@@ -93,7 +93,7 @@ final class Watches implements AutoCloseable {
         });
     }
 
-    /** Begins all of them anew. */
+    /** Begins all of them again. */
     void renew() {
         run(() -> {
             for (var watch : many ? List.of(all) : List.copyOf(watches.values())) {
@@ -115,7 +115,7 @@ final class Watches implements AutoCloseable {
                 try {
                     what.run();
                 } catch (Throwable e) {
-                    log.warn("{}: a watch failed; what it would have told is noticed later, by asking", client, e);
+                    log.warn("{}: a watch failed; its changes are noticed later, by asking", client, e);
                 }
             });
         }
@@ -169,12 +169,12 @@ final class Watches implements AutoCloseable {
                 var missing = client.missingRight("CONSUMER.");
                 if (missing.isPresent()) {
                     log.warn(
-                            "{} {}; without it a standby moves only when the lease that it saw has run out",
+                            "{} {}; without it a standby claims only when the lease that it saw has run out",
                             client,
                             missing.get());
                     return;
                 }
-                log.debug("cannot watch {} on {} just now: {}", key, client, e.getMessage());
+                log.debug("cannot watch {} on {} now: {}", key, client, e.getMessage());
                 var unused = thread.schedule(this::begin, RETRY_MILLIS, TimeUnit.MILLISECONDS);
             }
         }

@@ -120,8 +120,7 @@ class BucketHealthTest {
                 var long1 = elections.stand("long", CandidacyConfig.ofLease(Duration.ofSeconds(30)))) {
             assertThat(brief.await(PATIENCE)).isPresent();
             assertThat(long1.await(PATIENCE)).isPresent();
-            awaitWarning(
-                    backend, "\"brief\": a lease of 9 s does not ride through the 4 to 9 seconds that a replicated");
+            awaitWarning(backend, "\"brief\": a lease of 9 s does not survive the 4 to 9 seconds that a replicated");
             assertThat(warnings(backend)).noneMatch(warning -> warning.contains("\"long\""));
         }
 

@@ -72,7 +72,8 @@ class CheckupTest {
             }
 
             assertThat(warnings(cluster, "r1")).anyMatch(says -> says.contains("on one server of a cluster"));
-            assertThat(warnings(cluster, "r2")).anyMatch(says -> says.contains("bear no more failures than one less"));
+            assertThat(warnings(cluster, "r2"))
+                    .anyMatch(says -> says.contains("tolerate no more failures than one less"));
             assertThat(warnings(cluster, "r3")).noneMatch(says -> says.contains("failures"));
             var shortLease = CandidacyConfig.ofLease(Duration.ofSeconds(9));
             var backend = ConnectUri.parse(cluster.uri("bucket=r3")).connect();

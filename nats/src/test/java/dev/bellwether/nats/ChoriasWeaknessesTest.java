@@ -227,7 +227,7 @@ class ChoriasWeaknessesTest {
                     own.start();
                     var back = System.nanoTime();
                     Eventually.eventually(
-                            "it is proven anew",
+                            "it is proven again",
                             PATIENCE,
                             () -> leader.status()
                                     .sinceProof()

@@ -11,7 +11,7 @@ import java.util.function.Predicate;
 
 /**
  * What of a shard waits and why, for those who look from outside: the first thousand, since a table of more is read by
- * nobody. {@link #list} may be called by any thread, all else belongs to that of the shard.
+ * nobody. {@link #list} may be called by any thread, everything else belongs to that of the shard.
  */
 final class BlockedRecords {
     private static final int MOST = 1_000;

@@ -67,11 +67,11 @@ final class BrokerDoctor {
                 .finalizedFeatures();
         var version = features.get("transaction.version");
         if (version == null || version.maxVersionLevel() < 2) {
-            findings.add(
-                    new Finding(
-                            Severity.WARNING,
-                            "transaction.version of the brokers is below 2",
-                            "upgrade to Kafka 4 and set the feature (KIP-890): before it, a commit that was delayed may hit a later transaction"));
+            findings.add(new Finding(
+                    Severity.WARNING,
+                    "transaction.version of the brokers is below 2",
+                    "upgrade to Kafka 4 and set the feature (KIP-890): before it, a commit that was delayed"
+                            + " may hit a later transaction"));
         } else {
             findings.add(Finding.well("transaction.version is " + version.maxVersionLevel()));
         }
@@ -96,11 +96,11 @@ final class BrokerDoctor {
                     .next();
             var inSync = config.get("min.insync.replicas").value();
             if (replicas < 2 || Integer.parseInt(inSync) < 2) {
-                findings.add(
-                        new Finding(
-                                Severity.WARNING,
-                                "topic " + topic + " has " + replicas + " replicas, min.insync.replicas " + inSync,
-                                "use three replicas and min.insync.replicas=2: else the death of one broker can lose what it has confirmed"));
+                findings.add(new Finding(
+                        Severity.WARNING,
+                        "topic " + topic + " has " + replicas + " replicas, min.insync.replicas " + inSync,
+                        "use three replicas and min.insync.replicas=2: otherwise the death of one broker"
+                                + " can lose what it has confirmed"));
             } else {
                 findings.add(Finding.well("topic " + topic + ": "
                         + found.partitions().size() + " partitions, " + replicas + " replicas, records up to "

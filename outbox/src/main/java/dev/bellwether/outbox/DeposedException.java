@@ -1,6 +1,6 @@
 package dev.bellwether.outbox;
 
-/** Another leader has made the shard his own, in the database. */
+/** Another leader has taken the shard over, in the database. */
 final class DeposedException extends Exception {
     private static final long serialVersionUID = 1;
 

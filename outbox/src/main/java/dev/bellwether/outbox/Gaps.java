@@ -12,15 +12,15 @@ import org.jspecify.annotations.Nullable;
  * The ids at or below the cursor that were never seen: each belongs to a transaction that has not committed, or never
  * will. Confined to the reader.
  *
- * <p>A gap is closed by proof, not by age. Whoever drew its id had drawn it when we noticed the gap, and holds a lock
- * until its transaction ends. So the holders of that lock are noted after the gap was noticed; when none of them is
- * left, the gap's row is visible or will never be, and the next read is the last that has to look for it.
+ * <p>A gap is closed by proof, not by age. Anybody who drew its id had drawn it when we noticed the gap, and holds a
+ * lock until its transaction ends. So the holders of that lock are noted after the gap was noticed; when none of them
+ * is left, the gap's row is visible or will never be, and the next read is the last that has to look for it.
  */
 final class Gaps {
     /*
      * Where nobody tells who holds locks, gaps are never closed, only made coarser: they save work, no more, and order
-     * hangs on late and new rows being of one snapshot. A coarser gap holds ids that were seen and are gone; never one
-     * that was seen and may still be there, which the reads would find again and again.
+     * depends on late and new rows being of one snapshot. A coarser gap holds ids that were seen and are gone; never
+     * one that was seen and may still be there, which the reads would find again and again.
      */
     private final int most;
     private final int fewer;
@@ -181,7 +181,7 @@ final class Gaps {
         generations.removeIf(generation -> !used.contains(generation));
     }
 
-    /** Returns a generation that is over when both are: those whom one of them waits for are waited for. */
+    /** Returns a generation that is over when both are: it waits for all that one of them waits for. */
     private Generation both(Generation one, Generation other) {
         if (one == other) {
             return one;

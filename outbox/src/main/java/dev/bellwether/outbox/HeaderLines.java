@@ -58,9 +58,9 @@ final class HeaderLines {
     /** Returns the name if it is a plain one. */
     static String name(String name) {
         if (!isName(name)) {
-            throw new IllegalArgumentException(
-                    "header name \"" + name
-                            + "\": it must not be empty, nor hold a colon or a control character, nor begin or end with a blank");
+            throw new IllegalArgumentException("header name \"" + name
+                    + "\": it must not be empty, nor hold a colon or a control character, nor begin or end"
+                    + " with a blank");
         }
         return name;
     }
@@ -82,9 +82,9 @@ final class HeaderLines {
             if (end > from) {
                 var header = line(lines, from, end);
                 if (header.key().equals(reserved)) {
-                    throw new IllegalArgumentException(
-                            "header " + reserved
-                                    + " is the relay's own, for the event id: give the header another name, or the relay another eventIdHeader");
+                    throw new IllegalArgumentException("header " + reserved
+                            + " is the relay's own, for the event id: give the header another name, or the"
+                            + " relay another eventIdHeader");
                 }
                 headers.add(header);
             }

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
 /**
- * Where a consumer writes down which events it has handled, in the transaction that handles them: so each takes effect
+ * Where a consumer records which events it has handled, in the transaction that handles them. So each takes effect
  * once, however often it is delivered.
  *
  * <p>For those whose deliveries may repeat: readers of uncommitted records, other producers' topics, queues, calls that
@@ -46,7 +46,7 @@ public final class Inbox {
         return new Inbox("inbox", text("consumer", consumer, LONGEST_CONSUMER));
     }
 
-    /** Returns one with another table: {@code table} or {@code schema.table}. */
+    /** Returns an inbox with another table: {@code table} or {@code schema.table}. */
     public Inbox in(String table) {
         if (!NAME.matcher(table).matches()) {
             throw new IllegalArgumentException("inbox table \"" + table
@@ -74,15 +74,15 @@ public final class Inbox {
      *
      * @param eventId what tells this event from all others, the same at each delivery: for records of an outbox, the
      *     header {@code event-id}. At most 200 characters.
-     * @throws IllegalStateException if the connection commits by itself: the id would be written down without the work
+     * @throws IllegalStateException if the connection is in auto-commit mode: the id would be recorded without the work
      */
     public <E extends Exception> boolean once(Connection connection, String eventId, Work<E> work)
             throws SQLException, E {
         var id = text("event id", eventId, LONGEST_ID);
         if (connection.getAutoCommit()) {
             throw new IllegalStateException("inbox " + table + ", consumer " + consumer + ", event " + id
-                    + ": this connection commits each statement by itself, so that the event would count as handled"
-                    + " though the work fails. Begin a transaction: connection.setAutoCommit(false)");
+                    + ": this connection commits each statement by itself, so the event would count as handled even"
+                    + " if the work fails. Begin a transaction: connection.setAutoCommit(false)");
         }
         if (!Dialect.of(connection).remember(connection, table, consumer, id)) {
             return false;
@@ -95,7 +95,7 @@ public final class Inbox {
      * Forgets events of this consumer that were handled so long ago, and returns how many: a thousand at a time, each
      * in a transaction of its own. Any process may do so, at any time, such as once an hour. An event that is delivered
      * again later than that is handled again, so choose a time that is longer than any delivery may be late: for a
-     * topic of Kafka, its retention.
+     * topic of Kafka, its retention. Safe to repeat.
      */
     public long forget(DataSource database, Duration olderThan) throws SQLException {
         if (olderThan.isNegative() || olderThan.isZero()) {
@@ -207,7 +207,8 @@ public final class Inbox {
             @Override
             String forget(String table) {
                 return "DELETE FROM " + table
-                        + " WHERE consumer = ? AND handled < TIMESTAMPADD(MICROSECOND, -1000 * ?, CURRENT_TIMESTAMP(3)) LIMIT "
+                        + " WHERE consumer = ? AND handled < TIMESTAMPADD(MICROSECOND, -1000 * ?,"
+                        + " CURRENT_TIMESTAMP(3)) LIMIT "
                         + FORGOTTEN_AT_ONCE;
             }
 

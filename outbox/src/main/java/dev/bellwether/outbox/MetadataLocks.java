@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 final class MetadataLocks implements OpenWriters {
     /*
      * A statement locks the metadata of its tables before it draws an id. The lock goes after the engine has committed
-     * or rolled back, not at the end of the statement. So whoever drew an id that we do not see is over, or holds the
-     * lock now.
+     * or rolled back, not at the end of the statement. So anybody who drew an id that we do not see is over, or holds
+     * the lock now.
      *
      * Each look proves that it sees such locks: it takes one itself, by the branch that returns nothing, and must find
      * it listed. If it does not (an instrument is off, or the name is spelt differently), it says nothing, and gaps
@@ -120,8 +120,8 @@ final class MetadataLocks implements OpenWriters {
         if (!blind) {
             blind = true;
             LOG.warn(
-                    "outbox {}: it cannot be seen which transactions write into it: {}. Order is kept, but reading costs more"
-                            + " with each id that is never used. Run bellwether outbox doctor.",
+                    "outbox {}:  it is not visible which transactions write into it: {}. Order is kept, but reading"
+                            + " costs more with each id that is never used. Run bellwether outbox doctor.",
                     table,
                     why);
         }
@@ -205,7 +205,8 @@ final class MetadataLocks implements OpenWriters {
         if (mariaDb
                 && number(
                                 connection,
-                                "SELECT count(*) FROM information_schema.plugins WHERE plugin_name = 'METADATA_LOCK_INFO'"
+                                "SELECT count(*) FROM information_schema.plugins WHERE plugin_name ="
+                                        + " 'METADATA_LOCK_INFO'"
                                         + " AND plugin_status = 'ACTIVE'",
                                 1)
                         > 0) {

@@ -36,7 +36,7 @@ final class MysqlDoctor {
         var source = MetadataLocks.source(connection, mariaDb);
         if (source.isEmpty()) {
             warn(
-                    "it cannot be seen which transactions write: this server lists no metadata locks",
+                    " it is not visible which transactions write: this server lists no metadata locks",
                     mariaDb
                             ? "INSTALL SONAME 'metadata_lock_info' (no restart, no right for the relay); " + COARSE
                             : "start it with performance_schema=ON; " + COARSE);
@@ -53,7 +53,7 @@ final class MysqlDoctor {
                 throw e;
             }
             warn(
-                    "it cannot be seen which transactions write: " + e.getMessage(),
+                    " it is not visible which transactions write: " + e.getMessage(),
                     "GRANT SELECT ON performance_schema.metadata_locks to the relay's user; " + COARSE);
             return;
         }
@@ -68,10 +68,12 @@ final class MysqlDoctor {
                             + " 'global_instrumentation' AND enabled <> 'YES'");
             if (off > 0) {
                 warn(
-                        "it cannot be seen which transactions write: the performance schema does not watch metadata locks",
+                        " it is not visible which transactions write: the performance schema does not watch metadata"
+                                + " locks",
                         "start the server with performance-schema-instrument='wait/lock/metadata/sql/mdl=ON'"
                                 + (mariaDb ? ", or INSTALL SONAME 'metadata_lock_info'" : "")
-                                + "; if you switch it on while it runs, end all transactions that write first: they stay unseen");
+                                + "; if you switch it on while it runs, end all transactions that write first: they"
+                                + " stay unseen");
             } else {
                 well("writing transactions are seen by performance_schema.metadata_locks");
             }
@@ -80,7 +82,7 @@ final class MysqlDoctor {
                 throw e;
             }
             warn(
-                    "nobody can tell this user whether metadata locks are watched: " + e.getMessage(),
+                    "this user cannot see whether metadata locks are watched: " + e.getMessage(),
                     "GRANT SELECT ON performance_schema.setup_instruments and setup_consumers to it");
         }
         var lost = number("SHOW GLOBAL STATUS LIKE 'Performance_schema_metadata_lock_lost'", 2)
@@ -88,7 +90,8 @@ final class MysqlDoctor {
         if (lost > 0) {
             warn(
                     "the performance schema had no room for " + lost + " locks or threads",
-                    "raise performance_schema_max_metadata_locks and performance_schema_max_thread_instances, and restart; "
+                    "raise performance_schema_max_metadata_locks and performance_schema_max_thread_instances, and"
+                            + " restart; "
                             + COARSE);
         }
     }
@@ -98,7 +101,8 @@ final class MysqlDoctor {
                 var result = statement.executeQuery("XA RECOVER")) {
             if (result.next()) {
                 warn(
-                        "there are prepared transactions (XA RECOVER): until they end, ids that are never used cost each read more",
+                        "there are prepared transactions (XA RECOVER): until they end, ids that are never used cost"
+                                + " each read more",
                         "commit them or roll them back");
             }
         } catch (SQLException e) {
@@ -137,7 +141,7 @@ final class MysqlDoctor {
         } else {
             warn(
                     "innodb_flush_log_at_trx_commit is " + flush,
-                    "set it to 1: else a crash of the database forgets messages that were committed");
+                    "set it to 1: otherwise a crash of the database loses messages that were committed");
         }
     }
 

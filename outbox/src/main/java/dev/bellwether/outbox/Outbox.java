@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  * Where applications put messages: into a table, within the transaction that changes their data, so that both happen or
  * neither.
  *
- * <p>Thread-safe; the connection is the caller's, and so is its transaction. The one condition for order: who writes
- * messages of one key must have been serialized before, by a lock of the row that the key stands for, or a version of
- * it that is checked. Two transactions that write for one key at the same time have no order that anybody could keep.
+ * <p>Thread-safe; the connection is the caller's, and so is its transaction. The one condition for order: transactions
+ * that write messages of one key must take turns before, by a lock of the row that the key stands for, or by checking
+ * its version. If two write for one key at the same time, there is no order to keep.
  */
 public final class Outbox {
     private final OutboxTable table;
@@ -43,33 +43,35 @@ public final class Outbox {
     }
 
     /**
-     * Returns one that adds these headers to each message, asked for when it is written: such as {@code traceparent}
-     * and {@code tracestate} of the present span, so that the trace goes on at the consumer.
+     * Returns an outbox that adds these headers to each message. It asks for them when the message is written: for
+     * example {@code traceparent} and {@code tracestate} of the present span, so that the trace continues at the
+     * consumer.
      */
     public Outbox withContext(Supplier<Map<String, String>> headers) {
         return new Outbox(table, headers, wakeUp);
     }
 
     /**
-     * Returns one that wakes an idle relay, or does not: by a NOTIFY of PostgreSQL, when the transaction commits. While
-     * a relay is busy, or none runs, nothing is notified. MariaDB and MySQL have nothing like it, and this changes
-     * nothing there.
+     * Returns an outbox that wakes an idle relay, or does not: by a NOTIFY of PostgreSQL, when the transaction commits.
+     * While a relay is busy, or none runs, there is no NOTIFY. On MariaDB and MySQL this changes nothing.
      *
-     * <p>PostgreSQL refuses to prepare a transaction (PREPARE TRANSACTION, which XA uses) that has notified. Unless
-     * this is called, relays are therefore woken where the server allows no prepared transactions
-     * ({@code max_prepared_transactions} is 0, its default). Say true where it does, and no transaction with messages
-     * is prepared.
+     * <p>PostgreSQL refuses to prepare a transaction (PREPARE TRANSACTION, which XA uses) that has notified. So by
+     * default a relay is woken only if the server allows no prepared transactions ({@code max_prepared_transactions} is
+     * 0, its default). Pass true if it does, and no transaction with messages is prepared.
      */
     public Outbox withWakeUp(boolean wakeUp) {
         return new Outbox(table, context, wakeUp ? WakeUp.ALWAYS : WakeUp.NEVER);
     }
 
-    /** Writes a message, if and when the transaction of this connection commits. */
+    /**
+     * Writes a message, which is published if and when the transaction of this connection commits. Called twice, it
+     * publishes two messages. If this throws, roll back.
+     */
     public void stash(Connection connection, Message message) throws SQLException {
         stash(connection, List.of(message));
     }
 
-    /** Writes messages in this order, in one batch. */
+    /** Writes messages in this order, in one batch; otherwise as {@link #stash(Connection, Message)}. */
     public void stash(Connection connection, Collection<Message> messages) throws SQLException {
         if (messages.isEmpty()) {
             return;

@@ -60,8 +60,8 @@ public final class OutboxAdmin {
      * How a shard stands, as its last leader wrote it down, every second.
      *
      * @param relay who that was
-     * @param seen when he did so last
-     * @param silent for how long he has not, by the database's clock: while somebody publishes the shard, a second or
+     * @param seen when it did so last
+     * @param silent for how long it has not, by the database's clock: while somebody publishes the shard, a second or
      *     two
      * @param published records, ever
      */
@@ -507,7 +507,9 @@ public final class OutboxAdmin {
         }
     }
 
-    /** Deletes what is certain to be published. If nothing is, whoever leads next is to doubt it, too, and say so. */
+    /**
+     * Deletes what is certain to be published. If nothing is, anybody who leads next is to doubt it, too, and say so.
+     */
     private void forgetPublished(Connection connection, Store store, ProgressTopic progress, int shard, boolean anew)
             throws SQLException, DeposedException, InterruptedException, ExecutionException, TimeoutException {
         var row = store.tenancy(connection, shard);
@@ -614,13 +616,13 @@ public final class OutboxAdmin {
             }
             if (OutboxSchema.exists(connection, table.relay())
                     && !OutboxSchema.mayBeRead(connection, table.blocked())) {
-                findings.add(
-                        new Finding(
-                                Severity.WARNING,
-                                "table " + table.blocked()
-                                        + " is missing, or this user may not read it: which records are"
-                                        + " blocked, and why, is told in the relay's log alone",
-                                "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay INSERT and DELETE"));
+                findings.add(new Finding(
+                        Severity.WARNING,
+                        "table " + table.blocked()
+                                + " is missing, or this user may not read it: which records are"
+                                + " blocked, and why, is only in the relay's log",
+                        "make it with bellwether outbox migrate, and grant SELECT on it, and to the relay"
+                                + " INSERT and DELETE"));
             }
             return findings;
         }

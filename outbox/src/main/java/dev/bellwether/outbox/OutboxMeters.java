@@ -34,7 +34,7 @@ public final class OutboxMeters implements MeterBinder {
     public static final String PUBLISHED = "bellwether.outbox.published";
     /** Transactions that this process has committed. */
     public static final String TRANSACTIONS = "bellwether.outbox.transactions";
-    /** How often this process began anew behind rows that were sent. */
+    /** How often this process began again behind rows that were sent. */
     public static final String REWINDS = "bellwether.outbox.rewinds";
     /** Records that this process has moved to the parking table. */
     public static final String PARKED = "bellwether.outbox.parked";
@@ -87,10 +87,10 @@ public final class OutboxMeters implements MeterBinder {
                 "1 while nobody leads the shard, as far as this process knows",
                 stats -> stats.led() ? 0 : 1);
         own(registry, shard, IN_FLIGHT, "Records that were read and are not deleted", RelayStats::inFlight);
-        own(registry, shard, BLOCKED, "Rows held back for one that is blocked", RelayStats::blocked);
+        own(registry, shard, BLOCKED, "Rows that wait because one before them is blocked", RelayStats::blocked);
         counter(registry, shard, PUBLISHED, "Records that Kafka has confirmed", RelayStats::published);
         counter(registry, shard, TRANSACTIONS, "Transactions that were committed", RelayStats::transactions);
-        counter(registry, shard, REWINDS, "How often it began anew behind rows that were sent", RelayStats::rewinds);
+        counter(registry, shard, REWINDS, "How often it began again behind rows that were sent", RelayStats::rewinds);
         counter(registry, shard, PARKED, "Records that were moved to the parking table", RelayStats::parked);
         counter(registry, shard, STRAYS, "Rows that came later than any row may", RelayStats::strays);
         TimeGauge.builder(
@@ -105,7 +105,7 @@ public final class OutboxMeters implements MeterBinder {
                 registry,
                 tags(shard),
                 RATE,
-                "Records per second, as the leader has written down",
+                "Records per second, as the leader has recorded",
                 state -> of(state, shard)
                         .map(one -> one.isServed() ? one.ratePerSecond() : 0)
                         .orElse(Double.NaN));

@@ -30,20 +30,19 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Publishes the rows of an outbox to Kafka, in order, and deletes them: in each shard while it leads, standing by while
- * another does. Relays of several shards share them: one that leads two more than another gives one up, once in a
- * lease.
+ * another does. Several relays share the shards: one that leads two more than another gives one up, once in a lease.
  *
- * <p>Thread-safe. Takes two connections of the data source for each shard that it leads, and none for others, but for
- * moments; three threads likewise. On PostgreSQL one connection more, and a thread, to hear the writers while it leads any
- * shard ({@link RelayConfig.Builder#wakeUp}). It recovers by itself from any outage of the database and of the brokers, and begins again behind
- * new fences with the first row that is left. So consumers may see a run of records again, never a record before its
- * predecessor in the same key; readers of committed records see each once, if the relays are told so
- * ({@link RelayConfig.Builder#once}).
+ * <p>Thread-safe. For each shard that it leads, it takes two connections of the data source and three threads; for
+ * other shards a connection for a moment now and then. On PostgreSQL it takes one more connection and thread, to
+ * receive the writers' notifications while it leads any shard ({@link RelayConfig.Builder#wakeUp}). It recovers by
+ * itself from any outage of the database and of the brokers, and begins again behind new fences with the first row that
+ * is left. So consumers may see a run of records again, never a record before its predecessor in the same key; readers
+ * of committed records see each once, if the relays keep progress ({@link RelayConfig.Builder#once}).
  */
 public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
     private static final AtomicLong SERIAL = new AtomicLong();
-    /** How long a start waits for brokers: so long what is wrong with the settings is thrown rather than told. */
+    /** How long a start waits for brokers: in that time an error in the settings is thrown, later it is an event. */
     private static final long FIRST_MILLIS = 3_000;
 
     private final RelayConfig config;
@@ -78,8 +77,8 @@ public final class OutboxRelay implements AutoCloseable {
     }
 
     /**
-     * Begins, with elections on the brokers that the records go to: nothing else is needed. If the brokers do not
-     * answer, it waits for them in the background, and tells {@link RelayEvent.Waiting}.
+     * Begins, with elections on the brokers that the records go to: nothing else is needed. Returns after three seconds
+     * at most. If the brokers do not answer, it waits for them in the background, and sends {@link RelayEvent.Waiting}.
      *
      * @throws dev.bellwether.ElectionException if a property is wrong, or a right is missing
      */
@@ -146,8 +145,8 @@ public final class OutboxRelay implements AutoCloseable {
                 }
                 if (attempts++ == 0) {
                     LOG.warn(
-                            "outbox {}: no election can be held ({}). Nothing is published from here until the brokers answer."
-                                    + " Trying again after pauses of up to {} s.",
+                            "outbox {}: no election can be held ({}). Nothing is published from here until the"
+                                    + " brokers answer. Trying again after pauses of up to {} s.",
                             config.name(),
                             e.getMessage(),
                             config.maxBackoff().toSeconds());
@@ -158,11 +157,11 @@ public final class OutboxRelay implements AutoCloseable {
                 pause = pause.multipliedBy(2).compareTo(config.maxBackoff()) < 0
                         ? pause.multipliedBy(2)
                         : config.maxBackoff();
-            } catch (RuntimeException e) { // to wait mends no setting, and gives no right
+            } catch (RuntimeException e) { // to wait fixes no setting, and gives no right
                 if (!first.completeExceptionally(e) && !closed) {
                     LOG.error(
-                            "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it again when the"
-                                    + " cause is mended.",
+                            "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it"
+                                    + " again when the cause is fixed.",
                             config.name(),
                             e);
                     var cause = e instanceof ElectionException known ? known : new ElectionException(e.toString(), e);
@@ -205,7 +204,10 @@ public final class OutboxRelay implements AutoCloseable {
         return config.name();
     }
 
-    /** Looks for rows now, rather than at the next poll: to be called after a commit in this process. Cheap. */
+    /**
+     * Looks for rows now, rather than at the next poll: call it after a commit in this process. Never blocks, and does
+     * nothing after {@link #close}.
+     */
     public void poke() {
         shards.forEach(Shard::poke);
     }
@@ -216,10 +218,11 @@ public final class OutboxRelay implements AutoCloseable {
     }
 
     /**
-     * Returns how the whole outbox stands, whoever leads: relays that stand by tell it, too. It is read in the
-     * background, each {@link RelayConfig.Builder#stateInterval}, from the first call on; so this never waits. Empty
-     * until it has been read, and while the database has not answered for three such intervals. Its cost is bounded, as
-     * that of {@link OutboxAdmin#quickState}; it takes a connection of the data source for the moment.
+     * Returns the state of the whole outbox, whichever relay leads: relays that stand by return it, too. It is read in
+     * the background, each {@link RelayConfig.Builder#stateInterval}, from the first call on; so this never waits.
+     * Empty until it has been read, and while the database has not answered for three such intervals. Its cost is
+     * bounded, as that of {@link OutboxAdmin#quickState}; each reading takes a connection of the data source for a
+     * moment.
      */
     public Optional<OutboxAdmin.State> state() {
         return states.latest();
@@ -232,7 +235,7 @@ public final class OutboxRelay implements AutoCloseable {
 
     /**
      * Ends it: what is being sent is committed and deleted, and the shards are handed over. Waits no longer than a
-     * candidacy takes to close: a fifth of the lease and two renewals.
+     * candidacy takes to close: a fifth of the lease and two renewals. Idempotent.
      */
     @Override
     public void close() {

@@ -15,7 +15,7 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 
 /**
  * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate.
- * {@link #holds} may be asked by any thread, all else belongs to that of the shard.
+ * {@link #holds} may be asked by any thread, everything else belongs to that of the shard.
  */
 final class PoisonDetector {
     /*
@@ -97,7 +97,7 @@ final class PoisonDetector {
 
     /**
      * The rules of a topic, if they could be had, and in which slice they were asked for. Rules that are older than the
-     * slice condemn nobody: they may have been mended before the row was written, and it was written because they were.
+     * slice condemn nobody: they may have been fixed before the row was written, and it was written because they were.
      */
     private record Known(Optional<TopicRules> rules, long slice) {}
 

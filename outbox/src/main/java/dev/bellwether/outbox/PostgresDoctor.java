@@ -30,7 +30,8 @@ final class PostgresDoctor {
         if (sequence == null) {
             error(
                     "column id of " + table.name() + " has no sequence of its own",
-                    "let it be a bigserial: a relay watches the lock of that sequence to tell which rows may still come");
+                    "make it a bigserial: a relay watches the lock of that sequence to tell which rows may still"
+                            + " come");
         } else {
             sequence(sequence);
         }
@@ -59,7 +60,8 @@ final class PostgresDoctor {
         if (increment != 1) {
             error(
                     "sequence " + name + " has INCREMENT " + increment
-                            + ": that is what pooled ids are made with, of which a later transaction may get a lower one",
+                            + ": that is what pooled ids are made with, of which a later transaction may get a"
+                            + " lower one",
                     "ALTER SEQUENCE " + name
                             + " INCREMENT 1, and let the database draw the ids (Hibernate: allocationSize = 1)");
         }
@@ -103,22 +105,24 @@ final class PostgresDoctor {
         if (triggers > 0) {
             warn(
                     table.name() + " has " + triggers + " triggers",
-                    "do without: NOTIFY, for one, lets transactions commit only one after the other");
+                    "remove it: NOTIFY, for example, lets transactions commit only one after the other");
         }
     }
 
     private void transactions() throws SQLException {
         if (number("SELECT (NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'))::integer") == 1) {
             warn(
-                    "this user is not told since when transactions of other users are open",
-                    "GRANT pg_monitor to it, or ask as another user; the relay itself does without: it sees the locks of all");
+                    "this user cannot see since when transactions of other users are open",
+                    "GRANT pg_monitor to it, or ask as another user; the relay itself does not need it: it sees all"
+                            + " locks");
         }
         var oldest = number("SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint"
                 + " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
         if (oldest > 60) {
             warn(
                     "a transaction has been open for " + oldest + " s",
-                    "end it: until then dead rows stay, and rows that it has inserted keep those who look for them busy");
+                    "end it: until then dead rows stay, and rows that it has inserted keep those who look for them"
+                            + " busy");
         }
         var prepared = number("SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()"
                 + " AND prepared < now() - interval '1 minute'");
@@ -150,13 +154,14 @@ final class PostgresDoctor {
         if (dead > 1_000_000) {
             warn(
                     dead + " dead rows",
-                    "look for what holds autovacuum up; our schema makes it start at 50,000 and lets it run at full speed");
+                    "look for what delays autovacuum; our schema makes it start at 50,000 and lets it run at full"
+                            + " speed");
         }
         var options = text(
                 "SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE oid = '" + table.name() + "'::regclass");
         if (options == null || !options.contains("autovacuum_vacuum_scale_factor")) {
             warn(
-                    table.name() + " is vacuumed as any table is: seldom",
+                    table.name() + " is vacuumed like any other table: rarely",
                     "ALTER TABLE " + table.name()
                             + " SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000,"
                             + " autovacuum_vacuum_cost_delay = 0)");
@@ -168,7 +173,7 @@ final class PostgresDoctor {
             error("fsync is off", "switch it on: a crash of the machine may lose messages, or the whole database");
         }
         if ("off".equals(text("SHOW synchronous_commit"))) {
-            warn("synchronous_commit is off", "a crash of the database may forget messages that were committed");
+            warn("synchronous_commit is off", "a crash of the database may lose messages that were committed");
         }
     }
 

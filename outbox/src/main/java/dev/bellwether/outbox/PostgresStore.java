@@ -71,7 +71,8 @@ class PostgresStore extends Store {
                 "convert_to(kafka_value, 'UTF8')",
                 // those whose names and values do not pair up come out as a header without a name, which is refused
                 "CASE WHEN cardinality(kafka_header_keys) = 0 AND cardinality(kafka_header_values) = 0 THEN NULL"
-                        + " WHEN cardinality(kafka_header_keys) <> cardinality(kafka_header_values) THEN ': does not pair up'"
+                        + " WHEN cardinality(kafka_header_keys) <> cardinality(kafka_header_values) THEN ': does"
+                        + " not pair up'"
                         + " ELSE (SELECT string_agg('::' || " + base64("n") + " || coalesce(':: ' || " + base64("v")
                         + ", ''), E'\\n')"
                         + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v) WHERE n <> '" + REQUEUED
@@ -400,7 +401,7 @@ class PostgresStore extends Store {
     }
 
     private OpenWriters.Holders holders(Connection connection) throws SQLException {
-        // nextval keeps this lock until the end of the transaction, be it called by a default or beforehand
+        // nextval keeps this lock until the end of the transaction, whether it is called by a default or beforehand
         var sql = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND mode = 'RowExclusiveLock'"
                 + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
                 + " AND relation = coalesce(pg_get_serial_sequence(?, 'id'), ?)::regclass::oid";
@@ -497,7 +498,8 @@ class PostgresStore extends Store {
         if (table.layout() == Layout.GOHARVEST) {
             var lines = "unnest(string_to_array(headers, E'\\n')) WITH ORDINALITY AS lines(l, nth) ORDER BY nth";
             return "INSERT INTO " + table.name() + " (create_time, kafka_topic, kafka_key, kafka_value,"
-                    + " kafka_header_keys, kafka_header_values) SELECT created, topic, convert_from(record_key, 'UTF8'),"
+                    + " kafka_header_keys, kafka_header_values) SELECT created, topic, convert_from(record_key,"
+                    + " 'UTF8'),"
                     + " convert_from(record_value, 'UTF8'), ARRAY(SELECT " + text("split_part(l, '::', 2)") + " FROM "
                     + lines
                     + ") || '" + REQUEUED + "'::text, ARRAY(SELECT CASE WHEN l LIKE '::%:: %' THEN "

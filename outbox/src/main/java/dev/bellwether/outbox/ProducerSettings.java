@@ -28,7 +28,7 @@ final class ProducerSettings {
         for (var name : OURS) {
             if (properties.containsKey(name)) {
                 throw new IllegalArgumentException("cannot override configuration \"" + name
-                        + "\" of a relay's producer: order and fencing hang on it; take it away");
+                        + "\" of a relay's producer: order and fencing depend on it; remove it");
             }
         }
         return new TreeMap<>(properties);

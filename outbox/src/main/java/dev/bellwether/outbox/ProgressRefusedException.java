@@ -9,7 +9,7 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 import org.jspecify.annotations.Nullable;
 
-/** Nobody can write down progress here, or read it, however often he tries. */
+/** Nobody can write down progress here, or read it, however often it tries. */
 final class ProgressRefusedException extends Exception {
     private static final long serialVersionUID = 1;
 

@@ -24,17 +24,17 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * The topic in which each transaction of a relay says which rows it publishes, a partition for each shard. Who takes
- * over deletes these rows instead of sending them again, so that readers of committed records see each record once.
- * Immutable; each call waits for the brokers.
+ * The topic in which each transaction of a relay says which rows it publishes, a partition for each shard. A relay that
+ * takes over deletes these rows instead of sending them again, so that readers of committed records see each record
+ * once. Immutable; each call waits for the brokers.
  *
- * <p>Why that is sound. A transaction's {@link Published} is visible if and only if its records are. Who takes over has
- * fenced both transactional ids, so that every older transaction is decided and nobody else commits; he then reads up
- * to the end. Up to which transaction the rows are durably deleted stands in the shard's row, its {@link ProgressMark};
- * one begins only when that has reached the one {@link #WINDOW} before, whose {@code Published} it overwrites. So behind
- * the mark there is a {@code Published} of every transaction, and they name every row that was published and may still
- * be in the table. If there is not, or a leader came between that wrote none, then nothing is taken for published: the
- * table is sent as it is, and readers see a run of records again.
+ * <p>Why that is sound. A transaction's {@link Published} is visible if and only if its records are. A relay that takes
+ * over has fenced both transactional ids, so that every older transaction is decided and nobody else commits; it then
+ * reads up to the end. Up to which transaction the rows are durably deleted stands in the shard's row, its {@link
+ * ProgressMark}; one begins only when that has reached the one {@link #WINDOW} before, whose {@code Published} it
+ * overwrites. So behind the mark there is a {@code Published} of every transaction, and they name every row that was
+ * published and may still be in the table. If there is not, or a leader came between that wrote none, then nothing is
+ * taken for published: the table is sent as it is, and readers see a run of records again.
  */
 final class ProgressTopic {
     /** So many transactions may be published whose rows are not durably deleted. */

@@ -62,7 +62,9 @@ record Published(long number, long base, long epoch, long[] ids, int[] hashes) {
         return (int) crc.getValue();
     }
 
-    /** Ids mostly follow each other, so they are written as runs: how far the first is from the one before, how many. */
+    /**
+     * Ids mostly follow each other, so they are written as runs: how far the first is from the one before, how many.
+     */
     byte[] write() {
         var out = ByteBuffer.allocate(1 + 4 * LONGEST + ids.length * BYTES_PER_ROW);
         out.put(VERSION);

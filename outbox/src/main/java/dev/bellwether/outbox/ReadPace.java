@@ -134,8 +134,8 @@ final class ReadPace {
         if (unannounced && calls.get() == callsBefore) {
             if (nanoTime.getAsLong() - unannouncedUntil >= 0) {
                 LOG.info(
-                        "outbox {}: rows of shard {} come unannounced, by a plain INSERT for example. Looking for them each {} ms."
-                                + " To have them announced, give the table its trigger.",
+                        "outbox {}: rows of shard {} come without a notification, for example by a plain INSERT."
+                                + " Polling for them each {} ms. To get notifications, give the table its trigger.",
                         config.name(),
                         shard,
                         config.maxPoll().toMillis());

@@ -6,21 +6,22 @@ final class Refusals {
 
     static String nodes(String table, String nodes) {
         return "outbox " + table + " is in " + nodes
-                + ": ids are drawn and transactions are open on other nodes, where this relay"
-                + " cannot see them, so that the order of a key would break. Nothing is published. Let one node write (Galera: keep the"
+                + ": ids are drawn and transactions are open on other nodes, where this relay cannot see them, so"
+                + " the order of a key would break. Nothing is published. Let one node write (Galera: keep the"
                 + " outbox in a database of its own; group replication: group_replication_single_primary_mode=ON)";
     }
 
     static String name(String table, String there, String here) {
         return "outbox table " + table + " is served under the name \"" + there + "\", and this relay is set to \""
                 + here
-                + "\": no fence stands between two names, so that both would publish each row. Nothing is published from here. Set the"
-                + " name to \"" + there + "\", or stop all relays and rename it with OutboxAdmin.rename";
+                + "\": there is no fence between two names, so both would publish each row.  Nothing is published"
+                + " from here. Set the name to \"" + there + "\", or stop all relays and rename it with"
+                + " OutboxAdmin.rename";
     }
 
     static String shards(String table, int there, int here) {
         return "outbox " + table + " is divided into " + there + " shards, and this relay is set to " + here
                 + ": two relays that divide it differently would publish rows twice, and out of order. Set shards to "
-                + there + ", or stop all relays and divide it anew with OutboxAdmin.divide";
+                + there + ", or stop all relays and divide it again with OutboxAdmin.divide";
     }
 }

@@ -85,7 +85,7 @@ public final class RelayConfig {
     /**
      * Begins with the default settings.
      *
-     * @param name tells this outbox from all others on the same Kafka cluster: elections and transactional ids are
+     * @param name identifies this outbox among all on the same Kafka cluster: elections and transactional ids are
      *     named after it. It must be the same for all relays of one table, and of no other.
      */
     public static Builder named(String name) {
@@ -128,7 +128,7 @@ public final class RelayConfig {
         return wakeUp;
     }
 
-    /** Returns the topic in which progress is kept; names that no topic may have are told apart by a hash. */
+    /** Returns the topic in which progress is kept; names that no topic may have are distinguished by a hash. */
     ProgressTopic progress() {
         return progress(KafkaTopics.common(producer));
     }
@@ -312,7 +312,7 @@ public final class RelayConfig {
         }
 
         /**
-         * Gives Kafka's producer these properties. What order and fencing hang on is refused by name:
+         * Gives Kafka's producer these properties. What order and fencing depend on is refused by name:
          * {@code transactional.id}, {@code enable.idempotence}, {@code acks}, serializers and partitioners.
          */
         public Builder producer(Map<String, ?> properties) {
@@ -321,12 +321,12 @@ public final class RelayConfig {
         }
 
         /**
-         * Divides the keys among so many shards, each with a leader, a producer and a reader of its own. All relays of
-         * a table must say the same; one that does not is refused. Default: 1.
+         * Divides the keys among this many shards, each with a leader, a producer and a reader of its own. All relays
+         * of a table must have the same number; one with another is refused. Default: 1.
          */
         public Builder shards(int shards) {
             if (shards < 1 || shards > 64) {
-                throw new IllegalArgumentException("shards is " + shards + ": it must lie between 1 and 64");
+                throw new IllegalArgumentException("shards is " + shards + ": it must be between 1 and 64");
             }
             this.shards = shards;
             return this;
@@ -339,8 +339,8 @@ public final class RelayConfig {
         }
 
         /**
-         * Finds a partition for records that name none. Default: {@link Partitioning#MURMUR2}; what goharvest wrote is
-         * where {@link Partitioning#CRC32} puts it.
+         * Finds a partition for records that name none. Default: {@link Partitioning#MURMUR2}; goharvest used {@link
+         * Partitioning#CRC32}.
          */
         public Builder partitioning(Partitioning partitioning) {
             this.partitioning = partitioning;
@@ -348,7 +348,7 @@ public final class RelayConfig {
         }
 
         /**
-         * Puts at most so many records into one transaction. The first have 5,000 at most; they grow while a backlog
+         * Puts at most this many records into one transaction. The first have 5,000 at most; they grow while a backlog
          * fills each of them and each ends soon, and shrink when one fails or takes long. Default: 20,000.
          */
         public Builder maxTransactionRecords(int records) {
@@ -356,14 +356,14 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Holds at most so many records that were read and are not yet deleted, per shard. Default: 100,000. */
+        /** Holds at most this many records that were read and are not yet deleted, per shard. Default: 100,000. */
         public Builder maxInFlightRecords(int records) {
             maxInFlightRecords = positive("maxInFlightRecords", records);
             return this;
         }
 
         /**
-         * Holds at most so many bytes of them, per shard, and a quarter of that in one transaction; a record that is
+         * Holds at most this many bytes of them, per shard, and a quarter of that in one transaction; a record that is
          * larger than that by itself goes alone. The producer's {@code buffer.memory} comes on top. Default: 64 MiB.
          */
         public Builder maxInFlightBytes(long bytes) {
@@ -374,34 +374,34 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Reads at most as many records as fill so many transactions, while one is being sent. Default: 2. */
+        /** Reads at most as many records as fill this many transactions, while one is being sent. Default: 2. */
         public Builder readAhead(int transactions) {
             readAhead = positive("readAhead", transactions);
             return this;
         }
 
         /**
-         * Begins a transaction that is not full no sooner than so long after the one before; after a quiet time, at
-         * once. Each costs the brokers a mark in every partition that it wrote to, so many small ones are slower than
-         * fewer. Zero, to wait for nothing. Default: 10 ms.
+         * The least time between the beginnings of two transactions that are not full; after a quiet time the next
+         * begins at once. Each costs the brokers a mark in every partition that it wrote to, so many small ones are
+         * slower than fewer. Zero, to wait for nothing. Default: 10 ms.
          */
         public Builder transactionInterval(Duration transactionInterval) {
             if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {
                 throw new IllegalArgumentException(
-                        "transactionInterval is " + transactionInterval + ": it must lie between 0 and a minute");
+                        "transactionInterval is " + transactionInterval + ": it must be between 0 and a minute");
             }
             this.transactionInterval = transactionInterval;
             return this;
         }
 
-        /** Looks for new rows so often while some come. Default: 2 ms. */
+        /** Looks for new rows this often while some come. Default: 2 ms. */
         public Builder minPoll(Duration minPoll) {
             this.minPoll = positive("minPoll", minPoll);
             return this;
         }
 
         /**
-         * Looks for new rows at least so often while none come; each second, if that is longer, while all writers
+         * Looks for new rows at least this often while none come; each second, if that is longer, while all writers
          * {@linkplain #wakeUp wake} it. Default: 50 ms.
          */
         public Builder maxPoll(Duration maxPoll) {
@@ -409,54 +409,56 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Waits so long after a first failure, twice as long after the next, and so on. Default: 100 ms. */
+        /** Waits this long after a first failure, twice as long after the next, and so on. Default: 100 ms. */
         public Builder backoff(Duration backoff) {
             this.backoff = positive("backoff", backoff);
             return this;
         }
 
-        /** Waits at most so long after a failure. Default: 10 s. */
+        /** Waits at most this long after a failure. Default: 10 s. */
         public Builder maxBackoff(Duration maxBackoff) {
             this.maxBackoff = positive("maxBackoff", maxBackoff);
             return this;
         }
 
-        /** Tries a halting record again after so long, and a blocked key's first. Default: 30 s. */
+        /** Tries a record that halts the shard again after this time, and the first of a blocked key. Default: 30 s. */
         public Builder haltRetry(Duration haltRetry) {
             this.haltRetry = positive("haltRetry", haltRetry);
             return this;
         }
 
-        /** Takes the database for dead when a statement has no answer for so long. Default: 30 s. */
+        /** Gives the database up when a statement has no answer for this long. Default: 30 s. */
         public Builder databaseTimeout(Duration databaseTimeout) {
             this.databaseTimeout = positive("databaseTimeout", databaseTimeout);
             return this;
         }
 
         /**
-         * Gives the leadership of a shard to another candidate, if there is one, after it could not begin for so long:
-         * because the database, or the brokers, cannot be reached from here. Default: 30 s.
+         * Gives the leadership of a shard to another candidate, if there is one, after it could not begin for this
+         * long, because the database, or the brokers, cannot be reached from here. Default: 30 s.
          */
         public Builder standDownAfter(Duration standDownAfter) {
             this.standDownAfter = positive("standDownAfter", standDownAfter);
             return this;
         }
 
-        /** Tells {@link RelayEvent.MeterRead} so often, if records flow. Default: 5 s. */
+        /** Sends {@link RelayEvent.MeterRead} this often, if records flow. Default: 5 s. */
         public Builder meterInterval(Duration meterInterval) {
             this.meterInterval = positive("meterInterval", meterInterval);
             return this;
         }
 
-        /** Looks so often for rows whose ids nobody expected any more: see {@link RelayStats#strays}. Default: 1 s. */
+        /**
+         * Looks this often for rows whose ids were not expected any more: see {@link RelayStats#strays}. Default: 1 s.
+         */
         public Builder sweepInterval(Duration sweepInterval) {
             this.sweepInterval = positive("sweepInterval", sweepInterval);
             return this;
         }
 
         /**
-         * Reads so often how the table stands, for {@link OutboxRelay#state} and the meters, once one of them has been
-         * asked. Each relay does so for itself. Default: 15 s.
+         * Reads the state of the table this often, for {@link OutboxRelay#state} and the meters, once one of them has
+         * been asked. Each relay does so for itself. Default: 15 s.
          */
         public Builder stateInterval(Duration stateInterval) {
             this.stateInterval = positive("stateInterval", stateInterval);
@@ -495,10 +497,11 @@ public final class RelayConfig {
         }
 
         /**
-         * Writes down in each transaction which rows it publishes, in the topic {@code NAME-outbox-progress}, which it
-         * makes if it is missing. Then readers of committed records see each record once, also after a failure: whoever
-         * takes over knows what was published and not yet deleted; for the conditions see {@code docs/outbox.md}. It
-         * takes the rights to create, describe, write and read that topic; without them the relay goes on, and tells
+         * Records in each transaction which rows it publishes, in the topic {@code NAME-outbox-progress}, which it
+         * makes if it is missing. Then readers of committed records see each record once, also after a failure: a relay
+         * that takes over knows what was published and not yet deleted; for the conditions see {@code docs/outbox.md}.
+         * It needs the rights to create, describe, write and read that topic; without them the relay continues, and
+         * sends
          * {@link RelayEvent.ProgressRefused}. If false, such readers may see a run of records again, as readers of
          * uncommitted records do in any case. Default: true.
          */
@@ -510,10 +513,10 @@ public final class RelayConfig {
         /**
          * Lets writers on PostgreSQL wake this relay when none have come for a while, so that it need not look for rows
          * more often than once a second: messages that {@link Outbox} has stashed, and all others if the table has
-         * {@linkplain OutboxSchema#wakeUpTrigger its trigger}. Rows that nobody has announced are found by looking;
-         * then it looks each {@link #maxPoll} for ten minutes. It takes one connection more, of which LISTEN must
-         * hear: behind a pooler that shares sessions it does not, and the relay goes on without. On MariaDB and MySQL
-         * this changes nothing. Default: true.
+         * {@linkplain OutboxSchema#wakeUpTrigger its trigger}. Rows without a notification are found by polling; then
+         * it polls each {@link #maxPoll} for ten minutes. It takes one more connection, on which LISTEN must work:
+         * behind a pooler that shares sessions it does not, and the relay polls. On MariaDB and MySQL this changes
+         * nothing. Default: true.
          */
         public Builder wakeUp(boolean wakeUp) {
             this.wakeUp = wakeUp;
@@ -529,7 +532,7 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Leads by leases of this length: so long may nobody publish after a crash. Default: 10 s. */
+        /** Leads by leases of this length: after a crash nobody publishes for this long at most. Default: 10 s. */
         public Builder lease(Duration lease) {
             this.lease = positive("lease", lease);
             return this;
@@ -541,7 +544,10 @@ public final class RelayConfig {
             return this;
         }
 
-        /** Tells the events to this, too: on the thread of the shard, which waits for it. Listeners hear in their order. */
+        /**
+         * Sends the events to this listener, too, on the thread of the shard, which waits for it: do not block. What it
+         * throws is logged. Listeners are called in their order.
+         */
         public Builder listener(Consumer<RelayEvent> listener) {
             this.listener = this.listener.andThen(listener);
             return this;
@@ -561,7 +567,7 @@ public final class RelayConfig {
 
         private static Duration positive(String name, Duration value) {
             if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
-                throw new IllegalArgumentException(name + " is " + value + ": it must lie between 1 ns and a day");
+                throw new IllegalArgumentException(name + " is " + value + ": it must be between 1 ns and a day");
             }
             return value;
         }

@@ -3,8 +3,8 @@ package dev.bellwether.outbox;
 import dev.bellwether.ElectionException;
 
 /**
- * A turn in the life of a relay's shard. Told on the shard's threads, one at a time for each shard, except that
- * {@link MeterRead} may come beside others.
+ * A change of a relay's shard. Sent on the shard's threads, one at a time for each shard, except that {@link MeterRead}
+ * may come beside others. While a listener runs, the shard waits; do not close the relay in it.
  */
 public sealed interface RelayEvent {
     /** Returns the shard, counted from 0. */
@@ -14,7 +14,7 @@ public sealed interface RelayEvent {
     record LeaderAcquired(int shard, long token) implements RelayEvent {}
 
     /**
-     * We begin anew with the first row that is left, behind new fences: at first, after a failure, and when a blocked
+     * We begin again with the first row that is left, behind new fences: at first, after a failure, and when a blocked
      * key is tried again.
      */
     record LeaderRefreshed(int shard, long epoch) implements RelayEvent {}
@@ -22,18 +22,18 @@ public sealed interface RelayEvent {
     /** We lead no more, in order: what was sent is committed and deleted. */
     record LeaderRevoked(int shard) implements RelayEvent {}
 
-    /** We lead no more, and somebody else may already. */
+    /** We lead no more, and another may lead already. */
     record LeaderFenced(int shard) implements RelayEvent {}
 
     /**
-     * These rows had been published by a leader who could not delete them any more. They are deleted, and not sent
+     * These rows had been published by a leader that could not delete them any more. They are deleted, and not sent
      * again.
      */
     record Recovered(int shard, int rows) implements RelayEvent {}
 
     /**
-     * Progress cannot be written down, so readers of committed records may see some again after a failure, as others
-     * do. Told once for each time that we lead.
+     * Progress cannot be recorded, so readers of committed records may see some again after a failure, as other readers
+     * do. Sent once for each mandate.
      */
     record ProgressRefused(int shard, String reason) implements RelayEvent {}
 
@@ -49,7 +49,7 @@ public sealed interface RelayEvent {
     /** A record was moved to the parking table. */
     record Parked(int shard, long id, String reason) implements RelayEvent {}
 
-    /** A record stays, and all later ones of its key with it; or of its topic, if it is the topic that takes none. */
+    /** A record stays, and all later ones of its key with it; or of its topic, if the topic accepts none. */
     record KeyBlocked(int shard, long id, String reason) implements RelayEvent {}
 
     /** A record stopped the shard. */
@@ -65,8 +65,8 @@ public sealed interface RelayEvent {
     record ElectionEnded(int shard) implements RelayEvent {}
 
     /**
-     * Our candidacy failed for good. This relay publishes nothing of the shard any more: start it again when the cause
-     * is mended.
+     * Our candidacy failed permanently. This relay publishes nothing of the shard any more: start it again when the
+     * cause is fixed.
      */
     record CandidacyFailed(int shard, ElectionException cause) implements RelayEvent {}
 
@@ -76,7 +76,7 @@ public sealed interface RelayEvent {
      */
     record NotServed(int shard, String leader) implements RelayEvent {}
 
-    /** No election can be held, since its infrastructure does not answer; we try again after a while. */
+    /** No election is possible, because its infrastructure does not answer; we try again after a while. */
     record Waiting(int shard, ElectionException cause) implements RelayEvent {}
 
     /** Something failed; we try again after a while. */

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * Figures of one shard of one relay, since it was started. While it stands by, rate, lag, blocked and what is in flight
- * are 0: what all relays see of the table, {@link OutboxRelay#state} tells.
+ * are 0; {@link OutboxRelay#state} has what all relays see of the table.
  *
  * @param leading whether this relay leads the shard, and has read the table
  * @param led whether somebody leads the shard, as far as this relay knows
@@ -17,8 +17,8 @@ import java.time.Duration;
  * @param transactions transactions that were committed
  * @param lastTransaction how long the last one took
  * @param longestTransaction how long the longest one took
- * @param rewinds how often we began anew while rows that had been sent were in the table: readers of uncommitted records may
- *     have seen them twice
+ * @param rewinds how often we began again while rows that had been sent were in the table: readers of uncommitted
+ *     records may have seen them twice
  * @param parked records that were moved to the parking table
  * @param blocked rows that are held back for a blocked key
  * @param strays rows that appeared where none could be expected any more: their writers drew the id in an earlier

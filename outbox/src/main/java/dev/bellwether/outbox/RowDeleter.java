@@ -49,7 +49,9 @@ final class RowDeleter implements Runnable {
         queue.add(new Work(List.of(row), 0, reason));
     }
 
-    /** Returns the number of the last transaction whose rows are gone, whatever the database forgets. From any thread. */
+    /**
+     * Returns the number of the last transaction whose rows are gone, whatever the database forgets. From any thread.
+     */
     long durable() {
         return durable;
     }
@@ -114,7 +116,7 @@ final class RowDeleter implements Runnable {
             bytes += rows.get(i).weight();
         }
         java.util.Arrays.sort(ids);
-        // whoever takes over knows what the last transactions have published, and deletes what a crash brings back
+        // anybody who takes over knows what the last transactions have published, and deletes what a crash brings back
         var durably = work.number() - durable >= ProgressTopic.WINDOW / 4;
         var deleted = session.store().delete(connection, session.shard(), session.epoch(), ids);
         if (deleted == 0) {
@@ -122,7 +124,7 @@ final class RowDeleter implements Runnable {
         }
         if (deleted < ids.length) {
             LOG.warn(
-                    "outbox {}: {} of {} published rows had been deleted by somebody else",
+                    "outbox {}: {} of {} published rows had been deleted by another user",
                     session.store().table.name(),
                     ids.length - deleted,
                     ids.length);

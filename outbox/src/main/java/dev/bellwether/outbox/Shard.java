@@ -186,14 +186,15 @@ final class Shard {
             following = new Following(now.leader().orElse(relay), System.nanoTime());
         } else if (event instanceof LeadershipEvent.Ended) {
             LOG.error(
-                    "outbox {}: the election of shard {} was ended by an operator. This relay publishes nothing of it any more.",
+                    "outbox {}: the election of shard {} was ended by an operator. This relay publishes nothing of"
+                            + " it any more.",
                     config.name(),
                     number);
             emit(new RelayEvent.ElectionEnded(number));
         } else if (event instanceof LeadershipEvent.Failed failed) {
             LOG.error(
-                    "outbox {}: the candidacy for shard {} failed. This relay publishes nothing of it any more. Start it again"
-                            + " when the cause is mended.",
+                    "outbox {}: the candidacy for shard {} failed. This relay publishes nothing of it any more."
+                            + " Start it again when the cause is fixed.",
                     config.name(),
                     number,
                     failed.error());
@@ -275,9 +276,9 @@ final class Shard {
     private void refused(ProgressRefusedException e) {
         keepsProgress = false;
         LOG.warn(
-                "outbox {}: shard {} cannot keep its progress in topic {}: {}. It goes on without, so readers of committed"
-                        + " records may see a run of records again after a failure. Give the relay the rights to create, write,"
-                        + " describe and read that topic, or set once(false).",
+                "outbox {}: shard {} cannot keep its progress in topic {}: {}. It continues without it, so readers"
+                        + " of committed records may see a run of records again after a failure. Give the relay the"
+                        + " rights to create, write, describe and read that topic, or set once(false).",
                 config.name(),
                 number,
                 progress.name(),
@@ -318,7 +319,8 @@ final class Shard {
         var reason = "its partition has no leader";
         blocked.add(row, OutboxAdmin.Waits.PARTITION, reason);
         LOG.warn(
-                "outbox {}: {} waits, with all that goes to that partition of topic {}: {}. The brokers are asked again every {} s.",
+                "outbox {}: {} waits, with everything for that partition of topic {}: {}.  The brokers are asked"
+                        + " again every {} s.",
                 config.name(),
                 row.describe(),
                 row.topic(),
@@ -335,10 +337,12 @@ final class Shard {
         try {
             store().writeBlocked(connection, number, writing, now);
         } catch (SQLException e) {
-            writesBlocked = false; // until we lead anew
+            writesBlocked = false; // until we lead again
             LOG.warn(
-                    "outbox {}: which records of shard {} wait cannot be written down in table {} ({}). All is published and"
-                            + " blocked as ever, but nobody sees it there. Make the table with bellwether outbox migrate, and"
+                    "outbox {}: which records of shard {} wait cannot be written into table {} ({}). The relay"
+                            + " publishes and blocks as usual, but nobody can see it there. Make the table with"
+                            + " bellwether outbox"
+                            + " migrate, and"
                             + " give the relay SELECT, INSERT and DELETE on it.",
                     config.name(),
                     number,
@@ -352,7 +356,7 @@ final class Shard {
         try (var connection = borrow()) {
             writeBlocked(connection, epoch, blocked.list());
         } catch (SQLException | RuntimeException e) {
-            LOG.debug("outbox {}: what halted shard {} could not be written down", config.name(), number, e);
+            LOG.debug("outbox {}: what halted shard {} could not be recorded", config.name(), number, e);
         }
     }
 
@@ -366,7 +370,7 @@ final class Shard {
         if (!goesOn(mandate)) {
             return;
         }
-        LOG.warn("outbox {}: shard {} begins anew after {}", config.name(), number, e.toString());
+        LOG.warn("outbox {}: shard {} begins again after {}", config.name(), number, e.toString());
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));
         size.failed();
@@ -404,14 +408,15 @@ final class Shard {
                 return;
             }
         } catch (SQLException | RuntimeException e) {
-            LOG.debug("outbox {}: nobody tells who serves shard {}", config.name(), number, e);
+            LOG.debug("outbox {}: it is not known who serves shard {}", config.name(), number, e);
             return;
         }
         if (System.nanoTime() - now.sinceNanos() > patience.toNanos()) {
             served = now; // told once
             LOG.error(
-                    "outbox {}: {} leads shard {}, and has not touched table {} for {} s. It serves another table under the same name,"
-                            + " or does not reach this database. Nothing is published from this table. Give each table a name of its own.",
+                    "outbox {}: {} leads shard {}, and has not touched table {} for {} s. It serves another table"
+                            + " under the same name, or does not reach this database. Nothing is published from this"
+                            + " table. Give each table a name of its own.",
                     config.name(),
                     now.leader(),
                     number,
@@ -433,8 +438,8 @@ final class Shard {
                 return;
             }
             LOG.warn(
-                    "outbox {}: shard {} could not begin for {} s, the last time because of {}. This relay stands down, so that"
-                            + " another may try.",
+                    "outbox {}: shard {} could not begin for {} s, the last time because of {}. This relay stands"
+                            + " down, so that another may try.",
                     config.name(),
                     number,
                     config.standDownAfter().toSeconds(),
@@ -460,7 +465,8 @@ final class Shard {
 
     /**
      * Returns whether progress is to be sent when all rows of its transaction are in the log, and not along with them,
-     * which is quicker: since one failed of which nobody can tell whether a row was at fault, until as many have passed.
+     * which is quicker: since one failed of which nobody can tell whether a row was at fault, until as many have
+     * passed.
      */
     boolean isCareful() {
         return doubtful > 0;
@@ -475,9 +481,9 @@ final class Shard {
 
     /*
      * The order matters. First the fences in Kafka: from here on nothing of an earlier leader is appended. Then the one
-     * in the database, which waits for a delete of his that is under way, and lets none begin. Then what he published
-     * and did not delete is deleted, and only then the table is read: it has everything that is missing in Kafka, and it
-     * will not shrink but by us.
+     * in the database, which waits for a delete of that leader's that is under way, and lets none begin. Then what that
+     * leader published and did not delete is deleted, and only then the table is read: it has everything that is
+     * missing in Kafka, and it will not shrink but by us.
      */
     private ShardRun open(Mandate mandate)
             throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
@@ -486,7 +492,7 @@ final class Shard {
         Connection deleting = null;
         try {
             lines.open();
-            mandate.ensure(); // one who comes late has fenced his successor, who will begin anew
+            mandate.ensure(); // one that comes late has fenced its successor, which will begin again
             reading = connect(false);
             deleting = connect(true);
             var writers = store().openWriters(reading, deleting);
@@ -538,8 +544,8 @@ final class Shard {
 
     private void doubted(String reason) {
         LOG.warn(
-                "outbox {}: shard {}, topic {}: {}. All that is in the table is published, so readers of committed records"
-                        + " may see a run of records again.",
+                "outbox {}: shard {}, topic {}: {}. Everything in the table is published, so readers of committed"
+                        + " records may see a run of records again.",
                 config.name(),
                 number,
                 progress.name(),

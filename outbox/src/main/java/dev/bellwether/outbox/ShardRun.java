@@ -177,7 +177,9 @@ final class ShardRun {
         }
     }
 
-    /** Returns whether whoever took over now would not learn all that was published and may still be in the table. */
+    /**
+     * Returns whether anybody who took over now would not learn all that was published and may still be in the table.
+     */
     private boolean isFarAhead() {
         return number - ProgressTopic.WINDOW > disposal.durable();
     }

@@ -69,7 +69,7 @@ final class StateReader implements Runnable {
                 try {
                     known = new Known(read(), System.nanoTime());
                 } catch (SQLException | RuntimeException e) {
-                    LOG.debug("outbox {}: how it stands could not be read", config.name(), e);
+                    LOG.debug("outbox {}: the state of the table could not be read", config.name(), e);
                 }
                 TimeUnit.NANOSECONDS.sleep(config.stateInterval().toNanos());
             }

@@ -15,16 +15,16 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends rows in their order, each list of them in a transaction, and stops for ever at the first error. Used by one
+ * Sends rows in their order, each list of them in a transaction, and stops forever at the first error. Used by one
  * thread at a time, but for what Kafka calls back.
  */
 final class TransactionalSender {
     /*
      * Idempotence alone does not keep the order when a record fails: the client bumps its epoch, numbers the successors
-     * anew, and they are written. Therefore the producer is closed, without waiting, in the very callback that tells of
-     * the failure, on the thread that would send the successors. Those that are on their way carry numbers behind the
-     * gap, which the broker refuses; and a dead client closes no gap. So what a partition has got is a prefix of what
-     * was sent, for readers of uncommitted records, too.
+     * again, and they are written. Therefore the producer is closed, without waiting, in the very callback that tells
+     * of the failure, on the thread that would send the successors. Those that are on their way carry numbers behind
+     * the gap, which the broker refuses; and a dead client closes no gap. So what a partition has got is a prefix of
+     * what was sent, for readers of uncommitted records, too.
      */
     private final Producer<byte[], byte[]> producer;
     private final String eventIdHeader;
@@ -82,8 +82,8 @@ final class TransactionalSender {
     /**
      * Returns when what was appended is committed, and this record with it.
      *
-     * @param progress sent now, when all others are in the log, so that no failure of it is taken for theirs; null if it
-     *     was sent along with them
+     * @param progress sent now, when all others are in the log, so that no failure of it is taken for theirs; null if
+     *     it was sent along with them
      * @throws ProgressRefusedException if the brokers will never take it
      */
     void commit(@Nullable ProducerRecord<byte[], byte[]> progress) throws ProgressRefusedException {

@@ -22,9 +22,9 @@ import org.slf4j.LoggerFactory;
  */
 final class WakeUpListener {
     /*
-     * A pooler between us and the server may accept LISTEN, and deliver nothing. So nobody relies on us until a probe has
-     * arrived, which a reader sends over its own connection; there, a pooler that shares sessions would also let the
-     * lock of an idle relay stay behind in that of somebody else.
+     * A pooler between us and the server may accept LISTEN, and deliver nothing. So nobody relies on us until a probe
+     * has arrived, which a reader sends over its own connection; there, a pooler that shares sessions would also let
+     * the lock of an idle relay stay behind in that of somebody else.
      *
      * What is notified while there is no connection is lost. When there is one again, all readers look once.
      *
@@ -40,7 +40,7 @@ final class WakeUpListener {
     private static final long LONG_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long CLOSE_MILLIS = 2 * NAP_MILLIS;
     private static final String NONE_TO_SPARE =
-            "the data source has no connection to spare; let it give one more than two for each shard";
+            "the data source has no connection to spare; it needs two for each shard, and one more";
 
     private final DataSource database;
     private final RelayConfig config;
@@ -223,7 +223,7 @@ final class WakeUpListener {
         paces.forEach(ReadPace::lookAgain);
         while (!closed && !paces.isEmpty()) {
             if (receive(notifications).contains(text)) {
-                LOG.debug("outbox {}: listening for what writers announce", config.name());
+                LOG.debug("outbox {}: listening for notifications of writers", config.name());
                 failures = 0;
                 warned = false;
                 listening = true;
@@ -233,9 +233,8 @@ final class WakeUpListener {
             }
             var sent = probedNanos;
             if (sent != 0 && System.nanoTime() - sent > PROBE_NANOS) {
-                warn(
-                        "a notification did not arrive, perhaps because of a pooler that shares connections between clients;"
-                                + " let it pool sessions, or give the relay a direct address");
+                warn("a notification did not arrive, perhaps because of a pooler that shares connections between"
+                        + " clients; let it pool sessions, or give the relay a direct address");
                 return false;
             }
             if (starves()) {
@@ -290,8 +289,8 @@ final class WakeUpListener {
         if (!warned) {
             warned = true;
             LOG.warn(
-                    "outbox {}: writers cannot wake this relay: {}. It looks for rows each {} ms instead. wakeUp(false) says"
-                            + " that this is meant.",
+                    "outbox {}: writers cannot wake this relay: {}. It polls for rows each {} ms instead. Set"
+                            + " wakeUp(false) if this is intended.",
                     config.name(),
                     why,
                     config.maxPoll().toMillis());

@@ -8,11 +8,12 @@
  * its epoch in the database, behind which no earlier leader deletes a row.
  *
  * <p>A {@code ShardRun} is one leader's run from those fences to its first failure. It is a line of three threads:
- * {@code RowReader} reads rows in order, {@code TransactionalSender} sends them in transactions and stops at the first error,
+ * {@code RowReader} reads rows in order, {@code TransactionalSender} sends them in transactions and stops at the first
+ * error,
  * {@code RowDeleter} deletes what was committed. Whatever goes wrong ends the session, and the next one begins with the
  * first row that is left. So consumers see rewinds, never a record before its predecessor, nor an old one last. With
- * {@code once}, the {@code ProgressTopic} tells what was committed and not deleted, and readers of committed records see
- * each once.
+ * {@code once}, the {@code ProgressTopic} tells what was committed and not deleted, and readers of committed records
+ * see each once.
  */
 @NullMarked
 package dev.bellwether.outbox;

@@ -103,8 +103,8 @@ final class RedisConnection implements AutoCloseable {
                 urgency,
                 deadline,
                 () -> send(command, timeout, deadline),
-                () -> new UnavailableException(
-                        settings + " was not asked within " + Durations.show(timeout) + ", so many others came first"));
+                () -> new UnavailableException(settings + " was not asked within " + Durations.show(timeout)
+                        + ", because too many others" + " came first"));
     }
 
     private <T> CompletableFuture<T> send(
@@ -162,7 +162,7 @@ final class RedisConnection implements AutoCloseable {
                 error instanceof TimeoutException
                         ? settings + " did not answer within " + Durations.show(timeout)
                                 + (answered || !settings.server().isSsl() ? "" : " (does it speak TLS?)")
-                        : settings + ": no connection, or it broke off (if the server wants TLS, write rediss://): "
+                        : settings + ": no connection, or it broke (if the server wants TLS, write rediss://): "
                                 + settings.uri().redact(reason(error)),
                 error);
     }

@@ -102,7 +102,7 @@ final class RedisDoctor {
 
     private void requireUsable() {
         if (says(info, "cluster_enabled").equals("1")) {
-            throw new ElectionException(settings + " is a member of a cluster, whose fail-over forgets what was"
+            throw new ElectionException(settings + " is a member of a cluster, whose fail-over loses what was"
                     + " acknowledged: name a server that is in none");
         }
         var version = says(info, "redis_version");
@@ -144,19 +144,19 @@ final class RedisDoctor {
     private List<Finding> losses() {
         var losses = new ArrayList<Finding>();
         if (!unknown.isEmpty()) {
-            losses.add(loss("whether it keeps them is not to be known: " + unknown, "grant " + RIGHTS));
+            losses.add(loss("it cannot be known whether it keeps them: " + unknown, "grant " + RIGHTS));
             return losses;
         }
         if (!says(config, "appendonly").equals("yes")) {
-            losses.add(loss("appendonly is off: a restart forgets all seats, or the last ones", "set appendonly yes"));
+            losses.add(loss("appendonly is off: a restart loses all seats, or the last ones", "set appendonly yes"));
         } else if (!says(config, "appendfsync").equals("always")) {
             losses.add(loss(
                     "appendfsync is " + says(config, "appendfsync")
-                            + ": a machine that loses its power forgets the last seats",
+                            + ": a machine that loses its power loses the last seats",
                     "set appendfsync always"));
         } else if (says(config, "no-appendfsync-on-rewrite").equals("yes")) {
             losses.add(loss(
-                    "no-appendfsync-on-rewrite is on: nothing is kept for certain while the file is rewritten",
+                    "no-appendfsync-on-rewrite is on: writes are not on disk for certain while the file is rewritten",
                     "set no-appendfsync-on-rewrite no"));
         }
         var policy = says(info, "maxmemory_policy");
@@ -169,20 +169,19 @@ final class RedisDoctor {
         if (!replicas.equals("0")) {
             losses.add(loss(
                     "it has " + replicas + (replicas.equals("1") ? " replica" : " replicas")
-                            + ": one that takes over forgets what had not reached it",
-                    "hold elections on a server without"));
+                            + ": one that takes over lacks what had not reached it",
+                    "use a server without"));
         }
         if (sentinels > 0) {
             losses.add(loss(
-                    "a Sentinel watches it, and may have a replica take over",
-                    "hold elections on a server that none watches"));
+                    "a Sentinel watches it, and may let a replica take over", "use a server that no Sentinel watches"));
         }
         return losses;
     }
 
     private Finding loss(String says, String remedy) {
         return settings.accepted()
-                ? Finding.warning("durability", says + "; durability=accepted says that this is known", remedy)
+                ? Finding.warning("durability", says + "; durability=accepted accepts this", remedy)
                 : Finding.error("durability", says, remedy + ", or accept it: durability=accepted");
     }
 
@@ -196,7 +195,7 @@ final class RedisDoctor {
         }
         if (says(info, "aof_last_write_status").equals("err")) {
             findings.add(Finding.error(
-                    "disk", "the last write to its file failed, and it takes no more", "look at its log and its disk"));
+                    "disk", "the last write to its file failed, and it accepts no more", "check its log and its disk"));
         }
         var most = number("maxmemory");
         if (most > 0 && number("used_memory") > most * FULL) {

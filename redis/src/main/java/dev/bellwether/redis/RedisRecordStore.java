@@ -119,7 +119,7 @@ final class RedisRecordStore implements RecordStore {
      * Looks whether the server answers, and what it is.
      *
      * @param atClose let go of, when the store is closed
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws dev.bellwether.UnavailableException if it does not answer, or is a replica
      */
     static RedisRecordStore open(RedisSettings settings, RedisClient client, Runnable atClose) {

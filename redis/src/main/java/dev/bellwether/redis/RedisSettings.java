@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  * @param server where it is, and who we are
  * @param channels what the name of every channel ends with: channels are for all databases of a server
  * @param prefix of all keys, without the colon
- * @param accepted whether a server that may lose what it has acknowledged is used all the same
+ * @param accepted whether a server that may lose what it has acknowledged is used anyway
  */
 record RedisSettings(
         ConnectUri uri, RedisURI server, String channels, String prefix, RecordTraits traits, boolean accepted) {

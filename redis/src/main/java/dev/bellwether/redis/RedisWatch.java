@@ -19,13 +19,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Hears of changes of keys: over a connection of its own, from the first watcher on, by a channel for each key, to
- * which the script publishes that writes it. What is missed while the connection is broken is made good by a reading of
- * each key when it is there again. Thread-safe. Never blocks.
+ * which the script publishes that writes it. After a broken connection each key is read again,
+ * because changes may have been missed. Thread-safe. Never blocks.
  */
 final class RedisWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RedisWatch.class);
     private static final long LOOK_SECONDS = 1;
-    /** A connection may die in silence: every so many looks it is asked for a sign. */
+    /** A connection may die silently: every so many looks it is asked for a sign. */
     private static final int LOOKS_PER_SIGN = 5;
 
     private final RedisSettings settings;
@@ -115,7 +115,7 @@ final class RedisWatch implements AutoCloseable {
         if (refused && !warned && !closed) {
             warned = true;
             log.warn(
-                    "{} may not be listened to now; a standby moves when the lease is over that it saw: {}",
+                    "{} may not be listened to now; a standby claims only when the lease that it saw is over: {}",
                     settings,
                     settings.uri().redact(String.valueOf(error.getMessage())));
         }

@@ -193,7 +193,7 @@ class DurabilityTest {
             try (var elections = Elections.connect(server.uri(""))) {
                 assertThatThrownBy(() -> elections.stand("hidden", CONFIG))
                         .isInstanceOf(ElectionException.class)
-                        .hasMessageContaining("is not to be known");
+                        .hasMessageContaining("cannot be known");
             }
             leads(server.uri("?durability=accepted"));
         }

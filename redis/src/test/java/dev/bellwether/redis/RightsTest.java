@@ -83,7 +83,7 @@ class RightsTest {
                     .isEqualTo(mandate.token());
             assertThatThrownBy(() -> lookers.stand("looked-at", CONFIG))
                     .isInstanceOf(ElectionException.class)
-                    .hasMessageContaining("is not to be known");
+                    .hasMessageContaining("cannot be known");
         }
     }
 

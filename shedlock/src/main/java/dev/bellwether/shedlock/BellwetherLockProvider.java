@@ -18,14 +18,14 @@ import net.javacrumbs.shedlock.support.LockException;
  *
  * <ul>
  *   <li>The lease is renewed while the task runs, and frees the lock of a process that died: a crash costs the lease,
- *       by default ten seconds, however long {@code lockAtMostFor} is. So that need not be guessed: let it be long.
+ *       by default ten seconds, however long {@code lockAtMostFor} is. So you need not guess it: make it long.
  *   <li>{@code lockAtMostFor} is a limit for the run of a process that lives. After it the lock is given back although
  *       the task runs on, as ShedLock promises, with a warning; the mandate is over, and a guard refuses its token.
- *   <li>{@code lockAtLeastFor} is {@link LockConfig.Builder#atLeast}, with the limits that stand there.
+ *   <li>{@code lockAtLeastFor} is {@link LockConfig.Builder#atLeast}, with the limits that are described there.
  *   <li>The task gets its mandate, and so its token, from {@link #mandate}.
  * </ul>
  *
- * <p>Whether the lock is free is answered by the infrastructure. If it gives no answer, {@link #lock} throws
+ * <p>The infrastructure answers whether the lock is free. If it does not answer, {@link #lock} throws
  * {@link dev.bellwether.UnavailableException}, and the task does not run.
  *
  * <p>Thread-safe. The elections are yours to close, after the schedulers.

@@ -41,8 +41,8 @@ final class LimitedLock extends AbstractSimpleLock {
     private void end() {
         if (run.lock().isHeld()) {
             log.warn(
-                    "lock \"{}\" has reached its lockAtMostFor of {} and is given back; its task may run on, beside the"
-                            + " next one. A crash costs no more than the lease: let lockAtMostFor be longer",
+                    "lock \"{}\" has reached its lockAtMostFor of {} and is given back; its task may still run,"
+                            + " beside the next one. A crash costs no more than the lease: make lockAtMostFor longer",
                     lockConfiguration.getName(),
                     Durations.show(lockConfiguration.getLockAtMostFor()));
             try {
@@ -61,7 +61,7 @@ final class LimitedLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration extended) {
-        if (isOver() || !limit.complete(false)) { // the time may be over just now, and the end under way
+        if (isOver() || !limit.complete(false)) { // the time may be over at the moment, and the end under way
             run.unlock(Duration.ZERO); // ShedLock will not: this lock is valid no more
             return Optional.empty();
         }

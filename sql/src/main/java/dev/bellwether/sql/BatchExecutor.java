@@ -110,7 +110,7 @@ final class BatchExecutor {
     void tooLate(RequestQueue.Queued queued) {
         queued.request()
                 .answer()
-                .completeExceptionally(new UnavailableException(source + " kept us waiting: not sent within "
+                .completeExceptionally(new UnavailableException(source + " was busy: the request was not sent within "
                         + Durations.show(queued.request().patience())));
     }
 
@@ -158,7 +158,7 @@ final class BatchExecutor {
             var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
             rows.values().forEach(row -> watches.tellIfNews(row, pollNanos));
         } catch (SQLException e) {
-            log.debug("could not look for changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
+            log.debug("could not read the changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
             missed = true;
         }
     }
@@ -171,7 +171,10 @@ final class BatchExecutor {
                 return true;
             });
         } catch (SQLException e) {
-            log.debug("could not give signs on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
+            log.debug(
+                    "could not renew the list of standbys on {}:" + " {}",
+                    source,
+                    source.redact(String.valueOf(e.getMessage())));
             due.forEach(claim -> presences.next(claim, nowNanos + PATIENCE.toNanos()));
         }
     }
@@ -224,14 +227,15 @@ final class BatchExecutor {
     }
 
     /**
-     * A row that is not as we write it fails the statement that it is in. Whoever asked for the others must not suffer.
+     * A row that is not as we write it fails the statement that it is in. Anybody who asked for the others must not
+     * suffer.
      */
     private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
         if (group.size() == 1) {
             var election = group.get(0).election();
             var message = "the row of \"" + election + "\" in " + source + " is not as Bellwether writes it (it said: "
                     + source.redact(String.valueOf(error.getMessage())).strip()
-                    + "): nobody can be elected there until somebody mends it";
+                    + "): nobody can be elected there until somebody repairs it";
             if (malformed.size() < LARGEST_GROUP && malformed.add(election)) {
                 log.error(message, error);
             }
@@ -305,7 +309,10 @@ final class BatchExecutor {
         }
     }
 
-    /** Carries out an order. A row that somebody else has locked just now is tried again, as long as somebody waits. */
+    /**
+     * Carries out an order. A row that somebody else has locked at the moment is tried again, as long as somebody
+     * waits.
+     */
     private void order(Request.Command command) throws SQLException {
         try {
             var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
@@ -359,7 +366,7 @@ final class BatchExecutor {
         var now = System.nanoTime();
         var fresh = presences.due(requests.stream().map(Request.Acquire::claim).toList(), now);
         if (!fresh.isEmpty()) {
-            enrol(shortest(requests), fresh, now); // before the answer, since whoever was answered is listed
+            enrol(shortest(requests), fresh, now); // before the answer, since anybody who was answered is listed
         }
         var sent = new LinkedHashMap<String, Request.Acquire>();
         requests.stream()
@@ -405,7 +412,7 @@ final class BatchExecutor {
             case REFUSED -> answer.complete(new Answer(false, judged.row().view()));
             case UNKNOWN ->
                 answer.completeExceptionally(new UnavailableException("the row of \""
-                        + judged.row().election() + "\" is locked by somebody else, who may be under guard"));
+                        + judged.row().election() + "\" is locked by another transaction, perhaps under a guard"));
         }
     }
 

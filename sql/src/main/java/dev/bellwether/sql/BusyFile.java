@@ -9,9 +9,9 @@ import java.util.concurrent.locks.LockSupport;
 /** Asks again while the file of an SQLite database is locked. */
 final class BusyFile {
     /*
-     * SQLite has a time-out of its own, which is not enough. It waits longer and longer between its tries, so that
-     * whoever writes all the time starves the others. And where two would wait for each other, as when both switch a
-     * fresh file to WAL, or one recovers what the other is opening, it does not wait at all. Nothing was done by what
+     * SQLite has a timeout of its own, which is not enough. It waits longer and longer between its tries, so that
+     * anybody who writes all the time starves the others. And where two would wait for each other, as when both switch
+     * a fresh file to WAL, or one recovers what the other is opening, it does not wait at all. Nothing was done by what
      * failed so, and it may be done again.
      */
     private static final int BUSY = 5;

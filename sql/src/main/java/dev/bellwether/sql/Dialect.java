@@ -13,7 +13,7 @@ enum Dialect {
      * now() is the database's clock in microseconds of 1970, from a source that no time zone and no change to summer
      * time can bend. It must not be older than the arrival of the request, since a lease counts from it: the start of
      * the statement will do, and so will the start of a transaction that began after the request was made, as all of
-     * ours do. A clock that is read in coarse steps is behind by up to one step: stepMicros() makes good for that.
+     * ours do. A clock that is read in coarse steps is behind by up to one step: stepMicros() compensates for that.
      *
      * Locks are taken only where nobody else holds one (SKIP LOCKED): our one connection must not wait for somebody's
      * guard while the leases of other elections run out.
@@ -68,10 +68,10 @@ enum Dialect {
         }
 
         /*
-         * Whoever vanishes without a word in a transaction must not leave a locked row for hours: so long the server
-         * waits for the next statement of a connection that it has not heard of. It waits for seconds only while a
-         * transaction of ours is open, whoever opened the connection; before and after, for as long as it was told to.
-         * (MariaDB has idle_transaction_timeout, which goes before, where it is set. MySQL has not.)
+         * Anybody who vanishes silently in a transaction must not leave a locked row for hours: so long the
+         * server waits for the next statement of a connection that it has not heard of. It waits for seconds only while
+         * a transaction of ours is open, anybody who opened the connection; before and after, for as long as it was
+         * told to. (MariaDB has idle_transaction_timeout, which goes before, where it is set. MySQL has not.)
          */
         @Override
         void begin(Connection connection) throws SQLException {

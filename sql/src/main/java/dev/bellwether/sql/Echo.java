@@ -4,15 +4,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether we hear what we announce: a listening connection may die without a word, or a pooler stop delivering.
+ * Whether we hear what we announce: a listening connection may die silently, or a pooler stop delivering.
  *
  * <p>Thread-safe. Time is a parameter: the monotonic clock.
  */
 final class Echo {
     /*
-     * Standbys that do not hear look at the seat when its lease has run out, and announce what they find. So whoever is
-     * deaf announces something within a lease, and its echo is missed at once. A process that was held up has perhaps
-     * not come to hear what has arrived: it is given a second chance.
+     * Standbys that do not hear look at the seat when its lease has run out, and announce what they find. So anybody
+     * who is deaf announces something within a lease, and its echo is missed at once. A process that was held up has
+     * perhaps not come to hear what has arrived: it is given a second chance.
      */
     static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
     static final long SECOND_CHANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);

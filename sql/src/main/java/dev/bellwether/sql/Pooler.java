@@ -21,9 +21,10 @@ enum Pooler {
 
     /*
      * A pooler tells each client a number as that of the server's process, by which the client may cancel a statement.
-     * It is made up, since the process changes; the server itself tells the true one. Two open connections that are served by
-     * one process share it, and so does one that is served by two. A pool hands out the session that was used last, or
-     * all in turn, so that two who ask in turn find it out unless others come between: therefore several tries.
+     * It is made up, since the process changes; the server itself tells the true one. Two open connections that are
+     * served by one process share it, and so does one that is served by two. A pool hands out the session that was used
+     * last, or all in turn, so that two who ask in turn find it out unless others come between: therefore several
+     * tries.
      */
     private static final int TRIES = 5;
 
@@ -99,9 +100,10 @@ enum Pooler {
             if (String.valueOf(e.getMessage()).contains("statement pooling")) {
                 throw new ElectionException(
                         source
-                                + " is reached through a pooler in statement mode, which allows no transactions: orders to an"
-                                + " election need them, and so does SqlGuard. Set pool_mode = transaction or session for this"
-                                + " database in the pooler, or give the server's own address (it said: "
+                                + " is reached through a pooler in statement mode, which allows no transactions:"
+                                + " orders to an election need them, and so does SqlGuard. Set pool_mode ="
+                                + " transaction or session for this database in the pooler, or give the server's own"
+                                + " address (it said: "
                                 + source.redact(String.valueOf(e.getMessage())).strip() + ")",
                         e);
             }

@@ -19,15 +19,16 @@ import org.slf4j.LoggerFactory;
  * Hears what is announced, over a connection of its own on a thread of its own.
  *
  * <p>All methods are for any thread. Announcements are told as they come; one that was made while there was no
- * connection is lost, so that whoever relies on them must look for himself once it is there again.
+ * connection is lost, so their users must look themselves once it is there again.
  */
 final class PostgresListener {
     /*
      * A pooler between us and the server may accept LISTEN and never deliver. So we believe only what we have seen:
-     * after LISTEN, a probe is sent over the other connection, and must arrive. A pooler that was seen to share sessions
-     * is not told to LISTEN at all, since that would stay behind in the session of others. The same goes on later, without a
-     * statement more: who announces must hear it (see Echo), and is told by suspect() that it did not. A connection on
-     * which nothing comes is asked now and then whether it lives, by an empty message that costs the database nothing.
+     * after LISTEN, a probe is sent over the other connection, and must arrive. A pooler that was seen to share
+     * sessions is not told to LISTEN at all, since that would stay behind in the session of others. The same goes on
+     * later, without a statement more: who announces must hear it (see Echo), and is told by suspect() that it did not.
+     * A connection on which nothing comes is asked now and then whether it lives, by an empty message that costs the
+     * database nothing.
      *
      * A borrowed connection is given up when statements have to wait for one: they are what leases live on.
      */
@@ -167,7 +168,7 @@ final class PostgresListener {
         }
     }
 
-    /** Whoever is refused comes back later and later, and not all at once. */
+    /** Anybody who is refused comes back later and later, and not all at once. */
     private long backoff() {
         failures = Math.min(failures + 1, 16);
         return SqlConnection.jittered(Math.min(MOST_RETRY_NANOS, RETRY_NANOS << (failures - 1)));
@@ -222,7 +223,7 @@ final class PostgresListener {
                 }
                 if (suspect) {
                     log.warn(
-                            "What was announced on {} did not arrive here within {} ms. Connecting again",
+                            "A notice that was sent on {} did not arrive here within {} ms. Connecting again",
                             source,
                             1_000);
                     return 0;
@@ -238,7 +239,7 @@ final class PostgresListener {
         if (!warned) {
             warned = true;
             log.warn(
-                    "What is announced on {} does not arrive, perhaps because of a pooler that shares connections between"
+                    "Notices on {} do not arrive, perhaps because of a pooler that shares connections between"
                             + " clients. Polling instead: a hand-over takes longer. Give a direct address",
                     source);
         }
@@ -271,7 +272,7 @@ final class PostgresListener {
             return false;
         }
         log.warn(
-                "{} has no connection to spare for hearing of changes. Polling instead: a hand-over takes longer. Give the pool two"
+                "{} has no connection to spare for LISTEN. Polling instead: a hand-over takes longer. Give the pool two"
                         + " connections for elections",
                 source);
         return true;

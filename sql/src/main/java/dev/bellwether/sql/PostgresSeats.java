@@ -25,7 +25,7 @@ import java.util.Set;
  */
 final class PostgresSeats extends SeatTable {
     /*
-     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row anew if it has
+     * Locking and judging is one step of the statement, writing the next: PostgreSQL judges a row again if it has
      * changed before it could be locked. The rows that are reported as refused are those of the statement's snapshot,
      * which may be older than a lock that somebody else holds.
      *
@@ -37,7 +37,8 @@ final class PostgresSeats extends SeatTable {
      * would leave out, and "remote_write" if that crashes too.
      */
     private static final String DURABLE =
-            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
+            "durable AS MATERIALIZED (SELECT CASE WHEN current_setting('synchronous_commit') NOT IN ('on',"
+                    + " 'remote_apply')"
                     + " THEN set_config('synchronous_commit', 'on', true) END AS done)";
     private static final int PAYLOAD_METADATA = 5_000;
 
@@ -53,10 +54,10 @@ final class PostgresSeats extends SeatTable {
         super(Dialect.POSTGRESQL, config);
         // both are made of letters, digits and underscores
         var notify = "CAST(pg_notify('" + channel + "', concat_ws(E'\\n', '" + announcer + "', e.election, e.token,"
-                + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority,"
-                + " CASE WHEN octet_length(e.metadata) > " + PAYLOAD_METADATA
-                + " THEN '?' ELSE coalesce(e.metadata, '') END,"
-                + " e.since_at, " + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed,"
+                + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority, CASE WHEN octet_length(e.metadata)"
+                + " > " + PAYLOAD_METADATA
+                + " THEN '?' ELSE coalesce(e.metadata, '') END, e.since_at, " + LEFT + ", e.term, e.stand_down,"
+                + " e.ended, e.era, e.listed,"
                 + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "))) AS text)";
         // in one order, so that two who make the same rows never wait crosswise
         insert = fill("INSERT INTO {e} (election) SELECT a.election FROM unnest(?::text[]) AS a(election)"
@@ -70,8 +71,10 @@ final class PostgresSeats extends SeatTable {
                         + " AND e.token < 9223372036854775807 AND (e.nonce IS NULL OR e.expires_at <= {now})"
                         + " FOR UPDATE OF e SKIP LOCKED),"
                         + " granted AS (UPDATE {e} e SET"
-                        + " token = CASE WHEN e.token < a.least THEN a.least ELSE e.token + 1 END, candidate = a.candidate, nonce = a.nonce,"
-                        + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
+                        + " token = CASE WHEN e.token < a.least THEN a.least ELSE e.token + 1 END,"
+                        + " candidate = a.candidate, nonce = a.nonce,"
+                        + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} +"
+                        + " a.lease,"
                         + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
                         + " WHERE e.election = a.election AND e.election = f.election RETURNING e.*)"
                         + " SELECT " + COLUMNS + ", true, " + notify + " FROM granted e, durable"
@@ -81,15 +84,18 @@ final class PostgresSeats extends SeatTable {
         renew = fill(
                 "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[])"
                         + " AS a(election, nonce, token, term)),"
-                        + " ours AS (SELECT e.election, a.term, e.expires_at AS until FROM {e} e JOIN asked a ON e.election = a.election"
-                        + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
+                        + " ours AS (SELECT e.election, a.term, e.expires_at AS until FROM {e} e JOIN asked a ON"
+                        + " e.election = a.election"
+                        + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY"
+                        + " UPDATE OF e SKIP LOCKED),"
                         + " renewed AS (UPDATE {e} e SET expires_at = {now} + o.term, term = o.term FROM ours o"
                         + " WHERE e.election = o.election RETURNING e.*, o.until)"
-                        + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true,"
-                        + " CASE WHEN e.expires_at < e.until THEN " + notify + " END FROM renewed e, durable");
+                        + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true, CASE WHEN e.expires_at <"
+                        + " e.until THEN " + notify + " END FROM renewed e, durable");
         release = fill("WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])"
                 + " AS a(election, nonce, candidate)),"
-                + " struck AS (DELETE FROM {c} c USING asked a WHERE c.election = a.election AND c.candidate = a.candidate),"
+                + " struck AS (DELETE FROM {c} c USING asked a WHERE c.election = a.election AND c.candidate ="
+                + " a.candidate),"
                 + " ours AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
                 + " WHERE e.nonce = a.nonce AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
                 + " vacated AS (UPDATE {e} e SET candidate = NULL, nonce = NULL, stand_down = 0 FROM ours o"
@@ -168,7 +174,7 @@ final class PostgresSeats extends SeatTable {
         }
     }
 
-    /** A seat without a row, one that looks free though we did not get it, or one that wants mending. */
+    /** A seat without a row, one that looks free though we did not get it, or one that wants repair. */
     private static boolean wantsMore(@org.jspecify.annotations.Nullable Judged judged) {
         return judged == null
                 || (judged.verdict() == Verdict.REFUSED
@@ -226,7 +232,7 @@ final class PostgresSeats extends SeatTable {
     @Override
     void begin(Connection connection) throws SQLException {
         super.begin(connection);
-        // Who vanishes without a word in the middle must not leave a locked row for hours.
+        // Who vanishes silently in the middle must not leave a locked row for hours.
         try (var statement = connection.prepareStatement("WITH " + DURABLE + " SELECT done,"
                 + " set_config('idle_in_transaction_session_timeout', '5s', true) FROM durable")) {
             statement.execute();
@@ -266,7 +272,8 @@ final class PostgresSeats extends SeatTable {
     }
 
     /**
-     * Reads what was announced, and by whom; empty if it is none of ours. Anybody who may connect can send anything.
+     * Reads what was announced, and by which process; empty if it is none of ours. Anybody who may connect can send
+     * anything.
      */
     static Optional<Announcement> parse(String payload) {
         var fields = payload.split("\n", -1);

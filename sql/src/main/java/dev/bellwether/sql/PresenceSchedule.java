@@ -20,7 +20,7 @@ final class PresenceSchedule {
 
     private record Sign(Claim claim, long nextNanos) {}
 
-    /** Returns those of the claimants of whom it is time to give a sign, the new ones included. */
+    /** Returns those of the claimants that are due to give a sign, the new ones included. */
     List<Claim> due(Collection<Claim> claims, long nowNanos) {
         return claims.stream()
                 .filter(claim -> {
@@ -30,7 +30,7 @@ final class PresenceSchedule {
                 .toList();
     }
 
-    /** Returns those already known of whom it is time to give a sign. */
+    /** Returns those already known that are due to give a sign. */
     List<Claim> due(long nowNanos) {
         return signs.values().stream()
                 .filter(sign -> nowNanos - sign.nextNanos >= 0)

@@ -26,7 +26,7 @@ final class RequestQueue {
     private static final AtomicLong SERIAL = new AtomicLong();
     private static final long CLOSE_MILLIS = 2_000;
     private static final long RESTART_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** So many at once, beside renewals: those that come meanwhile shall not wait for all who claim. */
+    /** So many at once, beside renewals: those that come meanwhile must not wait for all that claim. */
     static final int LARGEST_BATCH = 1_000;
 
     private final Source source;
@@ -61,7 +61,7 @@ final class RequestQueue {
         return BackendThread.of(name, this::run, this::died);
     }
 
-    /** Whoever was being served hears of it; all others are served by another thread. */
+    /** Anybody who was being served hears of it; all others are served by another thread. */
     private void died(Throwable death) {
         var hurt = underWay;
         underWay = List.of();
@@ -123,7 +123,7 @@ final class RequestQueue {
     }
 
     /**
-     * Waits for the end of a thread, but only so long. Whoever is interrupted meanwhile waits all the same, and stays
+     * Waits for the end of a thread, but only so long. Anybody who is interrupted meanwhile waits anyway, and stays
      * interrupted.
      */
     static boolean joined(Thread thread, long millis) {
@@ -197,7 +197,7 @@ final class RequestQueue {
             }
             return takeBatch(queue);
         } catch (InterruptedException e) {
-            closed = true; // nobody should, but whoever does means stop
+            closed = true; // nobody should, but anybody who does means stop
             return null;
         } finally {
             lock.unlock();

@@ -65,7 +65,7 @@ record SeatRow(
 
     /**
      * Returns how long to wait for this lease: never longer than it was given for, whatever the database's clock did
-     * meanwhile, but for the little that a standby is made to wait for the others.
+     * meanwhile, except for the little that a standby is made to wait for the others.
      */
     long waitMicros() {
         return isHeld() ? Math.min(remaining, term + WatchRegistry.LATEST_MICROS) : 0;
@@ -80,7 +80,7 @@ record SeatRow(
         return new SeatRow(election, token, null, null, 0, "", since, 0, term, false, ended, era, listed, top);
     }
 
-    /** Returns the row with its lease given anew. */
+    /** Returns the row with its lease given again. */
     SeatRow extendedBy(long micros) {
         return withLease(micros, micros);
     }

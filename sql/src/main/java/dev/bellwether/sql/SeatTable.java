@@ -75,7 +75,7 @@ class SeatTable {
     // ---------------------------------------------------------------- the verbs
 
     /**
-     * Judges claims, at most one for each election. Who listens is told of the seats that are held as before, where we
+     * Judges claims, at most one for each election. Listeners are told of the seats that are held as before, where we
      * say so.
      */
     Outcome acquire(Connection connection, Collection<Claim> claims, Set<String> announced) throws SQLException {
@@ -142,7 +142,7 @@ class SeatTable {
                     var extended = row.extendedBy(micros(lease.term()));
                     judged.put(row.election(), new Judged(Verdict.GRANTED, extended));
                     if (extended.remaining() < row.remaining()) {
-                        news.add(extended); // nobody need wait as long as he believes
+                        news.add(extended); // nobody need wait as long as it believes
                     }
                 } else {
                     judged.put(row.election(), new Judged(Verdict.REFUSED, row));
@@ -230,8 +230,8 @@ class SeatTable {
         if (holder != null) {
             candidates.add(new Candidate(holder, row.priority(), Metadata.decode(row.metadata()), true));
         }
-        var sql =
-                "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now} ORDER BY candidate";
+        var sql = "SELECT candidate, priority, metadata, heard_at FROM {c} WHERE election = ? AND until_at > {now}"
+                + " ORDER BY candidate";
         try (var statement = prepare(connection, sql)) {
             statement.setString(1, row.election());
             try (var result = query(statement)) {
@@ -344,7 +344,7 @@ class SeatTable {
         private static final long serialVersionUID = 1;
 
         private LockedRow(String election) {
-            super("somebody else has locked the row of \"" + election + "\"");
+            super("another transaction has locked the row of \"" + election + "\"");
         }
     }
 
@@ -410,7 +410,7 @@ class SeatTable {
             statement.setString(9, claim.election());
             if (statement.executeUpdate() != 1) {
                 throw new SQLDataException(
-                        "the token of \"" + claim.election() + "\" has reached the largest number there is", "22003");
+                        "the token of \"" + claim.election() + "\" has reached the largest possible number", "22003");
             }
         }
     }
@@ -431,7 +431,7 @@ class SeatTable {
         }
     }
 
-    /** Does to a row that stays as it is what a claim does all the same. */
+    /** Does to a row that stays as it is what a claim does anyway. */
     private SeatRow mend(Connection connection, SeatRow row) throws SQLException {
         update(connection, "UPDATE {e} SET listed = 1 WHERE election = ? AND listed = 0", row.election());
         if (!row.outlastsItsTerm()) {

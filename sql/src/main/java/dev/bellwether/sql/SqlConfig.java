@@ -137,8 +137,7 @@ public final class SqlConfig {
 
         private static Duration positive(String name, Duration value) {
             if (value.compareTo(Duration.ofMillis(10)) < 0 || value.compareTo(Duration.ofDays(1)) > 0) {
-                throw new ElectionException(
-                        name + " is " + Durations.show(value) + ": it must lie between 10ms and 1d");
+                throw new ElectionException(name + " is " + Durations.show(value) + ": it must be between 10ms and 1d");
             }
             return value;
         }

@@ -105,7 +105,7 @@ final class SqlDoctor {
         var ahead = theirs - (before + after) / 2;
         findings.add(ok(
                 "clock",
-                "the clock of the database is %d ms %s that of this machine: leases go by the database's alone"
+                "the clock of the database is %d ms %s that of this machine: only the database's counts for leases"
                         .formatted(Math.abs(ahead), ahead < 0 ? "behind" : "ahead of")));
     }
 
@@ -160,18 +160,19 @@ final class SqlDoctor {
             case NONE -> {}
             case SESSION ->
                 findings.add(ok(
-                        POOLER, "there is one between us and the server, and each connection has a session to itself"));
+                        POOLER,
+                        "there is one between us and the server, and each connection has a session of its" + " own"));
             case TRANSACTION -> {
                 var says =
                         "there is one between us and the server that gives a session to one connection now and another"
-                                + " then (as pool_mode = transaction): elections are as safe, and nothing can be heard by LISTEN";
+                                + " then (as pool_mode = transaction): elections are as safe, but LISTEN does not work";
                 findings.add(
                         config.listen()
                                 ? warning(
                                         POOLER,
                                         says,
-                                        "give the server's own address, or one with pool_mode = session; or say that you"
-                                                + " know, by bellwether.listen=false")
+                                        "give the server's own address, or one with pool_mode = session; or set"
+                                                + " bellwether.listen=false to accept it")
                                 : ok(POOLER, says));
             }
         }
@@ -182,7 +183,8 @@ final class SqlDoctor {
         if (text("SHOW fsync").equals("off")) {
             findings.add(error(
                     DURABILITY,
-                    "fsync is off: when the server's machine crashes, tokens and leases may be forgotten, or the database lost",
+                    "fsync is off: when the server's machine crashes, tokens and leases may be lost, or the whole"
+                            + " database",
                     "set fsync = on"));
         } else {
             findings.add(ok(DURABILITY, "commits are on disk before they count"));
@@ -198,22 +200,23 @@ final class SqlDoctor {
             findings.add(warning(
                     REPLICATION,
                     "synchronous, to " + awaited
-                            + ", of which none is connected: nobody can be elected, and no lease extended, until one is",
+                            + ", of which none is connected: nobody can be elected, and no lease extended, until"
+                            + " one is",
                     "start a standby whose application_name is among synchronous_standby_names"));
         } else if (!awaited.isEmpty()) {
-            findings.add(
-                    ok(
-                            REPLICATION,
-                            "synchronous, to " + awaited
-                                    + ": a fail-over to one that pg_stat_replication calls sync, or by quorum to the one that has most, forgets nothing"));
+            findings.add(ok(
+                    REPLICATION,
+                    "synchronous, to " + awaited
+                            + ": a fail-over to one that pg_stat_replication calls sync, or by quorum to"
+                            + " the one that has most, loses nothing"));
         } else if (standbys > 0) {
-            findings.add(
-                    warning(
-                            REPLICATION,
-                            standbys
-                                    + " standbys, all asynchronous: a fail-over loses the last commits, so that two may lead for a"
-                                    + " lease, and tokens fall",
-                            "set synchronous_standby_names, or see \"Asynchronous replication\" in docs/sql.md before a fail-over"));
+            findings.add(warning(
+                    REPLICATION,
+                    standbys
+                            + " standbys, all asynchronous: a fail-over loses the last commits, so that two"
+                            + " may lead for a lease, and tokens fall",
+                    "set synchronous_standby_names, or see \"Asynchronous replication\" in docs/sql.md"
+                            + " before a fail-over"));
         } else {
             findings.add(ok(
                     REPLICATION,
@@ -227,7 +230,7 @@ final class SqlDoctor {
             findings.add(error(
                     DURABILITY,
                     "innodb_flush_log_at_trx_commit is " + flush
-                            + ": when the server's machine crashes, tokens and leases of the last second are forgotten",
+                            + ": when the server's machine crashes, tokens and leases of the last second are lost",
                     "set innodb_flush_log_at_trx_commit = 1"));
         } else {
             findings.add(ok(DURABILITY, "commits are on disk before they count"));
@@ -240,10 +243,11 @@ final class SqlDoctor {
         if (variable.apply("wsrep_on").filter("ON"::equals).isPresent()) {
             return error(
                     REPLICATION,
-                    "Galera: a guard's lock is on its own node only, so that a guarded transaction may be committed after another was"
-                            + " granted the seat; each node judges leases by a clock of its own, and an update may be lost in a"
-                            + " healthy cluster, so that two may lead",
-                    "hold elections elsewhere: on one MariaDB with semi-synchronous replicas, PostgreSQL, ZooKeeper, NATS or Kafka");
+                    "Galera: a guard's lock is on its own node only, so that a guarded transaction may be committed"
+                            + " after another was granted the seat; each node judges leases by a clock of its own,"
+                            + " and an update may be lost in a healthy cluster, so that two may lead",
+                    "hold elections elsewhere: on one MariaDB with semi-synchronous replicas, PostgreSQL,"
+                            + " ZooKeeper, NATS or Kafka");
         }
         if (variable.apply("group_replication_group_name")
                 .filter(name -> !name.isEmpty())
@@ -253,12 +257,14 @@ final class SqlDoctor {
                             .isPresent()
                     ? warning(
                             REPLICATION,
-                            "Group Replication, single-primary: no fail-over of it was ever tested with elections, so nothing is"
-                                    + " promised about tokens and leases after one",
-                            "use semi-synchronous replication, or treat a fail-over as \"Asynchronous replication\" in docs/sql.md says")
+                            "Group Replication, single-primary: no fail-over of it was ever tested with elections,"
+                                    + " so nothing is promised about tokens and leases after one",
+                            "use semi-synchronous replication, or treat a fail-over as \"Asynchronous replication\""
+                                    + " in docs/sql.md says")
                     : error(
                             REPLICATION,
-                            "Group Replication, multi-primary: each node has a clock and row locks of its own, so that two may lead",
+                            "Group Replication, multi-primary: each node has a clock and row locks of its own, so"
+                                    + " that two may lead",
                             "set group_replication_single_primary_mode = ON, or hold elections elsewhere");
         }
         var semi = variable.apply("rpl_semi_sync_master_enabled")
@@ -269,9 +275,11 @@ final class SqlDoctor {
             return variable.apply("log_bin").filter("ON"::equals).isPresent()
                     ? warning(
                             REPLICATION,
-                            "there is a binary log, so that there may be replicas, and commits do not wait for them: a fail-over loses"
-                                    + " the last commits, so that two may lead for a lease, and tokens fall",
-                            "make it semi-synchronous, or see \"Asynchronous replication\" in docs/sql.md before a fail-over")
+                            "there is a binary log, so there may be replicas, and commits do not wait for them: a"
+                                    + " fail-over loses the last commits, so that two may lead for a lease, and"
+                                    + " tokens fall",
+                            "make it semi-synchronous, or see \"Asynchronous replication\" in docs/sql.md before a"
+                                    + " fail-over")
                     : ok(REPLICATION, "none: while this server is down nobody leads, and its disk holds the tokens");
         }
         var point = variable.apply("rpl_semi_sync_master_wait_point")
@@ -281,7 +289,7 @@ final class SqlDoctor {
             return warning(
                     REPLICATION,
                     "semi-synchronous, " + point
-                            + ": a commit is seen before a replica has it, so that after a fail-over two may lead"
+                            + ": a commit is visible before a replica has it, so after a fail-over two may lead"
                             + " for a lease, and tokens fall",
                     "set rpl_semi_sync_master_wait_point (MySQL: rpl_semi_sync_source_wait_point) = AFTER_SYNC");
         }
@@ -292,11 +300,11 @@ final class SqlDoctor {
             return warning(
                     REPLICATION,
                     "semi-synchronous, but after " + timeout
-                            + " ms without a replica commits no longer wait for one: a fail-over then loses the last commits, so that"
-                            + " two may lead for a lease, and tokens fall",
+                            + " ms without a replica commits no longer wait for one: a fail-over then loses the last"
+                            + " commits, so that two may lead for a lease, and tokens fall",
                     "set rpl_semi_sync_master_timeout (MySQL: rpl_semi_sync_source_timeout) to an hour or more");
         }
-        return ok(REPLICATION, "semi-synchronous, and seen only when a replica has it");
+        return ok(REPLICATION, "semi-synchronous, and visible only when a replica has it");
     }
 
     private void h2() throws SQLException {
@@ -304,7 +312,8 @@ final class SqlDoctor {
         if (url.startsWith("jdbc:h2:mem:")) {
             findings.add(error(
                     DURABILITY,
-                    "the database is in the memory of one process: tokens begin anew with it, and no other process can stand",
+                    "the database is in the memory of one process: tokens begin again with it, and no other process"
+                            + " can stand",
                     "use a file (jdbc:h2:FILE), or a server"));
             return;
         }
@@ -313,16 +322,16 @@ final class SqlDoctor {
         if (delay > 0) {
             findings.add(error(
                     DURABILITY,
-                    "WRITE_DELAY is " + delay
-                            + " ms: a process that is killed takes its last commits with it, and tokens fall",
+                    "WRITE_DELAY is " + delay + " ms: a process that is killed loses its last commits, and tokens fall",
                     "put ;WRITE_DELAY=0 into the URL"));
         } else {
-            findings.add(
-                    warning(
-                            DURABILITY,
-                            "commits are written before they count, and yet H2 forgets the last ones now and then when its process is"
-                                    + " killed (seen on 2.5.252): then tokens fall, and two may lead for a lease",
-                            "end H2 in order and wait for a lease after a kill, or use a database that keeps what it has committed"));
+            findings.add(warning(
+                    DURABILITY,
+                    "commits are written before they count, and yet H2 sometimes loses the last ones when"
+                            + " its process is killed (seen on 2.5.252): then tokens fall, and two may lead"
+                            + " for a lease",
+                    "end H2 in order and wait for a lease after a kill, or use a database that keeps what"
+                            + " it has committed"));
         }
     }
 
@@ -332,8 +341,8 @@ final class SqlDoctor {
             findings.add(error(
                     DURABILITY,
                     "PRAGMA synchronous is " + (level == 0 ? "OFF" : "NORMAL")
-                            + ": when the power fails, tokens that were handed out are forgotten",
-                    "leave synchronous away from the URL, or say synchronous=FULL"));
+                            + ": when the power fails, tokens that were granted are lost",
+                    "remove synchronous from the URL, or set synchronous=FULL"));
         } else {
             findings.add(ok(DURABILITY, "commits are on disk before they count"));
         }
@@ -343,7 +352,7 @@ final class SqlDoctor {
             if (NETWORK_FILES.contains(kind)) {
                 findings.add(error(
                         REPLICATION,
-                        "the file lies on a network (" + kind + "), where locks are not kept: two may lead",
+                        "the file is on a network (" + kind + "), where locks are not kept: two may lead",
                         "use a local file, or a database with a server"));
             } else {
                 findings.add(ok(REPLICATION, "none: it is for the processes of this machine (" + kind + ")"));

@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * What an {@link SQLException} means: something that only a person can mend, said so that he can, or no answer.
+ * What an {@link SQLException} means: something that only a person can fix, said so that they can, or no answer.
  *
  * <p>Immutable.
  */
@@ -164,14 +164,14 @@ final class SqlErrors {
                         + "compare it with what `bellwether schema` prints, and add what is missing" + said;
             case NO_RIGHT ->
                 source + " denies us a right: " + grant
-                        + "; (to look, SELECT is enough; tables that are missing are made by"
-                        + " whoever may CREATE on the schema, with what `bellwether schema` prints)" + said;
+                        + "; (to look, SELECT is enough; to make tables that are missing, CREATE on the"
+                        + " schema and what `bellwether schema` prints)" + said;
             case NO_LOGIN -> source + ": authentication failed: check the user and the password" + said;
             case NO_ENTRY -> source + " does not let us in: check the database's name" + said;
             case READ_ONLY ->
                 source
-                        + " is read-only, a replica perhaps: elections need the primary; give its address, or for PostgreSQL "
-                        + "all addresses and targetServerType=primary" + said;
+                        + " is read-only, a replica perhaps: elections need the primary; give its address, or for"
+                        + " PostgreSQL all addresses and targetServerType=primary" + said;
             case NO_ANSWER -> {
                 var network = network(e);
                 yield network.isEmpty()

@@ -60,8 +60,8 @@ public final class SqlGuard {
 
     /**
      * Returns a condition for a statement of yours, such as {@code UPDATE … WHERE id = ? AND } this, which then does
-     * what {@link #check} does, but for asking the mandate itself; a statement that changes no row was refused. It has
-     * two parameters, the election's name and the token: see {@link #bind}.
+     * what {@link #check} does, except for asking the mandate itself. A statement that changes no row was refused. It
+     * has two parameters, the election's name and the token: see {@link #bind}.
      */
     public String condition(Connection connection) throws SQLException {
         var dialect = Dialect.of(connection);

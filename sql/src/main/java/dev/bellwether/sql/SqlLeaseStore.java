@@ -29,7 +29,7 @@ final class SqlLeaseStore implements LeaseStore {
     private final SqlConfig config;
     private final Found found;
     private final SqlErrors faults;
-    /** Whether a candidate may stand here: asked when the first does, since whoever only looks need not. */
+    /** Whether a candidate may stand here: asked when the first does, since anybody who only looks need not. */
     private volatile boolean writable;
 
     private final WatchRegistry watches = new WatchRegistry();
@@ -72,7 +72,7 @@ final class SqlLeaseStore implements LeaseStore {
     /**
      * Connects, finds out what database this is, and sees to its tables.
      *
-     * @throws ElectionException if something is wrong that a person must mend
+     * @throws ElectionException if something is wrong that a person must fix
      * @throws dev.bellwether.UnavailableException if the database does not answer
      */
     static SqlLeaseStore open(Source source, SqlConfig config) {

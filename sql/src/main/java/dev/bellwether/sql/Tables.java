@@ -65,9 +65,9 @@ final class Tables {
 
     /** Returns the name of the table with that of its schema, on PostgreSQL. */
     static String qualifiedName(Connection connection, SqlConfig config) throws SQLException {
-        var sql =
-                "SELECT concat_ws('.', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-                        + " WHERE c.oid = CAST(? AS regclass)";
+        var sql = "SELECT concat_ws('.', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid ="
+                + " c.relnamespace"
+                + " WHERE c.oid = CAST(? AS regclass)";
         try (var statement = connection.prepareStatement(sql)) {
             statement.setString(1, config.table());
             try (var result = statement.executeQuery()) {

@@ -18,11 +18,11 @@ import org.slf4j.LoggerFactory;
 final class WatchRegistry {
     /*
      * Somebody has to look at a lease when it should have run out: a crash tells nobody, and a renewal is told to
-     * nobody. It need not be everybody. Whoever looks and finds the lease extended announces it, so that all the others
-     * who listen go back to sleep. He himself will look again the moment it runs out; they, later and not all at once,
-     * so that they look only if he is gone too, or so busy that they do not hear of him in time. So a seat costs one
-     * look a lease, however many stand by. As long as nobody has announced anything, nobody is the first, and all look
-     * soon after the end, though not all at once either.
+     * nobody. Not all need to. The standby that looks and finds the lease extended announces it, so that all others
+     * that listen go back to sleep. It looks again the moment the lease runs out. The others look later, and not all at
+     * once, so that they look only if that standby is gone too, or so busy that its notice comes late. So a seat costs
+     * one look a lease, however many stand by. As long as nobody has announced anything, nobody is the first, and all
+     * look soon after the end, though not all at once either.
      */
     private static final long STAGGER_LEAST_MICROS = TimeUnit.MILLISECONDS.toMicros(12);
     private static final long STAGGER_MOST_MICROS = TimeUnit.MILLISECONDS.toMicros(32);
@@ -82,9 +82,9 @@ final class WatchRegistry {
     }
 
     /**
-     * Takes a notice for the hint that it is: whoever may connect to the database can send one. It can have a standby
-     * ask for the seat, and believe that a lease that we have read of was extended, for no longer than it was then, and
-     * only so many times. Returns whether it says something else, so that somebody must look at the seat.
+     * Takes a notice for the hint that it is: anybody who may connect to the database can send one. It can have a
+     * standby ask for the seat, and believe that a lease that we have read of was extended, for no longer than it was
+     * then, and only so many times. Returns whether it says something else, so that somebody must look at the seat.
      */
     boolean heard(SeatRow hint, boolean own) {
         if (!watchers.containsKey(hint.election())) {
@@ -156,7 +156,7 @@ final class WatchRegistry {
         return before != null && before.row.isHeld() && System.nanoTime() - before.untilNanos >= 0;
     }
 
-    /** Returns the row as if its lease lasted a little longer, for those of whom none is to be the first to look. */
+    /** Returns the row as if its lease lasted a little longer, for those of which none is to be the first to look. */
     static SeatRow staggered(SeatRow row) {
         return later(row, STAGGER_LEAST_MICROS, STAGGER_MOST_MICROS);
     }

@@ -18,7 +18,7 @@ public final class Actor {
     private final Duration patience;
     private final UnaryOperator<Optional<String>> beyond;
 
-    /** Where candidates queue, {@code beyond} tells whom somebody follows in turn. */
+    /** Where candidates queue, {@code beyond} tells which candidate a candidate follows in the queue. */
     Actor(Candidacy candidacy, EventLog events, Duration patience, UnaryOperator<Optional<String>> beyond) {
         this.beyond = beyond;
         this.candidacy = candidacy;
@@ -60,7 +60,7 @@ public final class Actor {
     public void awaitProven() {
         var asked = System.nanoTime();
         Eventually.eventually(
-                this + " is proven anew",
+                this + " is proven again",
                 patience,
                 () -> candidacy
                         .status()

@@ -26,7 +26,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Gives seats to whom the test says. Confined to the loop. */
+/** Gives seats as the test says. Confined to the loop. */
 final class ControlledArbiter implements Arbiter {
     private final ControlledLoop loop;
     private final Map<String, Room> rooms = new TreeMap<>();

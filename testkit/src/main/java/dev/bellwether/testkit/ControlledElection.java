@@ -66,7 +66,7 @@ public final class ControlledElection {
     }
 
     /**
-     * Fails the candidate for good, leader or not: a leader is asked to stand down first; then its listener hears
+     * Fails the candidate permanently, leader or not: a leader is asked to stand down first; then its listener hears
      * {@code Failed} with this error, and {@link dev.bellwether.Candidacy#pulse} throws it.
      */
     public void fail(ElectionException error) {

@@ -9,8 +9,8 @@ import java.time.Duration;
  * Elections for unit tests, where the test says who leads and how time passes.
  *
  * <p>Give {@link #elections()} to the code under test; decide by {@link #election}: {@code acquire}, {@code revoke},
- * {@code fence}, {@code fail}. All else is the real thing: the same machine makes the deadlines, the events and their
- * order. Nobody leads before the test says so.
+ * {@code fence}, {@code fail}. Everything else is the real thing: the same machine makes the deadlines, the events and
+ * their order. Nobody leads before the test says so.
  *
  * <p>Synchronous and deterministic: there is no thread. Listeners and tasks run on the thread that brings them about,
  * and when a method here returns, all that it entails has happened. Time stands still but for {@link #advance} and
@@ -45,7 +45,7 @@ public final class ControlledElections implements AutoCloseable {
 
     /**
      * Lets time pass, and does at its time whatever becomes due: renewals, which are granted unless the election
-     * {@linkplain ControlledElection#goSilent is silent}, the next bites of tasks, deadlines.
+     * {@linkplain ControlledElection#goSilent is silent}, the next steps of tasks, deadlines.
      */
     public void advance(Duration time) {
         loop.advance(time);

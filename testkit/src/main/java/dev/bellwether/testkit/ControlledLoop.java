@@ -20,7 +20,7 @@ import java.util.random.RandomGenerator;
  * A loop without a thread: turns run on the thread that brings them, one at a time; timers when the test lets time
  * pass.
  *
- * <p>Thread-safe. Whoever comes while another thread runs turns leaves its own to that thread.
+ * <p>Thread-safe. Anybody who comes while another thread runs turns leaves its own to that thread.
  */
 final class ControlledLoop implements Loop {
     private static final long FIRST_MILLIS = 1_767_225_600_000L; // 2026-01-01T00:00:00Z

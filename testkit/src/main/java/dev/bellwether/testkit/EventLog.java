@@ -11,8 +11,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A listener that writes down what it hears, and when each call began and returned on the monotonic clock; then does
- * what else it was given to do: block, or throw.
+ * A listener that records its events, and when each call began and returned on the monotonic clock; then does what it
+ * was given to do: block, or throw.
  *
  * <p>Thread-safe.
  */

@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Waits on conditions, with a bound: what tests do instead of sleeping.
+ * Waits on conditions, with a limit: what tests do instead of sleeping.
  *
  * <p>A condition is looked at about once a millisecond, on the calling thread. One that throws
  * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait.

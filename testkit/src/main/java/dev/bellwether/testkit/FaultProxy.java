@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe; one thread of its own, however many connections. One proxy is one link: give each client that is to
  * be cut off by itself a proxy of its own. While the way is cut, connections stay, what was sent is held (and beyond
  * about a megabyte a connection, left to the sender), and so is the end of a connection; it all arrives after
- * {@link #heal}, in order. Who connects while the way to the server is cut gets a connection on which nothing happens,
- * since the operating system answers for us. Each call has taken effect when it returns; what had reached the operating
- * system before that still arrives.
+ * {@link #heal}, in order. A client that connects while the way to the server is cut gets a connection on which nothing
+ * happens, because the operating system answers for us. Each call has taken effect when it returns; what had reached
+ * the operating system before that still arrives.
  */
 public final class FaultProxy implements Link, AutoCloseable {
     private final InetSocketAddress server;
@@ -118,7 +118,9 @@ public final class FaultProxy implements Link, AutoCloseable {
         });
     }
 
-    /** Resets whoever connects from now on, as a port does on which nobody listens. Connections that are there stay. */
+    /**
+     * Resets new connections, as a port does on which nobody listens. Connections that are there stay.
+     */
     public void refuse() {
         order(() -> refusing = true);
     }
@@ -129,8 +131,8 @@ public final class FaultProxy implements Link, AutoCloseable {
     }
 
     /**
-     * Carries nothing more on the connections that there are, for ever: neither end is told, as when a machine loses
-     * its power. Who connects from now on gets through.
+     * Carries nothing more on the connections that there are, forever: neither end is told, as when a machine loses
+     * its power. New connections get through.
      */
     public void abandon() {
         order(() -> connections.forEach(FaultProxyConnection::abandon));
@@ -148,7 +150,7 @@ public final class FaultProxy implements Link, AutoCloseable {
         });
     }
 
-    /** Lets everything take so long, each way, from now on. */
+    /** Lets everything take this long, each way, from now on. */
     public void delay(Duration each) {
         order(() -> {
             delayNanos = each.toNanos();

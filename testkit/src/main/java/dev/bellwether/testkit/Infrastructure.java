@@ -11,9 +11,9 @@ import java.util.Optional;
  * What a backend's test supplies to the {@link ElectionsContract}: a running server, ways to connect to it, and ways to
  * disturb it.
  *
- * <p>Made anew for each test; the server behind it may be shared by all of them, since every test uses elections of its
- * own. The methods without a body are all that a backend must give. Where it cannot give one of the others, it says so
- * by {@link #lacks}.
+ * <p>Made for each test; the server behind it may be shared by all of them, since every test uses elections of
+ * its own. The methods without a body are all that a backend must give. Where it cannot give one of the others, it says
+ * so by {@link #lacks}.
  */
 public interface Infrastructure extends AutoCloseable {
 
@@ -37,8 +37,8 @@ public interface Infrastructure extends AutoCloseable {
     String describe();
 
     /**
-     * Returns the shortest lease that is sensible here: the suite's time is mostly waiting for it. A third of it must
-     * be long against a stall of a busy test machine and a round trip; a second does for most.
+     * Returns the shortest lease that is sensible here: the suite spends most of its time waiting for it. A third of it
+     * must be long compared with a stall of a busy test machine and a round trip; a second is enough for most.
      */
     Duration lease();
 
@@ -62,7 +62,7 @@ public interface Infrastructure extends AutoCloseable {
         return Map.of();
     }
 
-    /** Stops the server, without a word to its clients if possible, and starts it again with what it had on disk. */
+    /** Stops the server, silently to its clients if possible, and starts it again with what it had on disk. */
     default void restartServer() {
         throw new UnsupportedOperationException(
                 describe() + " cannot restart its server, and should say so by lacks()");
@@ -92,8 +92,8 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns a lease so long that whoever waited for it is told at once from whoever did not: half of it must be ample
-     * for a hand-over on a busy machine.
+     * Returns a lease so long that a test can tell whether a candidate waited for it: half of it must be ample for a
+     * hand-over on a busy machine.
      */
     default Duration longLease() {
         var twentyfold = lease().multipliedBy(20);
@@ -101,13 +101,13 @@ public interface Infrastructure extends AutoCloseable {
         return twentyfold.compareTo(least) < 0 ? least : twentyfold;
     }
 
-    /** Returns how long a test waits for what must happen. Only a failing test waits so long. */
+    /** Returns how long a test waits for what must happen. Only a failing test waits this long. */
     default Duration patience() {
         return lease().multipliedBy(3).plusSeconds(20);
     }
 
     /**
-     * Returns whether candidates queue, each waiting for the one before it, so that those behind are not told who
+     * Returns whether candidates queue, each waiting for the one before it, so that those behind do not learn who
      * leads. By default all wait for the leader.
      */
     default boolean queues() {
@@ -115,15 +115,15 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns whether a standby asks for the seat and is refused, which is then told as an attempt; where a group
-     * decides, it is never asked. By default they ask.
+     * Returns whether a standby asks for the seat and is refused, which is then reported as an attempt; where a group
+     * decides, standbys never ask. By default they ask.
      */
     default boolean asks() {
         return true;
     }
 
     /**
-     * Returns how many stand/close cycles the leak check does by default; {@code -Dbellwether.cycles=N} goes before it.
+     * Returns how many stand/close cycles the leak check does by default; {@code -Dbellwether.cycles=N} overrides it.
      * 1,000 is what a backend should afford; one whose cycle takes long may do fewer by default, and say why.
      */
     default int cycles() {

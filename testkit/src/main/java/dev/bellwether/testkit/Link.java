@@ -20,7 +20,9 @@ public interface Link {
     /** Lets everything through again, what was held first. */
     void heal();
 
-    /** Breaks what is connected; what is under way or held is lost. The way stays cut, or open to who connects anew. */
+    /**
+     * Breaks what is connected; what is in flight or held is lost. The way stays cut, or open to new connections.
+     */
     void reset();
 
     /** Which way. */

@@ -76,7 +76,7 @@ public final class LinkedLeaseStore implements LeaseStore, Link {
         reset();
     }
 
-    /** Lets everything take so long, each way, from now on. */
+    /** Lets everything take this long, each way, from now on. */
     public void delay(Duration each) {
         requests.delay(each);
         answers.delay(each);

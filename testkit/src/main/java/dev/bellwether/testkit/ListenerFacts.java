@@ -239,7 +239,7 @@ abstract class ListenerFacts extends SeatFacts {
         return stage.longLease().dividedBy(50);
     }
 
-    /** Blocks on events of this kind, whoever interrupts. */
+    /** Blocks on events of this kind, anybody who interrupts. */
     static LeadershipListener blockingOn(Class<? extends LeadershipEvent> kind, Future<?> until) {
         return event -> {
             while (kind.isInstance(event) && !until.isDone()) {

@@ -33,7 +33,7 @@ public final class Stage implements AutoCloseable {
     private final CompletableFuture<Void> closing = new CompletableFuture<>();
     private final AtomicLong serial = new AtomicLong();
 
-    /** Sets a stage; the word makes the name of its election readable. */
+    /** Makes a stage; the word makes the name of its election readable. */
     public Stage(Infrastructure infrastructure, String word) {
         this.infrastructure = infrastructure;
         election = word + '-' + UUID.randomUUID().toString().substring(0, 8);
@@ -135,7 +135,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Returns whom this candidate follows, if it can be that there are more than one between a standby and the leader.
+     * Returns which candidate this candidate follows, if it can be that there are more than one between a standby and
+     * the leader.
      */
     private Optional<String> beyond(Optional<String> candidate) {
         return infrastructure.queues()
@@ -147,8 +148,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Stands with the long lease, and a stand-down budget of more than half of it, so that whoever waits for either
-     * cannot be taken for one who was handed the seat.
+     * Stands with the long lease, and a stand-down budget of more than half of it, so that a candidate that waits for
+     * either cannot look like one that was handed the seat.
      */
     public Actor standLong(Elections client) {
         return standLong(client, new EventLog(), settings -> settings);

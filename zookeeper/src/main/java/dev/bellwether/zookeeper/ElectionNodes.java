@@ -85,7 +85,7 @@ record ElectionNodes(NodeSession session, String path) {
                 data.metadata());
     }
 
-    /** Whether the leader is to stand down: an order may have outlived whom it named. */
+    /** Whether the leader is to stand down: an order may have outlived the candidate that it named. */
     private CompletableFuture<Boolean> isOrdered(List<String> children) {
         var queue = Paths.queue(children);
         return queue.isEmpty() || !children.contains(Paths.STAND_DOWN)
@@ -153,7 +153,7 @@ record ElectionNodes(NodeSession session, String path) {
             return foreign.isEmpty()
                     ? falseIfGone(write(done(), DELETION, true).thenCompose(written -> tidy()))
                     : CompletableFuture.failedFuture(new ElectionException(path
-                            + " cannot be deleted, since it holds nodes that are none of an election: " + foreign
+                            + " cannot be deleted, because it holds nodes that do not belong to an election: " + foreign
                             + "; delete those, or name another election"));
         });
     }
@@ -219,7 +219,7 @@ record ElectionNodes(NodeSession session, String path) {
 
     /**
      * Deletes a candidate's node, unless it is gone; then another may have its name, since nodes are numbered from 0
-     * again in an election that was deleted and made anew.
+     * again in an election that was deleted and made again.
      */
     CompletableFuture<Boolean> delete(OwnNode node) {
         return requests()
@@ -271,7 +271,7 @@ record ElectionNodes(NodeSession session, String path) {
         return requests()
                 .write(node, text, -1)
                 .exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.NONODE
-                        ? write(node, text, true) // whoever obeyed an earlier order has taken that away
+                        ? write(node, text, true) // anybody who obeyed an earlier order has taken that away
                         : CompletableFuture.failedFuture(error));
     }
 }

@@ -91,7 +91,7 @@ interface NodeRequests {
     }
 
     /** Does this when the answer is there: with the value, or with the error. */
-    // what the turn throws is the concern of whoever runs it
+    // what the turn throws is the concern of anybody who runs it
     @SuppressWarnings("FutureReturnValueIgnored")
     static <T> void whenDone(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
         answer.whenComplete(turn);
@@ -102,7 +102,7 @@ interface NodeRequests {
         whenDone(answer, (value, error) -> {
             try {
                 loop.execute(() -> turn.accept(value, error));
-            } catch (Throwable fault) { // on the client's thread, for want of memory: whoever stands must hear of it
+            } catch (Throwable fault) { // on the client's thread, without memory: the candidates must hear of it
                 loop.execute(() -> {
                     throw new IllegalStateException("an answer was lost on its way to the loop", fault);
                 });

@@ -8,8 +8,8 @@ import java.util.function.Consumer;
 /**
  * One node that is kept in sight: read, and read again whenever it has changed.
  *
- * <p>Confined to the loop. A watch tells once that something has changed, and is set anew by the request that finds out
- * what. If that one is lost with its connection, whoever has this has it sent again on the next.
+ * <p>Confined to the loop. A watch tells once that something has changed, and is set again by the request that finds
+ * out what. If that one is lost with its connection, anybody who has this has it sent again on the next.
  */
 final class NodeWatch {
     /** Whether there usually is such a node: then reading it takes one request, else to see that there is none does. */
@@ -97,14 +97,14 @@ final class NodeWatch {
         }
     }
 
-    /** Cares for it no more; the next begins afresh. */
+    /** Cares for it no more; the next begins again. */
     void end() {
         if (stop()) {
             session.watches().unlisten(path, onChange);
         }
     }
 
-    /** The same, of a node that is gone for good, or will be at once, and the server's watch with it. */
+    /** The same, of a node that is gone permanently, or will be at once, and the server's watch with it. */
     void endGone() {
         if (stop()) {
             session.watches().gone(path, onChange);

@@ -129,7 +129,7 @@ final class Observer implements Watch {
         timer = loop.at(loop.clock().nanos() + AGAIN_NANOS, this::look);
     }
 
-    /** Heeds the answer unless it has looked again meanwhile. */
+    /** Obeys the answer unless it has looked again meanwhile. */
     private <T> void ask(CompletableFuture<T> request, BiConsumer<@Nullable T, @Nullable Throwable> turn) {
         var number = looks;
         NodeRequests.then(loop, request, (value, error) -> {

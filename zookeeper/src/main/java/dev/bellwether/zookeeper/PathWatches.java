@@ -23,7 +23,7 @@ final class PathWatches {
         this.requests = requests;
     }
 
-    /** Tells this of changes, beginning with whoever next reads the path with the {@link #watcher} of it. */
+    /** Tells this of changes, beginning with anybody who next reads the path with the {@link #watcher} of it. */
     void listen(String path, Runnable listener) {
         listeners.compute(path, (p, present) -> {
             var all = present == null ? ConcurrentHashMap.<Runnable>newKeySet() : present;
@@ -54,7 +54,7 @@ final class PathWatches {
         return to;
     }
 
-    /** Tells it no more of a node that is gone for good, and its watch with it. */
+    /** Tells it no more of a node that is gone permanently, and its watch with it. */
     void gone(String path, Runnable listener) {
         listeners.computeIfPresent(path, (p, present) -> {
             present.remove(listener);

@@ -70,9 +70,9 @@ record Paths(String root) {
     }
 
     /**
-     * Returns a name as that of a node: letters and digits of all alphabets, and a few signs, as they are; all else in
-     * percent signs, as in a URI, since slashes, dots, controls and characters beyond the basic plane are not for names
-     * of nodes.
+     * Returns a name as that of a node: letters and digits of all alphabets, and a few signs, as they are; everything
+     * else in percent signs, as in a URI, since slashes, dots, controls and characters beyond the basic plane are not
+     * for names of nodes.
      */
     static String encode(String name) {
         var onlyDots = name.chars().allMatch(c -> c == '.');

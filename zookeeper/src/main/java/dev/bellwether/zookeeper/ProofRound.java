@@ -40,7 +40,7 @@ final class ProofRound {
      *   When it is carried
      *      out, the leader has read the list, and keeps the session from then on for the timeout. It is a transaction,
      *      not a read, since only a leader that has not been deposed gets one through; a later leader begins all
-     *      sessions anew. It also checks that the nodes of those who lead are still there.
+     *      sessions again. It also checks that the nodes of those who lead are still there.
      *
      * What is taken on trust: that a leader that answers does not keep a ping that is due back for longer than the
      * slack. Without 4, a leader that was paused through all of 3, and answers ours before it sends the ping that is

@@ -9,7 +9,7 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A candidate's node in the queue: made while it is wanted, taken back when it is not, made anew when it was lost.
+ * A candidate's node in the queue: made while it is wanted, taken back when it is not, made again when it was lost.
  *
  * <p>Confined to the loop. A creation is sent once. If its answer is lost, we look for the node, and know in the end:
  * so no node of ours is ever left that we do not know of.
@@ -19,8 +19,9 @@ final class QueueNode {
      *   OUT --enter--> LOOKING --no DONE--> JOINING --made, and read--> THERE --withdraw--> LEAVING --deleted--> OUT
      *
      * From everywhere: when the session has expired, or the node was deleted by others, we are OUT. LOOKING and JOINING
-     * go through to their end, whatever is wanted meanwhile: who then has a node that is not wanted takes it back. Who
-     * comes OUT and is wanted begins again, at once after a loss, after the retry interval if it could not join.
+     * go through to their end, whatever is wanted meanwhile: who then has a node that is not wanted takes it back. A
+     * node that comes OUT and is wanted begins again, at once after a loss, after the retry interval if it could not
+     * join.
      */
     private enum Phase {
         /** We have no node. */
@@ -191,7 +192,7 @@ final class QueueNode {
         }
     }
 
-    /** Nobody joins now. Is it over for good, or only until all who stood have left, after which it begins afresh? */
+    /** Nobody joins now. Is it over permanently, or only until all who stood have left, after which it begins again? */
     private void isOver(String text) {
         if (!stood && ElectionNodes.isPassing(text)) {
             phase = Phase.JOINING;
@@ -229,7 +230,7 @@ final class QueueNode {
         if (OwnNode.take(joined.id(), path)) {
             confirm(path);
         } else {
-            resolve(); // one who had lost his answer took ours for his
+            resolve(); // one that had lost its answer took ours for its own
         }
     }
 

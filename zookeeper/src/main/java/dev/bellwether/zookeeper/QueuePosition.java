@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * Where a candidate stands in the queue: looks, and while others stand before it, watches the nearest of them and
  * nobody else, so that one departure wakes one candidate.
  *
- * <p>Confined to the loop. Heeds no answer any more once it rests: two listings may be under way at one time, and when
+ * <p>Confined to the loop. Obeys no answer any more once it rests: two listings may be under way at one time, and when
  * the first has granted the seat, or the seat was given up, the second must not grant it again.
  */
 final class QueuePosition {

@@ -29,8 +29,8 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
      *    ^                            |                              |                          |                     |
      *    +----------------------------+-- release, end, time up -----+--------------------------+---------------------+
      *
-     * From everywhere: when the session has expired, or our node was deleted, we are AWAY. Whoever held the seat hears
-     * that it is lost; whoever waited joins anew.
+     * From everywhere: when the session has expired, or our node was deleted, we are AWAY. Anybody who held the seat
+     * hears that it is lost; anybody who waited joins again.
      */
     private enum Phase {
         /** We have no node, or one that we want to be rid of. */

@@ -139,8 +139,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
         var timeout = client.timeout();
         if (client.isReadOnly()) {
             return Optional.of(new ElectionException(where
-                    + " is read-only: the server has lost its ensemble, and nobody can stand there; connect to one that has"
-                    + " not, and do without canBeReadOnly"));
+                    + " is read-only: the server has lost its ensemble, and nobody can stand there; connect to one"
+                    + " that has not, and do not set canBeReadOnly"));
         }
         if (timeout.isZero() || config.lease().compareTo(timeout) <= 0) {
             return Optional.empty();
@@ -153,8 +153,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
                                 timeout.toMillis(),
                                 ours
                                         ? "raise maxSessionTimeout on the servers"
-                                        : "give the CuratorFramework a longer session timeout, and the servers if need be a higher"
-                                                + " maxSessionTimeout")));
+                                        : "give the CuratorFramework a longer session timeout, and the servers if"
+                                                + " need be a higher maxSessionTimeout")));
     }
 
     @Override
@@ -188,7 +188,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
                 var id = client.sessionId();
                 var before = known.getAndSet(id);
                 if (before != 0 && before != id) {
-                    ended(before); // Curator has made a new client without a word
+                    ended(before); // Curator has made a new client silently
                 }
                 longest = client.timeout();
                 connectedOnce.countDown();
@@ -227,8 +227,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
             client.framework().getZookeeperClient().reset();
         } catch (Exception e) {
             log.warn(
-                    "Cannot make a new client for {} after it refused our credentials: {}. Nobody here can be elected until"
-                            + " there is one. Trying again in {} s",
+                    "Cannot make a new client for {} after it refused our credentials: {}. Nobody here can be"
+                            + " elected until there is one. Trying again in {} s",
                     where,
                     e,
                     REVIVAL.toSeconds());
@@ -237,10 +237,10 @@ final class SeatSession implements NodeSession, AutoCloseable {
     }
 
     /**
-     * The session is no more, and so are its nodes; or it is about to be, since whoever lent us the client closes it.
-     * The servers free the seats as soon as they hear of that, so that nobody here must lead by then: we wait for the
-     * loop; if it does not run, until no mandate can be left. When Curator itself believes in an expiry, it has been
-     * without a connection for as long as the session lives, and every mandate has run out.
+     * The session is no more, and so are its nodes; or it is about to be, since anybody who lent us the client closes
+     * it. The servers free the seats as soon as they hear of that, so that nobody here must lead by then: we wait for
+     * the loop; if it does not run, until no mandate can be left. When Curator itself believes in an expiry, it has
+     * been without a connection for as long as the session lives, and every mandate has run out.
      */
     private void ended(long session) {
         breaks.incrementAndGet();

@@ -133,14 +133,16 @@ final class SessionProver {
             return Optional.empty();
         }
         return Optional.of(new ElectionException(
-                "the lease is %d ms, but with %s a proof of leadership takes %d ms, since its servers have a tickTime of %d ms as far as we are told%s: make the lease %d ms or longer, or set tickTime to the longest of any server"
-                        .formatted(
-                                config.lease().toMillis(),
-                                session.where(),
-                                timing.round(hops()).toMillis(),
-                                timing.tick().toMillis(),
-                                hops() > 1 ? ", and some are observers" : "",
-                                timing.shortestLease(config, hops()).toMillis())));
+                ("the lease is %d ms, but with %s a proof of leadership takes %d ms, because its servers have a"
+                        + " tickTime of %d ms by the setting%s: make the lease %d ms or longer, or set tickTime to"
+                        + " the longest of any server")
+                                .formatted(
+                                        config.lease().toMillis(),
+                                        session.where(),
+                                        timing.round(hops()).toMillis(),
+                                        timing.tick().toMillis(),
+                                        hops() > 1 ? ", and some are observers" : "",
+                                        timing.shortestLease(config, hops()).toMillis())));
     }
 
     // ---------------------------------------------------------------- proofs

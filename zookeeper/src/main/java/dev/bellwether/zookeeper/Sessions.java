@@ -124,6 +124,6 @@ final class Sessions implements AutoCloseable {
                         .map(session -> CompletableFuture.runAsync(session::close, CLOSERS))
                         .toArray(CompletableFuture[]::new))
                 .completeOnTimeout(null, CLOSE_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
-                .join(); // whoever closes while interrupted must not leave sessions behind that others then wait for
+                .join(); // a closer that is interrupted must not leave sessions that others wait for
     }
 }

@@ -16,10 +16,11 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests by ZooKeeper's client. Curator sends a request again when its connection broke; whoever counts time from a
- * request, or must know what became of it, cannot have that.
+ * Requests by ZooKeeper's client. Curator sends a request again when its connection broke; anybody who counts time from
+ * a request, or must know what became of it, cannot have that.
  *
- * <p>Thread-safe. Answers come on the client's event thread, errors as {@link KeeperException} or {@link RefusedTransaction}.
+ * <p>Thread-safe. Answers come on the client's event thread, errors as {@link KeeperException} or {@link
+ * RefusedTransaction}.
  */
 final class SingleRequests implements NodeRequests {
 

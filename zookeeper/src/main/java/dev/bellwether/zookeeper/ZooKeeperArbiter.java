@@ -88,7 +88,7 @@ final class ZooKeeperArbiter implements Arbiter {
         var timeout = session.state().timeout();
         if (timeout.compareTo(settings.lease()) > 0 && warned.add(timeout)) {
             log.warn(
-                    "sessions with {} live for {} at least: a crash will cost that, not the lease of {}",
+                    "sessions with {} last {} at least: a crash will cost that, not the lease of {}",
                     session.where(),
                     Durations.show(timeout),
                     Durations.show(settings.lease()));

@@ -82,7 +82,7 @@ public final class ZooKeeperConfig {
         public Builder tickTime(Duration tickTime) {
             if (tickTime.compareTo(Duration.ofMillis(1)) < 0 || tickTime.compareTo(Duration.ofMinutes(1)) > 0) {
                 throw new ElectionException(
-                        "tickTime is " + Durations.show(tickTime) + ": it must lie between 1 ms and 1 minute");
+                        "tickTime is " + Durations.show(tickTime) + ": it must be between 1 ms and 1 minute");
             }
             this.tickTime = tickTime;
             return this;

@@ -75,7 +75,7 @@ final class ZooKeeperDoctor {
         }
         findings.addAll(Finding.vacancies(
                 List.of(new Term("session", timeout), new Term("tick", tick)), List.of(Term.standDown(config))));
-        findings.add(Finding.ok("clock", "sessions go by the clock of the ensemble's leader: nobody's date matters"));
+        findings.add(Finding.ok("clock", "sessions go by the clock of the ensemble's leader: no date matters"));
     }
 
     /** Whether proofs come round in time, if the tick is what we are told. */
@@ -122,15 +122,15 @@ final class ZooKeeperDoctor {
             findings.add(Finding.error(
                     "servers",
                     "not all servers grant sessions of " + lease.toMillis() + " ms: " + String.join(", ", less)
-                            + "; where a session moves there and the answer is lost, two may lead",
+                            + "; if a session moves there and the answer is lost, two may lead",
                     "make maxSessionTimeout the same on all servers, and no shorter than the lease"));
         } else if (!silent.isEmpty()) {
             findings.add(Finding.warning(
                     "servers",
                     "no answer from " + String.join(", ", silent) + " within " + PATIENCE.toSeconds()
-                            + " s, so that it is not known whether sessions of " + lease.toMillis()
+                            + " s, so it is not known whether sessions of " + lease.toMillis()
                             + " ms are granted there",
-                    "see that its maxSessionTimeout is that of the others"));
+                    "make sure that its maxSessionTimeout is that of the others"));
         } else {
             findings.add(Finding.ok("servers", "each server grants sessions of " + lease.toMillis() + " ms"));
         }
@@ -148,8 +148,8 @@ final class ZooKeeperDoctor {
             } else if (voters % 2 == 0) {
                 findings.add(Finding.warning(
                         "replication",
-                        voters + " servers vote, which bear no more failures than one less",
-                        "add one, or take one away"));
+                        voters + " servers vote, which tolerate no more failures than one less",
+                        "add one, or remove one"));
             } else {
                 findings.add(Finding.ok(
                         "replication", voters + " servers vote: " + voters / 2 + " of them may be down at a time"));
@@ -172,15 +172,15 @@ final class ZooKeeperDoctor {
                     .all(List.of(
                             session.client().creation(CreateMode.EPHEMERAL, child, ""),
                             Op.check(child + "/impossible", 0))));
-            throw new IllegalStateException("what is impossible was done");
+            throw new IllegalStateException("something impossible was done");
         } catch (ExecutionException e) {
             if (ZooKeeperErrors.code(cause(e)) == Code.NOAUTH) {
                 findings.add(Finding.error(
                         "rights",
-                        "we may not make nodes below " + above,
-                        "let us create and delete there, such as by setAcl, or connect as somebody who may"));
+                        "we may not create nodes below " + above,
+                        "allow us to create and delete there, for example by setAcl, or connect as a user who may"));
             } else {
-                findings.add(Finding.ok("rights", "we may make nodes below " + above));
+                findings.add(Finding.ok("rights", "we may create nodes below " + above));
             }
         }
     }

@@ -41,14 +41,14 @@ public final class ZooKeeperElections {
     }
 
     /**
-     * Deletes all candidates of an election, and leaves the election: whoever stands hears that it has {@code Ended},
-     * the leader once its work has ended; others may join when the last of them has left. One that has
+     * Deletes all candidates of an election, and leaves the election: anybody who stands hears that it has {@code
+     * Ended}, the leader once its work has ended; others may join when the last of them has left. One that has
      * {@linkplain dev.bellwether.Election#end ended} remains so. Unlike {@link dev.bellwether.Election#delete}, this
      * keeps the election's node, with its data and ACL: for elections whose nodes only an administrator makes.
      *
      * <p>Returns when the order has been recorded. Idempotent. Does nothing if there is no such election.
      *
-     * @throws dev.bellwether.ElectionException if it is refused, say for want of rights
+     * @throws dev.bellwether.ElectionException if it is refused, say for lack of rights
      * @throws dev.bellwether.UnavailableException if there is no answer
      */
     public static void deleteCandidates(CuratorFramework client, ZooKeeperConfig config, String election) {

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletionException;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 
-/** Says what an error means, and which of them no retry will mend. */
+/** Says what an error means, and which of them no retry will fix. */
 final class ZooKeeperErrors {
     private ZooKeeperErrors() {}
 
@@ -24,7 +24,7 @@ final class ZooKeeperErrors {
     }
 
     /**
-     * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for want of
+     * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for lack of
      * rights or credentials; empty if they have not answered, or may answer otherwise when asked again.
      */
     static Optional<ElectionException> refusal(Throwable error, String where) {

@@ -9,9 +9,9 @@ import org.redisson.client.RedisException;
 import org.redisson.config.Config;
 
 /**
- * Redisson's fenced lock, for the fault bench: it waits for the lock, leads under the token that comes with it, asks ten
- * times in a lease whether the lock is still its own, and stands down when it is not or when there is no answer. Its
- * watchdog extends the lock, which runs out after the lease. Leaves by unlocking.
+ * Redisson's fenced lock, for the fault bench: it waits for the lock, leads under the token that comes with it, asks
+ * ten times in a lease whether the lock is still its own, and stands down when it is not or when there is no answer.
+ * Its watchdog extends the lock, which runs out after the lease. Leaves by unlocking.
  */
 public final class RedissonInAProcess implements Contestant.Maker {
     /** For the process that stands. */

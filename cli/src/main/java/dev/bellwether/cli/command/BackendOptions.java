@@ -33,10 +33,9 @@ public final class BackendOptions {
     @Option(
             names = "--on",
             paramLabel = "URI",
-            description =
-                    "The backend, such as jdbc:postgresql://db/app, kafka://broker:9092 or nats://host:4222. A secret in it may stand as"
-                            + " $${env:NAME} or $${file:/path}, in single quotes. Default: BELLWETHER_ON, else an SQLite file of"
-                            + " your own.")
+            description = "The backend, such as jdbc:postgresql://db/app, kafka://broker:9092 or nats://host:4222. A"
+                    + " secret in it may be written as $${env:NAME} or $${file:/path}, in single quotes."
+                    + " Default: BELLWETHER_ON, else an SQLite file of your own.")
     private Optional<String> on = Optional.empty();
 
     @Option(
@@ -48,7 +47,7 @@ public final class BackendOptions {
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
-            description = "Wait so long for the backend in all. Default: 5s; doctor, which asks each server: 20s.")
+            description = "Wait this long for the backend in all. Default: 5s; doctor, which asks each server: 20s.")
     private Optional<Duration> timeout = Optional.empty();
 
     private final Duration usual;
@@ -80,8 +79,9 @@ public final class BackendOptions {
             var uri = ConnectUri.parse(text.get());
             if (uri.scheme().equals("memory") && !around.memoryAllowed()) {
                 throw new UsageException(
-                        "memory: lives and ends with one process, so that no two commands could meet there: leave"
-                                + " the backend away for an SQLite file, or name one such as jdbc:sqlite:/path/elections.db");
+                        "memory: lives and ends with one process, so no two commands could share it: leave the"
+                                + " backend out for an SQLite file, or name one such as"
+                                + " jdbc:sqlite:/path/elections.db");
             }
             uri.check();
             return uri;
@@ -90,7 +90,7 @@ public final class BackendOptions {
         }
     }
 
-    /** Connects, within the time-out; what is asked then has the rest of it. */
+    /** Connects, within the timeout; what is asked then has the rest of it. */
     public Connected connect() throws Exception {
         return connect(uri());
     }
@@ -99,7 +99,7 @@ public final class BackendOptions {
         return connect(uri, timeout());
     }
 
-    /** Connects within this time, and no longer than the time-out. */
+    /** Connects within this time, and no longer than the timeout. */
     public Connected connect(ConnectUri uri, Duration within) throws Exception {
         var timeout = timeout();
         var bound = within.compareTo(timeout) < 0 ? within : timeout;
@@ -112,7 +112,7 @@ public final class BackendOptions {
         });
     }
 
-    /** Has this told when the backend stops answering whoever stands, and when it answers again. */
+    /** Has this told when the backend stops answering anybody who stands, and when it answers again. */
     public void onOutage(Consumer<String> told) {
         onOutage = told;
     }
@@ -121,7 +121,7 @@ public final class BackendOptions {
         return new Metrics() {
             @Override
             public void outageBegan(String what) {
-                onOutage.accept(uri.redact(what) + ". Trying on");
+                onOutage.accept(uri.redact(what) + ". Trying again");
             }
 
             @Override
@@ -168,7 +168,7 @@ public final class BackendOptions {
     public void warn(Backend backend) {
         backend.findings(CandidacyConfig.defaults()).stream()
                 .filter(finding -> finding.level() != Finding.Level.OK)
-                .filter(finding -> !finding.about().equals("rights")) // whoever looks needs no more than to look
+                .filter(finding -> !finding.about().equals("rights")) // anybody who looks needs no more than to look
                 .forEach(finding -> around.err()
                         .println("bellwether: warning: " + backend.describe() + ": " + finding.says() + "; "
                                 + finding.remedy()));

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param late says, once the time is over, what the matter may be
  */
 public record Bounded(Duration timeout, Supplier<String> late) {
-    /** How long the process waits for what may hang, when all else is done. */
+    /** How long the process waits for what may hang, when everything else is done. */
     private static final Duration FAREWELL = Duration.ofMillis(300);
 
     /**

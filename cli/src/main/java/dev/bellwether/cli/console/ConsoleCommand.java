@@ -27,8 +27,8 @@ import picocli.CommandLine.Option;
         header = "Serve a page that shows all elections of a backend, or an outbox, live.",
         descriptionHeading = "%n",
         description =
-                "Leaders, tokens, candidates, changes and vacancies, with a search over thousands of elections; and the order to stand"
-                        + " down, for anybody who has the token that is printed at the start.",
+                "Leaders, tokens, candidates, changes and vacancies, with a search over thousands of elections; and"
+                        + " the order to stand down, for anybody who has the token that is printed at the start.",
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
@@ -36,7 +36,8 @@ import picocli.CommandLine.Option;
         footer = {
             "  bellwether console --on kafka://broker:9092",
             "  bellwether console --outbox 'jdbc:postgresql://db/app?user=ops' --table outbox",
-            "  bellwether console --on-file /run/secrets/elections --read-only --listen 0.0.0.0 --port 8080 --host ops.example"
+            "  bellwether console --on-file /run/secrets/elections --read-only --listen 0.0.0.0 --port 8080 --host"
+                    + " ops.example"
         })
 public final class ConsoleCommand implements Callable<Integer> {
     private final CommandEnvironment around;
@@ -57,9 +58,9 @@ public final class ConsoleCommand implements Callable<Integer> {
     @Option(
             names = "--outbox",
             paramLabel = "URI",
-            description =
-                    "Show the outbox in this database, such as jdbc:postgresql://db/app, too: shards, leaders, backlog, what is"
-                            + " parked and blocked; and the order to requeue. If no backend is named, nothing but the outbox is shown.")
+            description = "Show the outbox in this database, such as jdbc:postgresql://db/app, too: shards, leaders,"
+                    + " backlog, what is parked and blocked; and the order to requeue. If no backend is"
+                    + " named, nothing but the outbox is shown.")
     private Optional<String> outbox = Optional.empty();
 
     @Option(names = "--table", paramLabel = "NAME", description = "The table of the outbox. Default: outbox.")
@@ -72,8 +73,8 @@ public final class ConsoleCommand implements Callable<Integer> {
             names = "--refresh",
             paramLabel = "TIME",
             defaultValue = "2s",
-            description =
-                    "How often to look for new elections, and at the outbox. Default: 2s. Changes of leaders come as they happen.")
+            description = "How often to look for new elections, and at the outbox. Default: 2s. Changes of leaders come"
+                    + " as they happen.")
     private Duration refresh = Duration.ofSeconds(2);
 
     @Option(names = "--for", paramLabel = "TIME", description = "Stop after this time. Default: at Ctrl-C.")
@@ -121,7 +122,7 @@ public final class ConsoleCommand implements Callable<Integer> {
         void look() throws Exception;
     }
 
-    /** Each order to whom it is meant for. */
+    /** Passes each order to the part that it is for. */
     private record Both(PageServer.Orders elections, PageServer.Orders outbox) implements PageServer.Orders {
         @Override
         public void order(Map<String, String> words) throws IOException, InterruptedException {

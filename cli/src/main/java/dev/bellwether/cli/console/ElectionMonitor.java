@@ -35,8 +35,8 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
     private final Map<String, Seat> seats = new HashMap<>(); // guarded by this
     private boolean closed; // guarded by this
     private double answeredAt; // confined to the thread that looks
-    private Optional<Outage> outage = Optional.empty(); // likewise
-    private int outages; // likewise
+    private Optional<Outage> outage = Optional.empty(); // in the same way
+    private int outages; // in the same way
 
     /** While the backend does not answer, nobody knows who leads: from the last answer on. */
     private record Outage(String id, double from) {}

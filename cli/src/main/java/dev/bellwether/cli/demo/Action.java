@@ -11,7 +11,7 @@ enum Action {
     THAW('t', "wake a frozen one"),
     CUT('c', "cut off its network"),
     CUT_REQUESTS('o', "lose what it sends"),
-    CUT_ANSWERS('a', "lose what it is sent"),
+    CUT_ANSWERS('a', "lose what is sent to it"),
     HEAL('h', "reconnect its network"),
     SLOW('s', "slow its network"),
     RESIGN('r', "ask it to hand over"),

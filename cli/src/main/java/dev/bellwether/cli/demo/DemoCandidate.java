@@ -65,7 +65,7 @@ public final class DemoCandidate implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    /** The server may be away just now, as others have killed it. */
+    /** The server may be away at the moment, as others have killed it. */
     private Elections connect() throws Exception {
         while (true) {
             try {

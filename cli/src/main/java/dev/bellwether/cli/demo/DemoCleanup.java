@@ -19,7 +19,8 @@ import org.slf4j.LoggerFactory;
  */
 final class DemoCleanup implements AutoCloseable {
     private static final String SWEEP = "trap '' HUP INT TERM TTOU; read -r end; [ \"$end\" != swept ] || exit 0;"
-            + " [ -z \"$2\" ] || stty \"$2\" </dev/tty; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; rm -rf \"$1\"; done";
+            + " [ -z \"$2\" ] || stty \"$2\" </dev/tty; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; rm -rf \"$1\";"
+            + " done";
 
     private static final Logger log = LoggerFactory.getLogger(DemoCleanup.class);
 

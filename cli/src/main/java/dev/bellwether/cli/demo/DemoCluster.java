@@ -137,7 +137,8 @@ final class DemoCluster implements AutoCloseable {
             }
             case CUT -> cut(one, Link.Way.BOTH, "cut " + one.name + " off, both ways", action);
             case CUT_REQUESTS -> cut(one, Link.Way.REQUESTS, "cut " + one.name + " off: what it sends is lost", action);
-            case CUT_ANSWERS -> cut(one, Link.Way.ANSWERS, "cut " + one.name + " off: what it is sent is lost", action);
+            case CUT_ANSWERS ->
+                cut(one, Link.Way.ANSWERS, "cut " + one.name + " off: what is sent to it is" + " lost", action);
             case HEAL -> {
                 requireLinks(one);
                 note(Tone.PLAIN, "heal the network of " + one.name, one, action);
@@ -158,7 +159,7 @@ final class DemoCluster implements AutoCloseable {
                 page.slowed(one.name);
             }
             case RESIGN -> {
-                require(!process.isFrozen(), one.name + " is frozen, and hears nothing: thaw it");
+                require(!process.isFrozen(), one.name + " is frozen, and receives nothing: thaw it");
                 note(Tone.PLAIN, "ask " + one.name + " to resign", one, action);
                 process.resign();
             }

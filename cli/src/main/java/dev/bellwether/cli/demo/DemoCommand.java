@@ -36,15 +36,16 @@ import picocli.CommandLine.Option;
         header = "Kill the leader, and watch the election survive it: on this machine, with nothing set up.",
         descriptionHeading = "%n",
         description =
-                "Starts a Kafka broker and three candidates, each a process of its own, and a page on which one sees who leads, in"
-                        + " true time, and can kill, freeze, cut off and slow each of them. Nothing is left running.",
+                "Starts a Kafka broker and three candidates, each a process of its own, and a page on which you see"
+                        + " who leads, in true time, and can kill, freeze, cut off and slow each of them. Nothing is"
+                        + " left running.",
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
         footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether demo",
-            "  bellwether demo --tour                  a script does what you would, and checks what follows",
+            "  bellwether demo --tour                  a script does what you would do, and checks the effects",
             "  bellwether demo --on sqlite --for 20s   an SQLite file: no broker, and no network to cut",
             "",
             "Exit codes: 0 all right; 1 two led at once, or a step of the tour went wrong."
@@ -85,7 +86,7 @@ public final class DemoCommand implements Callable<Integer> {
     @Option(names = "--tour", description = "Play a script, check what follows, and end.")
     private boolean tour;
 
-    @Option(names = "--json", description = "With --tour: print one JSON document in the end.")
+    @Option(names = "--json", description = "With --tour: print one JSON document at the end.")
     private boolean json;
 
     public DemoCommand(CommandEnvironment around, Class<?> main) {

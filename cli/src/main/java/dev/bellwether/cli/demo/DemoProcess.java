@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One process of a candidate of the demo. Confined to whoever holds the lock of the scene, but for its output, which a
- * thread reads.
+ * One process of a candidate of the demo. Confined to anybody who holds the lock of the scene, but for its output,
+ * which a thread reads.
  *
  * <p>Its standard input is a pipe from us, which ends when we do, however we end; then it ends, too. A frozen process
  * could not: the shell that froze it holds such a pipe as well, and lets it go on.

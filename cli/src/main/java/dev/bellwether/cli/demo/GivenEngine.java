@@ -38,7 +38,8 @@ final class GivenEngine implements Engine {
             "valkey",
             6379);
     private static final Pattern HOST = Pattern.compile(
-            "(?:jdbc:)?([a-z]+)://(?:[^/?#@]*@)?(?<host>\\[[0-9a-fA-F:]+\\]|[A-Za-z0-9._-]+)(?::(?<port>\\d+))?(?=[/?#]|$)");
+            "(?:jdbc:)?([a-z]+)://(?:[^/?#@]*@)?(?<host>\\[[0-9a-fA-F:]+\\]|[A-Za-z0-9._-]+)(?::(?<port>\\d+))?"
+                    + "(?=[/?#]|$)");
     private static final Pattern TLS = Pattern.compile("(?i)ssl|tls|^(?:rediss|valkeys):");
 
     private final ConnectUri uri;

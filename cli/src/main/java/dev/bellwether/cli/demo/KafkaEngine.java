@@ -45,8 +45,8 @@ final class KafkaEngine implements Engine, Engine.Server {
         }
         if (KafkaEngine.class.getClassLoader().getResource(BROKER) == null) {
             throw new UsageException(
-                    "the jars of the Kafka broker are not here: start the demo by ./bellwether of the repository, which brings"
-                            + " them, or name a backend with --on, such as --on sqlite");
+                    "the jars of the Kafka broker are not here: start the demo by ./bellwether of the repository,"
+                            + " which brings them, or name a backend with --on, such as --on sqlite");
         }
         return own;
     }

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Tells the page what happens in the scene; times are milliseconds since the beginning. Confined to whoever holds the
- * lock of the scene.
+ * Tells the page what happens in the scene; times are milliseconds since the beginning. Confined to anybody who holds
+ * the lock of the scene.
  */
 final class ScenePage {
     private final Feed feed;
@@ -112,7 +112,7 @@ final class ScenePage {
         });
     }
 
-    /** Before the term that ended it, so that whoever is told of the one knows of the other. */
+    /** Before the term that ended it, so that anybody who is told of the one knows of the other. */
     void vacancies(History history) {
         var all = history.vacancies();
         for (; vacancies < all.size(); vacancies++) {
@@ -152,7 +152,7 @@ final class ScenePage {
                 switch (way) {
                     case BOTH -> "cut off";
                     case REQUESTS -> "cut off: what it sends is lost";
-                    case ANSWERS -> "cut off: what it is sent is lost";
+                    case ANSWERS -> "cut off: what is sent to it is lost";
                 });
     }
 

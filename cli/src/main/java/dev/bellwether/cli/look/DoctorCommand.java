@@ -32,8 +32,8 @@ import picocli.CommandLine.Parameters;
 /** {@code bellwether doctor} */
 @Command(
         name = "doctor",
-        header =
-                "Say what the backend really grants, and what follows: how long a seat may be vacant, and what voids a promise.",
+        header = "Say what the backend really grants, and what that means: how long a seat may be vacant, and what"
+                + " voids a promise.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",
@@ -54,7 +54,7 @@ public final class DoctorCommand implements Callable<Integer> {
     @Mixin
     private final BackendOptions target;
 
-    @Parameters(paramLabel = "ELECTION", arity = "0..1", description = "Look at this one, too.")
+    @Parameters(paramLabel = "ELECTION", arity = "0..1", description = "Examine this one, too.")
     private @Nullable String election;
 
     @Option(names = "--lease", paramLabel = "TIME", description = "The lease to stand with. Default: 10s.")
@@ -185,7 +185,7 @@ public final class DoctorCommand implements Callable<Integer> {
                         ? Finding.warning(
                                 "round trip",
                                 says + ", longer than the retry interval of " + millis(config.retryInterval()),
-                                "make the lease longer, or see why it is slow")
+                                "make the lease longer, or find out why it is slow")
                         : Finding.ok("round trip", says));
         if (name.isPresent()) {
             all.add(seat(asked.state(), name.get()));

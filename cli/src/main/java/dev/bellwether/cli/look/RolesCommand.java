@@ -30,8 +30,8 @@ import picocli.CommandLine.Parameters;
             "  bellwether roles pricing --on kafka://broker:9092",
             "  bellwether roles pricing --count 1000 --json | jq '.groups[].members[] | {member, roles}'",
             "",
-            "Exit codes: 0 every partition has an owner in some group; 3 not so; 4 the backend does not answer.",
-            "What it shows was so when the backend looked: a display, not a lock."
+            "Exit codes: 0 every partition has an owner in some group; 3 otherwise; 4 the backend does not answer.",
+            "It shows what was true when the backend looked: a display, not a lock."
         })
 public final class RolesCommand implements Callable<Integer> {
     private final CommandEnvironment around;
@@ -46,7 +46,7 @@ public final class RolesCommand implements Callable<Integer> {
             names = "--count",
             paramLabel = "N",
             defaultValue = "0",
-            description = "Show roles, too: there are so many. Role j belongs to partition j mod M.")
+            description = "Show roles, too: the number of roles. Role j belongs to partition j mod M.")
     private int count;
 
     @Option(names = "--json", description = "Print one JSON document.")

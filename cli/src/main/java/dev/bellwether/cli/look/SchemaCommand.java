@@ -14,10 +14,10 @@ import picocli.CommandLine.Option;
 /** {@code bellwether schema} */
 @Command(
         name = "schema",
-        header = "Print the SQL that makes the tables, for those who make them by their own means.",
+        header = "Print the SQL that makes the tables, to make them by your own means.",
         descriptionHeading = "%n",
         description = "Connects to find out what kind of database it is, and changes nothing. With"
-                + " bellwether.createTable=false in the URI, no table is made by itself either.",
+                + " bellwether.createTable=false in the URI, Bellwether makes no table by itself either.",
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,

@@ -35,7 +35,7 @@ import picocli.CommandLine.Parameters;
             "  bellwether show billing --json | jq .leader.token",
             "",
             "Exit codes: 0 somebody leads; 3 nobody does; 4 the backend does not answer.",
-            "What it shows was so when the backend looked: a display, not a lock."
+            "It shows what was true when the backend looked: a display, not a lock."
         })
 public final class ShowCommand implements Callable<Integer> {
     private final CommandEnvironment around;

@@ -11,8 +11,8 @@ import picocli.CommandLine.Command;
         name = "delete",
         header = "Forget an election; the next candidates begin a new one.",
         description =
-                "Candidates are told that it is over. Its token is kept, so that tokens go on rising if the election is held"
-                        + " again.",
+                "Candidates are told that it is over. Its token is kept, so that tokens still rise if the election"
+                        + " is held again.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",

@@ -68,7 +68,7 @@ abstract class OrderCommand implements Callable<Integer> {
     public final Integer call() throws Exception {
         BackendOptions.checked(election);
         if (!yes && (json || !around.inIsTerminal() || !around.outIsTerminal())) {
-            throw new UsageException("this asks before it does anything, and there is "
+            throw new UsageException("this verb asks before it does anything, and there is "
                     + (json ? "no asking with --json" : "no terminal to ask on") + ": add --yes");
         }
         try (var connected = target.connect()) {
@@ -78,8 +78,8 @@ abstract class OrderCommand implements Callable<Integer> {
             if (!force && mustBeKnown() && leader.isEmpty() && !connected.ask(() -> isKnown(elections))) {
                 around.err()
                         .println("bellwether: there is no election \"" + election
-                                + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force does it"
-                                + " anyway");
+                                + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force"
+                                + " does it anyway");
                 return ExitCode.FAILED;
             }
             if (!yes) {

@@ -11,9 +11,8 @@ import picocli.CommandLine.Command;
 @Command(
         name = "reopen",
         header = "Open an election again that has ended.",
-        description =
-                "Candidates that stand from now on may lead, under a token that is higher than any before. Those that stood when"
-                        + " it ended are not brought back: start them again.",
+        description = "Candidates that stand from now on may lead, under a token that is higher than any before. Those"
+                + " that stood when it ended are not brought back: start them again.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",
@@ -22,7 +21,7 @@ import picocli.CommandLine.Command;
         footer = {
             "  bellwether reopen migration-7 --yes",
             "",
-            "Exit codes: 0 reopened; 1 it has not ended, or you said no; 2 not asked, for want of a terminal",
+            "Exit codes: 0 reopened; 1 it has not ended, or you said no; 2 not asked, because there is no terminal",
             "or --yes; 4 the backend does not answer."
         })
 public final class ReopenCommand extends OrderCommand {

@@ -10,9 +10,8 @@ import picocli.CommandLine.Command;
 @Command(
         name = "stand-down",
         header = "Order the leader to stand down, so that another takes the seat.",
-        description =
-                "The leader ends its work first, then hands over, and holds back for a lease. If nobody else stands, it may"
-                        + " lead again after that.",
+        description = "The leader ends its work first, then hands over, and does not stand for a lease. If nobody else"
+                + " stands, it may lead again after that.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         optionListHeading = "%nOptions:%n",
@@ -22,7 +21,7 @@ import picocli.CommandLine.Command;
             "  bellwether stand-down billing",
             "  bellwether stand-down billing --yes      in a script",
             "",
-            "Exit codes: 0 ordered; 1 you said no; 2 not asked, for want of a terminal or --yes;",
+            "Exit codes: 0 ordered; 1 you said no; 2 not asked, because there is no terminal or --yes;",
             "3 nobody leads; 4 the backend does not answer."
         })
 public final class StandDownCommand extends OrderCommand {

@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * How an outbox stood over the last day, for the page: the last five minutes by the second, the last hour by 15 s, the
  * last day by three minutes, of each the worst. A place is used again, so that it never takes more than that. Confined
- * to whoever looks.
+ * to anybody who looks.
  */
 final class BacklogHistory {
     private final Feed feed;

@@ -22,7 +22,7 @@ final class LibrdkafkaProperties {
             "max.in.flight", "max.in.flight.requests.per.connection",
             "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.ms");
 
-    /** What order and fencing hang on: it is as the file wants it, or better. */
+    /** What order and fencing depend on: it is as the file wants it, or better. */
     private static final List<String> SETTLED =
             List.of("acks", "request.required.acks", "enable.idempotence", "retries");
 
@@ -36,7 +36,7 @@ final class LibrdkafkaProperties {
         properties.forEach((name, value) -> {
             var ours = NAMES.getOrDefault(name, name);
             if (SETTLED.contains(name)) {
-                warnings.add(name + " has lost its meaning: all records are confirmed by all replicas, and fenced");
+                warnings.add(name + " has no effect any more: all records are confirmed by all replicas, and fenced");
             } else if (name.equals("ssl.ca.location")) {
                 translated.put("ssl.truststore.type", "PEM");
                 translated.put("ssl.truststore.location", value);
@@ -57,7 +57,7 @@ final class LibrdkafkaProperties {
             } else if (ProducerConfig.configNames().contains(ours)) {
                 translated.put(ours, value);
             } else if (!ELSEWHERE.contains(name)) {
-                warnings.add(name + " has lost its meaning: Kafka's client for Java does not know it");
+                warnings.add(name + " has no effect any more: Kafka's client for Java does not know it");
             }
         });
         var user = properties.get("sasl.username");

@@ -127,8 +127,8 @@ public final class OutboxCommand implements Runnable {
                     OutboxForm form,
             @Option(
                             names = "--wake-up",
-                            description =
-                                    "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL only.")
+                            description = "Print also the trigger by which plain INSERTs wake an idle relay: PostgreSQL"
+                                    + " only.")
                     boolean wakeUp,
             @Option(
                             names = "--inbox",

@@ -223,10 +223,10 @@ public final class OutboxMonitor implements PageServer.Orders {
 
     private void requeue(String id) throws Exception {
         if (!id.matches("-?\\d{1,18}")) {
-            throw new IllegalArgumentException("\"" + id + "\" is no id of a record");
+            throw new IllegalArgumentException("\"" + id + "\" is not the id of a record");
         }
         if (!ask(() -> admin.requeue(Long.parseLong(id)))) {
-            throw new IllegalStateException("no parked record " + id + ": somebody else may have requeued it");
+            throw new IllegalStateException("no parked record " + id + ": it may have been requeued already");
         }
     }
 

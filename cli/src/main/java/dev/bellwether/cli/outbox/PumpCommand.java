@@ -21,12 +21,11 @@ import picocli.CommandLine.Option;
 /** {@code bellwether outbox pump} */
 @Command(
         name = "pump",
-        header = "Write messages into an outbox, to see what it can take.",
+        header = "Write messages into an outbox, to measure it.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
-        description =
-                "One connection writes; what is told is how fast its transactions committed, and nothing else: how"
-                        + " fast records are published, bellwether outbox status tells.",
+        description = "One connection writes. It prints only how fast its transactions committed; bellwether outbox"
+                + " status shows how fast records are published.",
         optionListHeading = "%nOptions:%n",
         sortOptions = false)
 public final class PumpCommand implements Callable<Integer> {
@@ -45,7 +44,7 @@ public final class PumpCommand implements Callable<Integer> {
             names = "--keys",
             paramLabel = "N",
             defaultValue = "10",
-            description = "Spread over so many keys. Default: 10.")
+            description = "Spread over this many keys. Default: 10.")
     private int keys = 10;
 
     @Option(
@@ -65,7 +64,8 @@ public final class PumpCommand implements Callable<Integer> {
     @Option(
             names = "--interval",
             paramLabel = "TIME",
-            description = "Begin a transaction so often, or as soon as the last has committed. Default: at once.")
+            description = "Begin a transaction each time after this time, or as soon as the last has committed."
+                    + " Default: at once.")
     private Duration interval = Duration.ZERO;
 
     @Option(names = "--blank", description = "Write tombstones.")
@@ -137,7 +137,8 @@ public final class PumpCommand implements Callable<Integer> {
         }
         around.out()
                 .printf(
-                        "%d messages in %.2f s: %.0f/s written; a transaction of %d took %.2f ms (p50), %.2f ms (p99)%n",
+                        "%d messages in %.2f s: %.0f/s written; a transaction of %d took %.2f ms (p50), %.2f ms"
+                                + " (p99)%n",
                         records, seconds, records / seconds, batch, at(nanos, 0.5), at(nanos, 0.99));
         if (interval.isZero() && Arrays.stream(nanos).sum() < seconds * 0.5e9) {
             around.out().println("most of that time was spent making messages, not writing them");

@@ -32,7 +32,7 @@ import picocli.CommandLine.Option;
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         description =
-                "Takes a reaper.yaml as it is, and says which of its keys have lost their meaning. Of all that run"
+                "Takes a reaper.yaml as it is, and says which of its keys have no effect any more. Of all that run"
                         + " with the same leaderGroupID one leads; the others stand by.",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
@@ -48,14 +48,14 @@ public final class ReapCommand implements Callable<Integer> {
             description = "The file.")
     private Path file = Path.of("reaper.yaml");
 
-    @Option(names = "--for", paramLabel = "TIME", description = "End after so long. Default: never.")
+    @Option(names = "--for", paramLabel = "TIME", description = "End after this time. Default: never.")
     private Optional<Duration> time = Optional.empty();
 
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
             defaultValue = "30s",
-            description = "Wait so long for database and brokers at the start. Default: 30s.")
+            description = "Wait this long for database and brokers at the start. Default: 30s.")
     private Duration timeout = Duration.ofSeconds(30);
 
     private final CountDownLatch told = new CountDownLatch(1);

@@ -87,11 +87,12 @@ final class ReaperFile {
     private static final Map<String, String> MEANINGLESS = Map.of(
             "pollDuration", "leadership is polled for by the library",
             "minPollInterval", "leadership is polled for by the library",
-            "maxPollInterval", "leadership does not hang on polling",
-            "drainInterval", "what is in flight is bounded by the lease",
+            "maxPollInterval", "leadership does not depend on polling",
+            "drainInterval", "the lease limits what is in flight",
             "queueTimeout", "nothing is queued per key; delivery.timeout.ms bounds a send",
             "sendConcurrency",
-                    "one producer, with up to five requests under way to each broker, takes the place of many; relay.shards gives more",
+                    "one producer, with up to five requests in flight to each broker, replaces many;"
+                            + " relay.shards gives more",
             "sendBuffer", "it had no effect there; relay.readAhead has");
 
     private final Map<String, Object> harvest;
@@ -112,7 +113,7 @@ final class ReaperFile {
         level = level(String.valueOf(section(root, "logging").getOrDefault("level", "info")));
         MEANINGLESS.forEach((key, why) -> {
             if (limits.containsKey(key)) {
-                warnings.add("harvest.limits." + key + " has lost its meaning: " + why);
+                warnings.add("harvest.limits." + key + " has no effect any more: " + why);
             }
         });
     }
@@ -233,7 +234,7 @@ final class ReaperFile {
         Optional.ofNullable(harvest.get("name")).map(String::valueOf).ifPresent(builder::candidate);
         limit("ioErrorBackoff").ifPresent(pause -> builder.backoff(pause).maxBackoff(longer(pause)));
         limit("markBackoff").ifPresent(poll -> builder.maxPoll(poll).minPoll(shorter(poll)));
-        // the session was thrice the heartbeat time-out
+        // the session was thrice the heartbeat timeout
         limit("heartbeatTimeout").ifPresent(heartbeat -> builder.lease(heartbeat.multipliedBy(3)));
         limit("minMetricsInterval").ifPresent(builder::meterInterval);
         number(limits, "maxInFlightRecords").ifPresent(builder::maxInFlightRecords);
@@ -285,8 +286,9 @@ final class ReaperFile {
             case "murmur2_random" -> Partitioning.MURMUR2;
             default ->
                 throw new UsageException("partitioner is " + theirs
-                        + ": it must be consistent_random, librdkafka's default, or murmur2_random, which is that of Java;"
-                        + " with any other, keys would move to other partitions, and their order would end there");
+                        + ": it must be consistent_random, librdkafka's default, or murmur2_random, which is that of"
+                        + " Java; with any other, keys would move to other partitions, and their order would end"
+                        + " there");
         };
     }
 

@@ -35,9 +35,8 @@ import picocli.CommandLine.Option;
         header = "Show backlog, age of the oldest, rates, leaders, parked and blocked records.",
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
-        description =
-                "With --watch again and again: on a terminal in place, elsewhere a line each time. What is asked again and"
-                        + " again counts 100,000 rows at most; beyond that it is the database's estimate.",
+        description = "With --watch again and again: on a terminal in place, elsewhere a line each time. It counts"
+                + " 100,000 rows at most; beyond that it shows the database's estimate.",
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
         footerHeading = "%nExamples:%n",
@@ -112,7 +111,7 @@ public final class StatusCommand implements Callable<Integer> {
                     throw e; // it never answered
                 }
                 if (outage.isEmpty() && !isLive()) {
-                    around.err().println("bellwether: " + e.getMessage() + ". Trying on");
+                    around.err().println("bellwether: " + e.getMessage() + ". Trying again");
                 }
                 outage = Optional.of(String.valueOf(e.getMessage()));
             }
@@ -136,7 +135,7 @@ public final class StatusCommand implements Callable<Integer> {
             var time = clock(ChronoUnit.SECONDS);
             var lines = screen.fit(
                     outage.isPresent()
-                            ? table + "  no answer at " + time + ": this is how it stood before"
+                            ? table + "  no answer at " + time + ": this was the state before"
                             : table + "  " + time,
                     lines(state, now),
                     outage.stream().toList());

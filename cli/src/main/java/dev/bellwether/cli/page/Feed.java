@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a page shows: objects by their ids, each with the number of its last change, so that whoever has seen the state
- * as of one number is sent what has changed since. Thread-safe.
+ * What a page shows: objects by their ids, each with the number of its last change, so that anybody who has seen the
+ * state as of one number is sent what has changed since. Thread-safe.
  */
 public final class Feed {
     private final Map<String, Long> versions = new HashMap<>();

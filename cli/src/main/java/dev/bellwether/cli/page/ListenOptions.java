@@ -16,14 +16,14 @@ public final class ListenOptions {
             names = "--listen",
             paramLabel = "ADDRESS",
             description =
-                    "Listen there. Default: the loopback, so that only this machine sees it. There is no TLS: elsewhere than on"
-                            + " the loopback, put a proxy with it in front.")
+                    "Listen on this address. Default: the loopback, so that only this machine sees it. There is no"
+                            + " TLS: elsewhere than on the loopback, put a proxy with it in front.")
     private Optional<String> listen = Optional.empty();
 
     @Option(
             names = "--host",
             paramLabel = "NAME",
-            description = "A name by which it is called, beside localhost and addresses. May be given again.")
+            description = "A name by which the page is called, beside localhost and addresses. May be given again.")
     private List<String> hosts = List.of();
 
     /** Returns where to listen, on this port. */

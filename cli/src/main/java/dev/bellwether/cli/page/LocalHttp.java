@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * An HTTP server for this machine: who may speak to it, and who may give it orders. Thread-safe.
  *
  * <p>Nobody else's page may act through a browser of ours: an order is a POST with a token in a header, which no other
- * site can know, nor send without being asked first, which we never answer; and whoever speaks to us must call us by an
- * address or a name that we expect, so that no name can be bent to lead here.
+ * site can know, nor send without being asked first, which we never answer; and anybody who speaks to us must call us
+ * by an address or a name that we expect, so that no name can be bent to lead here.
  */
 public final class LocalHttp implements AutoCloseable {
     public static final String TOKEN_HEADER = "X-Bellwether-Token";
@@ -76,7 +76,7 @@ public final class LocalHttp implements AutoCloseable {
         }
     }
 
-    /** Answers from now on: by this handler whoever calls us by a name of ours. */
+    /** Answers from now on: by this handler anybody who calls us by a name of ours. */
     public void answer(HttpHandler handler) {
         server.createContext("/", exchange -> {
             try (exchange) {
@@ -163,7 +163,7 @@ public final class LocalHttp implements AutoCloseable {
         send(exchange, status, "text/plain; charset=utf-8", (text + "\n").getBytes(StandardCharsets.UTF_8));
     }
 
-    /** Answers; whoever asked for the head alone gets that. */
+    /** Answers; anybody who asked for the head alone gets that. */
     public static void send(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type);
         if (exchange.getRequestMethod().equals("HEAD")) {

@@ -39,7 +39,7 @@ public final class PageServer implements AutoCloseable {
         /** Does it; complains by IllegalStateException, whose message the page shows. */
         void order(Map<String, String> words) throws IOException, InterruptedException;
 
-        /** Returns a JSON document that was asked for; complains likewise. */
+        /** Returns a JSON document that was asked for; complains in the same way. */
         default String look(Map<String, String> words) {
             throw new IllegalStateException("there is nothing to look at");
         }
@@ -62,7 +62,7 @@ public final class PageServer implements AutoCloseable {
         return page;
     }
 
-    /** Returns the address with the token, which whoever opens the page needs in order to act. */
+    /** Returns the address with the token, which anybody who opens the page needs in order to act. */
     public String url() {
         return address() + "#token=" + token;
     }
@@ -130,7 +130,7 @@ public final class PageServer implements AutoCloseable {
     private void stream(HttpExchange exchange) throws IOException {
         if (streams.incrementAndGet() > STREAMS) {
             streams.decrementAndGet();
-            LocalHttp.say(exchange, 503, "So many look on already; close one of their pages.");
+            LocalHttp.say(exchange, 503, "Too many pages are open already; close one of them.");
             return;
         }
         try {

@@ -26,10 +26,11 @@ import picocli.CommandLine.Parameters;
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         description = {
-            "Stands for the election and, while it leads, keeps rewriting FILE, each time in one step; when it leads no more,"
-                    + " the file is gone. With --check, tells whether the file is there and its writer leads still: the"
-                    + " file says until when, and nobody is asked. A file whose writer was killed or frozen is too old when"
-                    + " its mandate is over. What it did not write it leaves alone."
+            "Stands for the election and, while it leads, keeps rewriting FILE, each time in one step; when it leads"
+                    + " no more, the file is gone. With --check, tells whether the file is there and its writer"
+                    + " still leads: the file says until when, and the backend is not asked. A file whose writer was"
+                    + " killed or frozen is too old when its mandate is over. It leaves files alone that it did not"
+                    + " write."
         },
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
@@ -38,9 +39,9 @@ import picocli.CommandLine.Parameters;
             "  bellwether file /run/nightly.leader nightly &",
             "  17 3 * * *  bellwether file --check /run/nightly.leader && ./report.sh      # in a crontab",
             "",
-            "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Else: 0 ended by Ctrl-C or",
+            "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Otherwise: 0 ended by Ctrl-C or",
             "SIGTERM, after handing over; 1 the file cannot be written, or the election has ended; 4 the backend",
-            "does not answer; 5 the candidacy failed for good, by an error that no retry can fix."
+            "does not answer; 5 the candidacy failed, by an error that no retry can fix."
         })
 public final class FileCommand implements Callable<Integer> {
     private final CommandEnvironment around;
@@ -60,8 +61,8 @@ public final class FileCommand implements Callable<Integer> {
     @Option(
             names = "--lease",
             paramLabel = "TIME",
-            description =
-                    "Hold the seat for so long after each renewal; bounds how old a file --check takes. Default: 10s.")
+            description = "Hold the seat for this long after each renewal; limits how old a file --check accepts."
+                    + " Default: 10s.")
     private Duration lease = Duration.ofSeconds(10);
 
     @Mixin
@@ -70,10 +71,8 @@ public final class FileCommand implements Callable<Integer> {
     @Option(
             names = "--for",
             paramLabel = "TIME",
-            description = "Hand over and end after so long. Default: stand forever.")
+            description = "Hand over and end after this time. Default: stand forever.")
     private Optional<Duration> limit = Optional.empty();
-
-    private volatile boolean leaving;
 
     public FileCommand(CommandEnvironment around) {
         this.around = around;
@@ -118,15 +117,7 @@ public final class FileCommand implements Callable<Integer> {
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         try (var elections = target.connect().elections();
                 var candidacy = elections.stand(name, config)) {
-            Runnable handOver = elections::close;
-            var hook = new Thread(
-                    () -> {
-                        leaving = true;
-                        handOver.run();
-                    },
-                    "bellwether-hand-over");
-            Runtime.getRuntime().addShutdownHook(hook);
-            try {
+            try (var onSignal = HandOverOnSignal.by(elections::close)) {
                 while (System.nanoTime() - end < 0) {
                     var mandate = candidacy.await(interval);
                     if (mandate.isPresent()) {
@@ -135,11 +126,9 @@ public final class FileCommand implements Callable<Integer> {
                         fresh.removeStale(name); // we stand, so it is ours to tidy up
                     }
                     if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
-                        return leaving ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
+                        return onSignal.hasBegun() ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
                     }
                 }
-            } finally {
-                removeQuietly(hook);
             }
         } finally {
             fresh.remove();
@@ -156,13 +145,5 @@ public final class FileCommand implements Callable<Integer> {
                                 .orElse("the election has ended: nobody can lead it before it is reopened"
                                         + " ('bellwether reopen')"));
         return failure.isPresent() ? ExitCode.CANDIDACY_FAILED : ExitCode.FAILED;
-    }
-
-    private static void removeQuietly(Thread hook) {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException e) {
-            Thread.onSpinWait(); // it is running already
-        }
     }
 }

@@ -17,7 +17,7 @@ import java.util.Properties;
  * A file that says until when its writer leads, for those who look at files: scripts and cron jobs on the same machine.
  *
  * <p>Time is told by the seconds since the machine was started, which no setting of a clock moves; where there is no
- * such figure, by the wall clock. Confined to whoever holds its lock.
+ * such figure, by the wall clock. Confined to anybody who holds its lock.
  */
 final class FreshFile {
     private static final Path UPTIME = Path.of("/proc/uptime");

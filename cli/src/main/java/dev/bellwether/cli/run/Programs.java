@@ -50,7 +50,7 @@ final class Programs {
         }
     }
 
-    /** Whoever is dead and only waits to be collected does not count. */
+    /** Anybody who is dead and only waits to be collected does not count. */
     private static boolean groupLives(String group) throws IOException {
         try (var processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
             for (var process : processes) {

@@ -13,7 +13,6 @@ import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.UsageException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -37,8 +36,8 @@ import picocli.CommandLine.Parameters;
         description = {
             "Stands for the election, starts the command once it leads, and passes on its exit code. When"
                     + " leadership is lost, the command's whole process group gets SIGTERM, and after --grace SIGKILL,"
-                    + " always before anybody else can lead: also if bellwether itself is killed or frozen, since a"
-                    + " watchdog process of its own keeps the time.",
+                    + " always before anybody else can lead: also if bellwether itself is killed or frozen, because"
+                    + " a watchdog process of its own keeps the time.",
             "",
             "The command finds BELLWETHER_ELECTION, BELLWETHER_CANDIDATE and BELLWETHER_TOKEN in its environment. Send"
                     + " the token along with what it writes, and let the resource refuse a lower one."
@@ -49,16 +48,16 @@ import picocli.CommandLine.Parameters;
         footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether run nightly -- ./report.sh --all",
-            "      run a script once, on whichever machine wins; the others stand by",
+            "      run a script once, on the machine that wins; the others stand by",
             "  bellwether run --restart --lease 5s scheduler -- java -jar scheduler.jar",
             "      keep a service up on exactly one machine",
             "  bellwether run --max-wait 1m backup -- ./backup.sh || [ $? = 124 ]",
             "      from cron on every machine: a machine that does not lead within a minute leaves it to others",
             "  bellwether run --won USR1 --lost USR2 cache -- ./cache-server",
-            "      a command that stays: started at the first win, told by signals after that",
+            "      a command that stays: started at the first win, notified by signals after that",
             "",
             "Exit codes: the command's own, or 128 and the signal's number; 2 the command line is wrong;",
-            "121 the candidacy failed for good; 122 the election has ended; 123 leadership was lost and the",
+            "121 the candidacy failed; 122 the election has ended; 123 leadership was lost and the",
             "command ended for it; 124 it did not lead within --max-wait; 125 bellwether failed; 126 the",
             "command may not be executed; 127 there is no such command; 130 Ctrl-C and 143 SIGTERM, after",
             "handing over."
@@ -82,48 +81,40 @@ public final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--restart",
             description =
-                    "Stand again when the command ends or leadership is lost, forever. After an order to stand down it stands"
-                            + " again in any case.")
+                    "Stand again when the command ends or leadership is lost, forever. After an order to stand down"
+                            + " it stands again in any case.")
     private boolean restart;
 
     @Option(
             names = "--max-wait",
             paramLabel = "TIME",
-            description = "Give up, with code 124, when not leading for so long. Default: wait forever.")
+            description = "Give up, with code 124, when not leading after this time. Default: wait forever.")
     private Optional<Duration> maxWait = Optional.empty();
 
     @Option(
             names = "--lease",
             paramLabel = "TIME",
             description =
-                    "Hold the seat for so long after each renewal: bounds how long it stays empty after a crash. Default:"
-                            + " 10s, or three times the grace if that is longer.")
+                    "Hold the seat for this long after each renewal: limits how long it stays empty after a crash."
+                            + " Default: 10s, or three times the grace if that is longer.")
     private Optional<Duration> lease = Optional.empty();
 
     @Option(
             names = "--grace",
             paramLabel = "TIME",
-            description = "Time from SIGTERM to SIGKILL, taken off the lease. Default: a fifth of the lease.")
+            description = "Time from SIGTERM to SIGKILL, taken from the lease. Default: a fifth of the lease.")
     private Optional<Duration> grace = Optional.empty();
 
     @Mixin
-    private final StandOptions standing = new StandOptions();
-
-    @Option(
-            names = "--priority",
-            paramLabel = "N",
-            description = "Give way to candidates of a higher priority when the seat is free. Default: 0.")
-    private int priority;
-
-    @Option(names = "--metadata", paramLabel = "KEY=VALUE", description = "Show this to observers. Repeatable.")
-    private Map<String, String> metadata = new LinkedHashMap<>();
+    private final LeaseOptions standing = new LeaseOptions();
 
     @Option(
             names = "--won",
             paramLabel = "SIGNAL",
             description =
-                    "Let the command stay when leadership is lost, and send it this signal when it is won again. The file"
-                            + " BELLWETHER_TOKEN_FILE holds the present token, and is empty while not leading.")
+                    "Keep the command running when leadership is lost, and send it this signal when it is won again."
+                            + " The file BELLWETHER_TOKEN_FILE holds the present token, and is empty while not"
+                            + " leading.")
     private Optional<String> won = Optional.empty();
 
     @Option(
@@ -134,7 +125,7 @@ public final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-q", "--quiet"},
-            description = "Tell nothing about standing, winning and losing; only what is wrong.")
+            description = "Print nothing about standing, winning and losing; only errors and warnings.")
     private boolean quiet;
 
     public RunCommand(CommandEnvironment around) {
@@ -147,7 +138,7 @@ public final class RunCommand implements Callable<Integer> {
         BackendOptions.checked(election);
         var plan = LeasePlan.of(lease, grace);
         var job = new Watchdog.Job(command, Map.of(), plan.grace(), plan.margin(), signals());
-        var settings = settings(plan);
+        var settings = standing.settings(plan, first -> {});
         target.onOutage(this::complain);
         Watchdog.check();
         var program = command.get(0);
@@ -266,7 +257,7 @@ public final class RunCommand implements Callable<Integer> {
                     return null;
                 }
                 if (first) {
-                    tell(uri.redact(String.valueOf(e.getMessage())) + "; trying on");
+                    tell(uri.redact(String.valueOf(e.getMessage())) + "; trying again");
                 }
                 TimeUnit.NANOSECONDS.sleep(
                         Math.min(RESTART_PAUSE.toNanos(), left(begun).toNanos()));
@@ -280,22 +271,10 @@ public final class RunCommand implements Callable<Integer> {
         return left.isNegative() ? Duration.ZERO : left;
     }
 
-    private CandidacyConfig settings(LeasePlan plan) {
-        return BackendOptions.settings(() -> {
-            var builder = CandidacyConfig.builder()
-                    .lease(plan.lease())
-                    .standDownBudget(plan.budget())
-                    .priority(priority)
-                    .metadata(metadata);
-            standing.set(builder);
-            return builder.build();
-        });
-    }
-
     private Optional<Watchdog.Signals> signals() {
         if (won.isPresent() != lost.isPresent()) {
             throw new UsageException(
-                    "--won and --lost belong together: a command that is told the one must be told the other");
+                    "--won and --lost belong together: a command that gets the one signal must get the other");
         }
         return won.map(signal -> new Watchdog.Signals(signal("--won", signal), signal("--lost", lost.orElseThrow())));
     }
@@ -304,8 +283,8 @@ public final class RunCommand implements Callable<Integer> {
         var matcher = SIGNAL.matcher(name);
         if (!matcher.matches()) {
             throw new UsageException(
-                    option + ": '" + name + "' is no signal to tell something by: one of HUP, INT, QUIT, USR1,"
-                            + " USR2, TERM, CONT, WINCH, ALRM, URG");
+                    option + ": '" + name + "' is not a signal that can notify the command: use one of HUP, INT,"
+                            + " QUIT, USR1, USR2, TERM, CONT, WINCH, ALRM, URG");
         }
         return matcher.group(1).toUpperCase(Locale.ROOT);
     }

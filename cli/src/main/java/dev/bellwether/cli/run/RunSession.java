@@ -49,10 +49,10 @@ final class RunSession implements LeadershipListener {
     /** The election is over. */
     record Over() implements Outcome {}
 
-    /** The candidacy has failed for good: standing again would not mend it. */
+    /** The candidacy has failed permanently: standing again would not fix it. */
     record Failed(String why) implements Outcome {}
 
-    /** Something else is broken that standing again would not mend. */
+    /** Something else is broken that standing again would not fix. */
     record Broken(String why) implements Outcome {}
 
     /** Tells of standing by after a loss only if it will stand again. */
@@ -183,14 +183,14 @@ final class RunSession implements LeadershipListener {
             return;
         }
         if (ended == null) {
-            outcomes.add(new Broken("the end of the command could not be made sure of: " + error));
+            outcomes.add(new Broken("it is not certain that the command has ended: " + error));
             return;
         }
         switch (ended.why()) {
             case "ended" -> outcomes.add(new Exited(ended.code()));
             case "expired" -> endedByWatchdog("the lease was not extended in time");
             case "asked" -> endedByWatchdog("it got a signal to end");
-            case "ordered" -> {} // whoever ordered it tells
+            case "ordered" -> {} // anybody who ordered it tells
             default ->
                 outcomes.add(new Broken(
                         "the watchdog of the command failed (" + ended.why() + "), so the command was killed"));

@@ -1,6 +1,5 @@
 package dev.bellwether.cli.run;
 
-import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.cli.command.BackendOptions;
@@ -16,10 +15,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -35,11 +32,12 @@ import picocli.CommandLine.Parameters;
         synopsisHeading = "%nUsage: ",
         descriptionHeading = "%n",
         description = {
-            "Stands for each ELECTION and answers on the loopback: GET /isleader with 200 or 503, and with the milliseconds for"
-                    + " which that is certain and the token; GET /leader with {\"name\": …}, as nais's elector does; GET"
-                    + " /elections/NAME; and GET /events, a stream. With more than one election, add ?election=NAME.",
+            "Stands for each ELECTION and answers on the loopback: GET /isleader with 200 or 503, and with the"
+                    + " milliseconds for which that is certain and the token; GET /leader with {\"name\": …}, as"
+                    + " nais's elector does; GET /elections/NAME; and GET /events, a stream. With more than one"
+                    + " election, add ?election=NAME.",
             "",
-            "The milliseconds count from the instant at which the question was sent: a client that stops by then has"
+            "The milliseconds count from the instant at which the request was sent: a client that stops by then has"
                     + " stopped before anybody else leads, also if this process is killed or frozen."
         },
         optionListHeading = "%nOptions:%n",
@@ -52,7 +50,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Exit codes: 130 Ctrl-C and 143 SIGTERM, after handing over; 0 --for or --pid is over; 1 all the",
             "elections have ended; 2 the command line is wrong, or the port is taken; 4 the backend does not",
-            "answer at the start; 5 a candidacy failed for good, by an error that no retry can fix."
+            "answer at the start; 5 a candidacy failed, by an error that no retry can fix."
         })
 public final class ServeCommand implements Callable<Integer> {
     private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
@@ -81,36 +79,27 @@ public final class ServeCommand implements Callable<Integer> {
             names = "--token-file",
             paramLabel = "FILE",
             description =
-                    "The token that orders need stands there. Default: a random one, which is printed at the start.")
+                    "The file with the token that orders need. Default: a random one, which is printed at the start.")
     private Optional<Path> tokenFile = Optional.empty();
 
     @Option(
             names = "--lease",
             paramLabel = "TIME",
             description =
-                    "Hold the seat for so long after each renewal: bounds how long it stays empty after a crash. Default:"
-                            + " 10s, or three times the grace if that is longer.")
+                    "Hold the seat for this long after each renewal: limits how long it stays empty after a crash."
+                            + " Default: 10s, or three times the grace if that is longer.")
     private Optional<Duration> lease = Optional.empty();
 
     @Option(
             names = "--grace",
             paramLabel = "TIME",
             description =
-                    "No answer is good for longer than this, and a hand-over waits for the last one. Default: a fifth"
+                    "No answer is valid for longer than this, and a hand-over waits for the last one. Default: a fifth"
                             + " of the lease.")
     private Optional<Duration> grace = Optional.empty();
 
     @Mixin
-    private final StandOptions standing = new StandOptions();
-
-    @Option(
-            names = "--priority",
-            paramLabel = "N",
-            description = "Give way to candidates of a higher priority when the seat is free. Default: 0.")
-    private int priority;
-
-    @Option(names = "--metadata", paramLabel = "KEY=VALUE", description = "Show this to observers. Repeatable.")
-    private Map<String, String> metadata = new LinkedHashMap<>();
+    private final LeaseOptions standing = new LeaseOptions();
 
     @Option(
             names = "--pid",
@@ -122,10 +111,8 @@ public final class ServeCommand implements Callable<Integer> {
     @Option(
             names = "--for",
             paramLabel = "TIME",
-            description = "Hand over and end after so long. Default: stand forever.")
+            description = "Hand over and end after this time. Default: stand forever.")
     private Optional<Duration> limit = Optional.empty();
-
-    private volatile boolean leaving;
 
     public ServeCommand(CommandEnvironment around) {
         this.around = around;
@@ -141,7 +128,7 @@ public final class ServeCommand implements Callable<Integer> {
             }
         }
         var plan = LeasePlan.of(lease, grace);
-        var settings = settings(plan);
+        var settings = standing.settings(plan, first -> first.candidate(hostName()));
         var process = pid.map(ServeCommand::running);
         var token = tokenFile.map(ServeCommand::read).orElseGet(LocalHttp::random);
         target.onOutage(this::tell);
@@ -160,20 +147,13 @@ public final class ServeCommand implements Callable<Integer> {
     /** Stays until there is a reason to end; then hands over, and answers meanwhile that it leads no more. */
     private int stay(Elections connected, List<ServedElection> served, Optional<ProcessHandle> process, SideCar sideCar)
             throws InterruptedException {
-        var hook = new Thread(
-                () -> {
-                    leaving = true;
-                    connected.close();
-                    sideCar.close();
-                },
-                "bellwether-hand-over");
-        Runtime.getRuntime().addShutdownHook(hook);
-        try {
-            var code = awaitReason(served, process);
+        try (var onSignal = HandOverOnSignal.by(() -> {
+            connected.close();
+            sideCar.close();
+        })) {
+            var code = awaitReason(served, process, onSignal);
             connected.close();
             return code;
-        } finally {
-            removeQuietly(hook);
         }
     }
 
@@ -185,15 +165,16 @@ public final class ServeCommand implements Callable<Integer> {
     }
 
     /** Returns the exit code, when there is a reason to end. */
-    private int awaitReason(List<ServedElection> served, Optional<ProcessHandle> process) throws InterruptedException {
+    private int awaitReason(List<ServedElection> served, Optional<ProcessHandle> process, HandOverOnSignal onSignal)
+            throws InterruptedException {
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         while (System.nanoTime() - end < 0) {
             if (process.isPresent() && !process.get().isAlive()) {
                 tell("process " + process.get().pid() + " has ended: handing over");
                 return ExitCode.OK;
             }
-            if (!leaving) {
-                var code = codeOf(served);
+            if (!onSignal.hasBegun()) {
+                var code = codeOf(served, onSignal);
                 if (code.isPresent()) {
                     return code.get();
                 }
@@ -203,7 +184,7 @@ public final class ServeCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    private Optional<Integer> codeOf(List<ServedElection> served) {
+    private Optional<Integer> codeOf(List<ServedElection> served, HandOverOnSignal onSignal) {
         for (var one : served) {
             var failure = one.candidacy().failure();
             if (failure.isPresent()) {
@@ -212,24 +193,12 @@ public final class ServeCommand implements Callable<Integer> {
                 return Optional.of(ExitCode.CANDIDACY_FAILED);
             }
         }
-        if (leaving || !served.stream().allMatch(one -> one.candidacy().status().phase() == Phase.CLOSED)) {
+        if (onSignal.hasBegun()
+                || !served.stream().allMatch(one -> one.candidacy().status().phase() == Phase.CLOSED)) {
             return Optional.empty();
         }
         tell(String.join(", ", elections) + ": ended: nobody can lead before it is reopened ('bellwether reopen')");
         return Optional.of(ExitCode.FAILED);
-    }
-
-    private CandidacyConfig settings(LeasePlan plan) {
-        return BackendOptions.settings(() -> {
-            var builder = CandidacyConfig.builder()
-                    .candidate(hostName())
-                    .lease(plan.lease())
-                    .standDownBudget(plan.budget())
-                    .priority(priority)
-                    .metadata(metadata);
-            standing.set(builder);
-            return builder.build();
-        });
     }
 
     /** As processes in other languages know it, too: they compare names. */
@@ -260,20 +229,12 @@ public final class ServeCommand implements Callable<Integer> {
         }
         if (token.length() < SHORTEST_TOKEN) {
             throw new UsageException("--token-file: the token in " + file + " has " + token.length()
-                    + " characters: at least " + SHORTEST_TOKEN + " are needed, or somebody guesses it");
+                    + " characters: at least " + SHORTEST_TOKEN + " are needed, so that nobody can guess it");
         }
         return token;
     }
 
     private void tell(String message) {
         around.err().println("bellwether: " + message);
-    }
-
-    private static void removeQuietly(Thread hook) {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException e) {
-            Thread.onSpinWait(); // it is running already
-        }
     }
 }

@@ -14,9 +14,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * One election in which {@code serve} stands for those who ask it. Thread-safe.
  *
- * <p>That the candidate leads is told along with how long that is promised: never beyond the mandate, and no longer than
- * a grace, which a hand-over can wait. When the mandate ends sooner than was promised, the seat is kept until the last
- * promise, and a margin, have passed: so whoever heeds the answer has stopped before anybody else leads.
+ * <p>That the candidate leads is told along with how long that is promised: never beyond the mandate, and no longer
+ * than a grace, which a hand-over can wait. When the mandate ends sooner than was promised, the seat is kept until the
+ * last promise, and a margin, have passed: so anybody who obeys the answer has stopped before anybody else leads.
  */
 final class ServedElection {
     private final Candidacy candidacy;
@@ -84,7 +84,7 @@ final class ServedElection {
                 changes);
     }
 
-    /** One of our name who leads elsewhere is not shown: whoever compares names would take that for itself. */
+    /** One of our name who leads elsewhere is not shown: anybody who compares names would take that for itself. */
     private String otherLeader(Optional<String> following) {
         return following.filter(name -> !name.equals(candidacy.candidate())).orElse("");
     }

@@ -24,8 +24,8 @@ final class SideCar implements AutoCloseable {
     private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
     private static final String ELECTIONS = "/elections/";
     private static final String WHAT_THERE_IS =
-            "there are /leader, /isleader, /events, /elections and /elections/NAME, and by POST /stand-down, /stand-by and"
-                    + " /stand-again";
+            "there are /leader, /isleader, /events, /elections and /elections/NAME, and by POST /stand-down,"
+                    + " /stand-by and /stand-again";
     private static final Map<String, Consumer<Candidacy>> ORDERS = Map.of(
             "/stand-down", Candidacy::standDown,
             "/stand-by", Candidacy::standBy,
@@ -96,7 +96,7 @@ final class SideCar implements AutoCloseable {
         if (served.size() == 1) {
             return served.values().stream().findFirst();
         }
-        LocalHttp.say(exchange, 400, "Say of which election, as ?election=NAME: " + names() + ".");
+        LocalHttp.say(exchange, 400, "Name the election, as ?election=NAME: " + names() + ".");
         return Optional.empty();
     }
 
@@ -161,7 +161,7 @@ final class SideCar implements AutoCloseable {
     private void stream(HttpExchange exchange, ServedElection one) throws IOException {
         if (streams.incrementAndGet() > STREAMS) {
             streams.decrementAndGet();
-            LocalHttp.say(exchange, 503, "So many listen already; close one of the streams.");
+            LocalHttp.say(exchange, 503, "Too many streams are open already; close one of them.");
             return;
         }
         try {

@@ -10,14 +10,14 @@ final class StandOptions {
     @Option(
             names = "--access-patience",
             paramLabel = "TIME",
-            description = "Stand on for so long while the backend refuses access, then fail. Default: 5m.")
+            description = "Keep standing this long while the backend refuses access, then fail. Default: 5m.")
     private Optional<Duration> accessPatience = Optional.empty();
 
     @Option(
             names = "--backoff",
             paramLabel = "TIME",
-            description = "Ask for a held seat ever more rarely, at longest so far apart. Default: once the lease has"
-                    + " run out.")
+            description = "Ask for a held seat less and less often, down to once in this time. Default: once the"
+                    + " lease has run out.")
     private Optional<Duration> backoff = Optional.empty();
 
     @Option(

@@ -28,7 +28,7 @@ const DOES = [
     when: row => !isDead(row) && !row.frozen && row.state !== 'not standing' },
   { id: 'cut-requests', words: 'Lose what it sends', does: 'what it sends is lost', menu: true, network: true,
     when: row => !isDead(row) && row.cut !== 'requests' },
-  { id: 'cut-answers', words: 'Lose what it is sent', does: 'what it is sent is lost', menu: true, network: true,
+  { id: 'cut-answers', words: 'Lose what is sent to it', does: 'what is sent to it is lost', menu: true, network: true,
     when: row => !isDead(row) && row.cut !== 'answers' },
   { id: 'slow', words: 'Slow its network by 150 ms', does: '150 ms more each way', menu: true, network: true, when: row => !isDead(row) && !row.slow },
 ];
@@ -143,7 +143,7 @@ export class DemoView {
       states.push('frozen');
     }
     if (row.cut) {
-      states.push({ both: 'cut off', requests: 'what it sends is lost', answers: 'what it is sent is lost' }[row.cut]);
+      states.push({ both: 'cut off', requests: 'what it sends is lost', answers: 'what is sent to it is lost' }[row.cut]);
     }
     if (row.slow) {
       states.push('slow');

@@ -292,7 +292,7 @@ class OutboxVerbsTest {
             var before = lines(out);
             link.heal();
             Eventually.eventually("it goes on", OutboxStage.PATIENCE, () -> lines(out) > before + 5);
-            assertThat(err.toString()).contains("Trying on").hasLineCount(1);
+            assertThat(err.toString()).contains("Trying again").hasLineCount(1);
             watching.interrupt();
             watching.join();
         }

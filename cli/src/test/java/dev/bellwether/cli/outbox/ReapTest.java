@@ -129,7 +129,7 @@ class ReapTest {
     }
 
     private static org.assertj.core.api.ThrowingConsumer<String> warning(String key) {
-        return line -> assertThat(line).startsWith("bellwether: warning: ").contains(key + " has lost its meaning");
+        return line -> assertThat(line).startsWith("bellwether: warning: ").contains(key + " has no effect any more");
     }
 
     private static List<String> numbers(int count) {

@@ -41,11 +41,11 @@ public final class CandidacyMachine {
      * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
      * every step is safe to take twice, and what may be told once only is remembered when it has been told.
      *
-     * Who was told to stand by stays in STANDING_BY and claims nothing; a grant that comes all the same is given back.
+     * Who was told to stand by stays in STANDING_BY and claims nothing; a grant that comes anyway is given back.
      * Reports come later than what they tell of: a grant may be told when the seat was given up and is claimed again.
      * That it is from before shows in its proof.
      *
-     * We do not stand again before the old work has ended, even if it takes for ever: two terms of one candidate must
+     * We do not stand again before the old work has ended, even if it takes forever: two terms of one candidate must
      * not run side by side. Others may lead meanwhile.
      */
 
@@ -60,7 +60,7 @@ public final class CandidacyMachine {
         /** Lets the task of the mandate run, again and again. */
         void startWork(LocalMandate mandate);
 
-        /** Lets no further bite of the task begin. */
+        /** Lets no further step of the task begin. */
         void stopWork();
 
         /** Interrupts what still runs of listener and task. */
@@ -192,7 +192,7 @@ public final class CandidacyMachine {
         close(now, Cause.RESIGNED);
     }
 
-    /** A task or the backend failed for good. */
+    /** A task or the backend failed permanently. */
     public void fail(Moment now, ElectionException error) {
         if (failure == null && phase != Phase.LEAVING && phase != Phase.CLOSED) {
             failure = error;
@@ -284,7 +284,7 @@ public final class CandidacyMachine {
         }
     }
 
-    /** The mandate is over, though nothing else may work just now. Needs no memory. */
+    /** The mandate is over, though nothing else may work at the moment. Needs no memory. */
     public void endNow() {
         if (term != null) {
             term.end();

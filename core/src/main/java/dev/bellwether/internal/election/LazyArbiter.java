@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An infrastructure that need not be there yet. A thread connects, again and again until that succeeds or an error says
- * that it never will; whoever stands waits until then, and whoever asks is told that there is no connection.
+ * that it never will; anybody who stands waits until then, and anybody who asks is told that there is no connection.
  *
  * <p>Thread-safe.
  */
@@ -191,7 +191,7 @@ public final class LazyArbiter implements Arbiter {
         var why = silence;
         throw new UnavailableException(
                 "not connected to " + where + " yet" + (why == null ? "" : ": " + why.getMessage())
-                        + "; it is tried again and again",
+                        + "; it is tried again",
                 why);
     }
 
@@ -383,7 +383,7 @@ public final class LazyArbiter implements Arbiter {
         }
 
         @Override
-        void refuse(ElectionException error) {} // whoever asks is told
+        void refuse(ElectionException error) {} // anybody who asks is told
 
         @Override
         public synchronized void close() {

@@ -122,7 +122,7 @@ final class LeaseArbiter implements Arbiter {
         }
     }
 
-    /** Watches through the store. If it cannot just now, we are told nothing, and find out by asking. */
+    /** Watches through the store. If it cannot at the moment, we are told nothing, and find out by asking. */
     private Watch watch(String election, Consumer<View> watcher) {
         Watch watch;
         try {

@@ -76,7 +76,7 @@ final class LeaseSeat implements Seat {
         CONCEDING,
         /** Giving it back. */
         RELEASING,
-        /** Giving back whatever we have, for good. */
+        /** Giving back whatever we have, permanently. */
         LEAVING,
         /** Nothing of ours is left. */
         LEFT
@@ -220,7 +220,7 @@ final class LeaseSeat implements Seat {
                     sendRelease(1);
                 }
             }
-            case LEAVING -> { // asked again: if something broke off before, this begins anew
+            case LEAVING -> { // asked again: if something broke off before, this begins again
                 if (timer == null) {
                     sendRelease(1);
                 }
@@ -235,7 +235,9 @@ final class LeaseSeat implements Seat {
 
     // ---------------------------------------------------------------- told by the store
 
-    /** Somebody changed something, or says so: a view that may be old, or made up. On the loop, in whoever's turn. */
+    /**
+     * Somebody changed something, or says so: a view that may be old, or made up. On the loop, in anybody who's turn.
+     */
     void noticed(View view) {
         GuardedLoop.run(loop, () -> heard(view));
     }
@@ -400,7 +402,7 @@ final class LeaseSeat implements Seat {
         claimant.attempted(Attempt.UNANSWERED, latency(claimedAt));
         claimant.unanswered(latency(claimedAt), error);
         if (phase == Phase.RESOLVING) {
-            return; // the claim failed after its time-out; the reading is under way
+            return; // the claim failed after its timeout; the reading is under way
         }
         become(Phase.RESOLVING);
         var mine = attempt;
@@ -443,7 +445,7 @@ final class LeaseSeat implements Seat {
         return givesWay() ? wait + timings.courtesyNanos() : wait;
     }
 
-    /** Heeds what was noticed while a claim was under way. */
+    /** Obeys what was noticed while a claim was under way. */
     private void catchUp() {
         var view = meanwhile;
         meanwhile = null;
@@ -618,7 +620,7 @@ final class LeaseSeat implements Seat {
         return true;
     }
 
-    /** From an answer, never from a notice: that may be from before an election was deleted in which we stand anew. */
+    /** From an answer, never from a notice: that may be from before an election was deleted in which we stand again. */
     private void learn(View view) {
         if (era == Claim.ANY_ERA) {
             era = view.era();

@@ -63,7 +63,7 @@ public final class LocalMandate implements Mandate {
                             election,
                             left.isZero()
                                     ? "is over"
-                                    : "holds for " + Durations.show(left) + " only, asked for "
+                                    : "holds for " + Durations.show(left) + " only, and you asked for "
                                             + Durations.show(atLeast)));
         }
     }

@@ -42,8 +42,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A candidacy on a loop: carries commands to its {@link CandidacyMachine}, and out what that wants done.
  *
- * <p>The public methods are for any thread. They read the snapshot, or send a command to the loop; all else is confined
- * to the loop.
+ * <p>The public methods are for any thread. They read the snapshot, or send a command to the loop; everything else is
+ * confined to the loop.
  */
 public final class LoopCandidacy implements Candidacy {
     private static final Logger log = LoggerFactory.getLogger(Candidacy.class);
@@ -68,7 +68,7 @@ public final class LoopCandidacy implements Candidacy {
     private final AtomicReference<@Nullable LeaderTask> task = new AtomicReference<>();
 
     private volatile Snapshot snapshot = Snapshot.BEFORE;
-    private @Nullable LocalMandate working; // the mandate whose bites may run
+    private @Nullable LocalMandate working; // the mandate whose steps may run
     private Loop.@Nullable Timer nextBite;
     private Loop.@Nullable Timer timer;
     private long timerNanos;
@@ -119,7 +119,7 @@ public final class LoopCandidacy implements Candidacy {
         loop.execute(() -> turn(machine::start));
     }
 
-    /** Lets an overdue deadline take effect, and whatever went wrong be mended; called now and then, on the loop. */
+    /** Lets an overdue deadline take effect, and whatever went wrong be fixed; called now and then, on the loop. */
     public void check() {
         if (closed.getCount() > 0) {
             loop.run(this::look);
@@ -147,7 +147,7 @@ public final class LoopCandidacy implements Candidacy {
         }
         if (recoveries++ < MOST_RECOVERIES) {
             machine.broken(loop.clock().now(), error);
-        } else { // it cannot be ended in order: at least nobody waits for it for ever
+        } else { // it cannot be ended in order: at least nobody waits for it forever
             over = true;
             machine.abandon(loop.clock().now());
         }
@@ -334,8 +334,8 @@ public final class LoopCandidacy implements Candidacy {
         try {
             if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
                 log.warn(
-                        "candidacy {} in \"{}\" did not end within {}: its work runs on, or the infrastructure does not"
-                                + " answer; the lease runs out by itself",
+                        "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
+                                + " does not answer; the lease runs out by itself",
                         candidate(),
                         election(),
                         Durations.show(bound));
@@ -411,7 +411,7 @@ public final class LoopCandidacy implements Candidacy {
         }
     }
 
-    /** Runs the next bite of the task, if there is a mandate to work under and none is running. */
+    /** Runs the next step of the task, if there is a mandate to work under and none is running. */
     private void bite() {
         var present = task.get();
         var mandate = working;
@@ -419,7 +419,7 @@ public final class LoopCandidacy implements Candidacy {
             return;
         }
         if (!events.idle()) {
-            return; // Acquired has not been heard yet: the next bite begins when it has
+            return; // Acquired has not been heard yet: the next step begins when it has
         }
         var begun = loop.clock().nanos();
         work.submit(
@@ -457,7 +457,7 @@ public final class LoopCandidacy implements Candidacy {
     /** An end that nobody asked for is never silent, also if there is no listener. */
     private void logEnd(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Failed failed) {
-            log.error("{} has failed, and stands no more", this, failed.error());
+            log.error("{} has failed, and does not stand any more", this, failed.error());
         } else if (event instanceof LeadershipEvent.Ended) {
             log.error("{} has ended: an operator ended the election, so that nobody can lead it", this);
         }
@@ -482,7 +482,7 @@ public final class LoopCandidacy implements Candidacy {
                     if (failure != null) {
                         metrics.callbackFailed(election(), candidate(), failure);
                         Quietly.run(() -> log.error(
-                                "the listener of {} failed on {}; nothing else changes", this, event, failure));
+                                "the listener of {} failed on {}; nothing else is affected", this, event, failure));
                     }
                     if (event instanceof LeadershipEvent.Acquired) {
                         loop.execute(this::bite);
@@ -586,7 +586,7 @@ public final class LoopCandidacy implements Candidacy {
     /** Carries the reports of the seat to the loop. */
     private final class Reports implements Claimant {
         /**
-         * A report that is lost for want of memory leaves us waiting for it: that ends the candidacy, at the next look.
+         * A report that is lost for lack of memory leaves us waiting for it: that ends the candidacy, at the next look.
          */
         private void report(Consumer<Moment> command) {
             try {

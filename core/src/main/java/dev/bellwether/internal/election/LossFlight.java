@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** A candidate was fenced, in the flight recorder. */
 @Name("dev.bellwether.Loss")
 @Label("Leadership lost")
-@Description("A candidate of this process was fenced: somebody else may lead already")
+@Description("A candidate of this process was fenced: another may lead already")
 @Category("Bellwether")
 @StackTrace(false)
 @SuppressWarnings("UnusedVariable") // the recorder reads them

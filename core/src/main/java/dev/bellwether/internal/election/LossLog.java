@@ -43,7 +43,8 @@ public final class LossLog {
         } else if (event instanceof LeadershipEvent.Fenced fenced
                 && fenced.mandate().equals(revoked)) {
             Quietly.run(() -> log.warn(
-                    "the work of {} under token {} did not end in time after {}: it is interrupted, and another may lead now",
+                    "the work of {} under token {} did not end in time after {}: it is interrupted, and another may"
+                            + " lead now",
                     who,
                     fenced.mandate().token(),
                     fenced.cause()));

@@ -112,10 +112,7 @@ public final class SeatElection implements Election {
                     },
                     (failure, queued) -> {
                         if (failure != null) {
-                            log.error(
-                                    "a watcher of \"{}\" failed; it is told of the next change",
-                                    view.election(),
-                                    failure);
+                            log.error("a watcher of \"{}\" failed; it gets the next change", view.election(), failure);
                         }
                     });
         }

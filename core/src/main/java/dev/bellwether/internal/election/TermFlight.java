@@ -32,7 +32,7 @@ final class TermFlight extends Event {
     private @Nullable String cause;
 
     @Label("Held")
-    @Description("Right even if the recording began in mid-term")
+    @Description("Correct even if the recording began in mid-term")
     @Timespan
     private long heldNanos;
 

@@ -37,7 +37,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
      * interrupt that the candidacy sends to work that takes too long goes on to the thread that runs the task.
      *
      * The first end of a mandate is the end of the lock: our listener resigns before it returns, so the candidacy
-     * never stands again. Should an executor have refused to run it, the next grant is taken for nobody's, and resigned.
+     * never stands again. If an executor has refused to run it, the next grant belongs to nobody, and is resigned.
      */
     private enum Phase {
         /** No answer yet, or somebody else holds the lock. */

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Tells several, of whom none can keep the others from hearing. As safe for threads as they are. */
+/** Tells several; none can keep the others from being told. As safe for threads as they are. */
 public final class AllMetrics implements Metrics {
     private final List<Metrics> all;
 

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 public final class GuardedLoop implements Loop {
     /*
      * A turn that throws leaves its machine half way between two states: a timer cancelled and not set again, a mandate
-     * ended and the listener not told. Who is to mend that must know that it happened, wherever in the turn it was. So
+     * ended and the listener not told. To repair that, one must know that it happened, wherever in the turn it was. So
      * all turns of a machine, those of its seat with the backend included, come through here.
      *
      * To recover takes memory, too, and may throw as the turn did. Then it is tried again at the next turn, and no
@@ -62,7 +62,7 @@ public final class GuardedLoop implements Loop {
     }
 
     /**
-     * Runs a turn of whoever has this loop now, under the guard if it has one; on the loop, also within a turn of
+     * Runs a turn of anybody who has this loop now, under the guard if it has one; on the loop, also within a turn of
      * another.
      */
     public static void run(Loop loop, Runnable turn) {
@@ -83,7 +83,7 @@ public final class GuardedLoop implements Loop {
             thrown = null;
             return true;
         } catch (Throwable e) { // as the turn did: there is another try
-            Quietly.run(() -> log.error("cannot end in order yet what a turn broke off; trying again", e));
+            Quietly.run(() -> log.error("cannot clean up yet after a turn that failed; trying again", e));
             return false;
         }
     }

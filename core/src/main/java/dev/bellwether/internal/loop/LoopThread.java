@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The loop on a daemon thread of its own, which parks when there is nothing to do.
  *
- * <p>{@link #execute} and {@link #close} are for any thread; all else is confined to the loop.
+ * <p>{@link #execute} and {@link #close} are for any thread; everything else is confined to the loop.
  */
 public final class LoopThread implements Loop {
     /*
@@ -112,7 +112,7 @@ public final class LoopThread implements Loop {
                 turnOnce();
             } catch (Throwable e) {
                 try { // without memory not even a text may be had that was not used before: so all is inside
-                    log.error("the loop failed; it goes on", e);
+                    log.error("the loop failed; it continues", e);
                     LockSupport.parkNanos(this, AFTER_FAILURE_NANOS);
                 } catch (Throwable again) {
                     Thread.onSpinWait(); // there is a next time, which may have some
@@ -128,7 +128,7 @@ public final class LoopThread implements Loop {
         if (begun) {
             var jumpNanos = (wallMillis - lastWallMillis) * 1_000_000 - (nanos - lastNanos);
             if (jumpNanos > pauseBoundNanos) {
-                stalled(jumpNanos, "the wall clock ran on while we did not: suspended, or set");
+                stalled(jumpNanos, "the wall clock moved while this process did not: suspended, or set");
             }
         }
         begun = true;
@@ -191,7 +191,7 @@ public final class LoopThread implements Loop {
             turn.run();
         } catch (Throwable e) {
             try {
-                log.error("a turn of the loop failed; the others go on", e);
+                log.error("a turn of the loop failed; the others continue", e);
             } catch (Throwable again) {
                 return; // it has been run, which is what counts
             }
@@ -202,7 +202,7 @@ public final class LoopThread implements Loop {
         try {
             onStall.accept(Duration.ofNanos(nanos), how);
         } catch (Throwable e) {
-            return; // for want of memory, too: the turn that is late is out of the queue, and would be lost
+            return; // for lack of memory, too: the turn that is late is out of the queue, and would be lost
         }
     }
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Runs one user's code on the user's executor, one piece at a time, in order.
  *
  * <p>Confined to the loop, which is told when a piece has ended; only the running piece itself is shared. A piece that
- * the executor refuses has ended, with that failure; one that it drops in silence runs for ever, as far as anybody can
+ * the executor refuses has ended, with that failure; one that it drops silently runs forever, as far as anybody can
  * tell.
  */
 public final class SerialExecutor {
@@ -91,7 +91,7 @@ public final class SerialExecutor {
 
     private void ended(Piece piece) {
         if (running != piece) {
-            return; // an executor that took the piece and threw all the same, or we have found it ourselves
+            return; // an executor that took the piece and threw anyway, or we have found it ourselves
         }
         running = null;
         try {
@@ -99,7 +99,7 @@ public final class SerialExecutor {
         } finally {
             next();
         }
-        if (idle()) { // but not if that threw: what was broken off is made good first
+        if (idle()) { // but not if that threw: what was broken off is repaired first
             onIdle.run();
         }
     }

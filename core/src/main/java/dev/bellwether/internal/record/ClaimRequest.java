@@ -7,7 +7,7 @@ import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Durations;
 import java.util.function.Supplier;
 
-/** Takes a seat if nobody holds it. Confined to whoever holds the lock of the memory. */
+/** Takes a seat if nobody holds it. Confined to anybody who holds the lock of the memory. */
 final class ClaimRequest extends SeatRequest<Answer> {
     private final Claim claim;
     private final boolean lookFirst;
@@ -43,9 +43,9 @@ final class ClaimRequest extends SeatRequest<Answer> {
         if (memory.rules().isShorterThanTold(known.record(), others)) {
             return SeatStep.failed(new ElectionException("\"" + memory.election() + "\" was held by \""
                     + known.record().candidate() + "\" with a lease of "
-                    + Durations.show(known.record().lease()) + ", and the shortest of theirs was said to be "
+                    + Durations.show(known.record().lease()) + ", and theirLease, the shortest of theirs, is set to "
                     + Durations.show(others.lease())
-                    + ": it could lead beside us. Say in the URI what they are configured with"));
+                    + ": it could lead beside us. Give in the URI what they are configured with"));
         }
         if (record.isHeldUnder(claim.nonce()) && memory.isOurs(known.stored())) {
             return SeatStep.done(new Answer(true, view(known, nowNanos))); // its answer was lost

@@ -184,7 +184,7 @@ final class LeaseSessions {
         private final AtomicLong left = new AtomicLong();
         private final Queue<String> unaudited = new ConcurrentLinkedQueue<>();
 
-        private volatile boolean over; // written by whoever holds this, which guards all below
+        private volatile boolean over; // written by the one who holds this, which guards all below
         private boolean made;
         private long provenNanos;
         /** For so long a write may take until another is begun beside it: a lost one has no answer. */
@@ -217,7 +217,7 @@ final class LeaseSessions {
         }
 
         /**
-         * Prolongs the session by a write that is sent after this is called; false if the session is over for good.
+         * Prolongs the session by a write that is sent after this is called; false if the session is over permanently.
          *
          * <p>One write answers all who asked before it was sent. Should it take long, another is begun beside it, since
          * it may be lost; they get in each other's way, but one of them always succeeds.
@@ -262,7 +262,7 @@ final class LeaseSessions {
             });
         }
 
-        /** A session that is over is so for all; else a write says nothing to who asked later, and if lost to nobody. */
+        /** That a session is over answers all; a write answers earlier requests only, and none if it is lost. */
         private boolean isAnswered(Ask ask, Write write, @Nullable Boolean lives, boolean isLast) {
             if (lives == null) {
                 return isLast && write.nanos - ask.nanos >= 0;
@@ -312,7 +312,7 @@ final class LeaseSessions {
             if (refused && !barred) {
                 barred = true;
                 log.info(
-                        "{}: each lease is renewed alone, since no session can be written: {}",
+                        "{}: each lease is renewed alone, because no session can be written: {}",
                         store.describe(),
                         error.getMessage());
             }
@@ -332,8 +332,8 @@ final class LeaseSessions {
         }
 
         /**
-         * Has a few seats read in turn when they are renewed next: that one was taken away, by whoever had no right to,
-         * we may not have heard.
+         * Has a few seats read in turn when they are renewed next: that one was taken away, by the one who had no right
+         * to, we may not have heard.
          */
         private void audit() {
             for (var few = Math.min(MOST_AUDITED, members.size() / FEWEST); few > 0; few--) {
@@ -347,7 +347,7 @@ final class LeaseSessions {
             }
         }
 
-        /** Whoever waits for the seat learns by this number that it has to look, should it hear nothing else. */
+        /** Anybody who waits for the seat learns by this number that it has to look, should it hear nothing else. */
         private void leave(String nonce) {
             if (members.remove(nonce) != null) {
                 left.incrementAndGet();

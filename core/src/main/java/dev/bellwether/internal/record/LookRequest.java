@@ -1,6 +1,6 @@
 package dev.bellwether.internal.record;
 
-/** Finds out what is there. Confined to whoever holds the lock of the memory. */
+/** Finds out what is there. Confined to anybody who holds the lock of the memory. */
 final class LookRequest extends SeatRequest<ObservedRecord> {
 
     LookRequest(SeatMemory memory) {

@@ -4,7 +4,7 @@ import java.util.function.Supplier;
 
 /**
  * Writes into a session that its holder is to look at a seat: it writes the seat no more, and what it hears may be
- * lost. Confined to whoever holds the lock of the memory.
+ * lost. Confined to anybody who holds the lock of the memory.
  */
 final class NudgeRequest extends SeatRequest<Boolean> {
     private final String election;

@@ -7,7 +7,7 @@ import dev.bellwether.spi.Order;
 import java.time.Duration;
 import java.util.function.Supplier;
 
-/** Writes an operator's order into the record of a seat. Confined to whoever holds the lock of the memory. */
+/** Writes an operator's order into the record of a seat. Confined to anybody who holds the lock of the memory. */
 final class OrderRequest extends SeatRequest<Boolean> {
     /** For so long a seat is left alone of which an order found nothing that it could read. */
     private static final Duration AFTER_A_RIDDLE = Duration.ofMinutes(1);
@@ -52,7 +52,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
         }
         if (record.kind() == Kind.FOREIGN && memory.traits().others().apply()) {
             return SeatStep.failed(new ElectionException("\"" + memory.election() + "\" is led by \"" + candidate
-                    + "\", which is no candidate of Bellwether's and heeds no orders. Stop it where it runs"));
+                    + "\", which is not a candidate of Bellwether's and obeys no orders. Stop it where it runs"));
         }
         if (order == Order.STAND_DOWN && record.kind() == Kind.FOREIGN) {
             return write(known.revision(), SeatRecord.bare(Kind.DELETED, "")); // as Choria evicts its leaders
@@ -69,7 +69,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
         return write(known.revision(), memory.rules().ordered(over, known, next, stamp()));
     }
 
-    /** Returns whether there is nothing left to do: it was written, or whom it was for is gone. */
+    /** Returns whether there is nothing left to do: it was written, or the holder that it was for is gone. */
     private boolean isDone(ObservedRecord known) {
         var record = known.record();
         return switch (order) {

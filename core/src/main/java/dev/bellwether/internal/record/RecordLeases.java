@@ -140,7 +140,7 @@ public final class RecordLeases implements LeaseStore {
             if (!(e.getCause() instanceof UnavailableException)) {
                 throw e;
             }
-            log.debug("{} does not tell its leases: {}", describe(), e.getMessage());
+            log.debug("{} does not list its leases: {}", describe(), e.getMessage());
         }
         return leases;
     }
@@ -166,7 +166,7 @@ public final class RecordLeases implements LeaseStore {
     public List<CompletionStage<Answer>> renew(List<Lease> leases) {
         var renewed = sessions.renew(leases);
         for (var lease : leases) {
-            if (!sessions.isMember(lease.claim())) { // whoever leads is listed by its seat; this is for small numbers
+            if (!sessions.isMember(lease.claim())) { // a leader is listed by its seat; this is for small numbers
                 standbys.sustain(lease.claim()); // not enrol: this may come after its release
             }
         }
@@ -231,7 +231,7 @@ public final class RecordLeases implements LeaseStore {
         try {
             seats.heard(RecordKey.seat(election), found);
         } catch (Throwable e) {
-            log.warn("{}: a change of \"{}\" was heard and not taken notice of", describe(), election, e);
+            log.warn("{}: a notice of a change of \"{}\" could not be processed", describe(), election, e);
         }
     }
 
@@ -317,7 +317,7 @@ public final class RecordLeases implements LeaseStore {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        var interrupted = Thread.interrupted(); // what is bounded is done all the same
+        var interrupted = Thread.interrupted(); // what is bounded is done anyway
         try {
             leaving.put(serial.incrementAndGet(), sessions.removed());
             if (awaitLeaving()) {

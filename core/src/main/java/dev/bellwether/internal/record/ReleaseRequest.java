@@ -4,7 +4,7 @@ import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import java.util.function.Supplier;
 
-/** Vacates a seat that is held. Confined to whoever holds the lock of the memory. */
+/** Vacates a seat that is held. Confined to anybody who holds the lock of the memory. */
 final class ReleaseRequest extends SeatRequest<Answer> {
     private final Claim claim;
     private final boolean lookFirst;

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 
 /**
  * Extends the lease of a seat that is held, or cuts it short; or finds that it shares a session, whose renewal it needs
- * not more than. Confined to whoever holds the lock of the memory. */
+ * not more than. Confined to anybody who holds the lock of the memory. */
 final class RenewRequest extends SeatRequest<Answer> {
     private final Lease lease;
     private final String session;
@@ -17,8 +17,8 @@ final class RenewRequest extends SeatRequest<Answer> {
      * Renews a lease.
      *
      * @param session the session that the seat is to share, having been renewed since this was asked; empty for none
-     * @param mayJoin whether a seat that does not share it yet is to, asked when that is sent: not any more if there may
-     *     be a later proof for the seat than for the session
+     * @param mayJoin whether a seat that does not share it yet is to, asked when that is sent: not any more if there
+     *     may be a later proof for the seat than for the session
      */
     RenewRequest(SeatMemory memory, Supplier<String> stamps, Lease lease, String session, BooleanSupplier mayJoin) {
         super(memory, stamps);

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * What one process knows of one seat: what it saw last, the highest token it ever saw, and which records it wrote
  * itself.
  *
- * <p>Confined to whoever holds its lock. Deterministic: time is an argument.
+ * <p>Confined to anybody who holds its lock. Deterministic: time is an argument.
  */
 final class SeatMemory {
     /** So many claims are remembered whose answers are missing. */
@@ -146,7 +146,9 @@ final class SeatMemory {
                 : -1;
     }
 
-    /** Returns whether the seat may have left the session that it named when it was read, which we may not have heard. */
+    /**
+     * Returns whether the seat may have left the session that it named when it was read, which we may not have heard.
+     */
     boolean mayHaveLeft(ObservedRecord known) {
         return rules.mayHaveLeft(leftWhenRead, left(known));
     }
@@ -161,7 +163,7 @@ final class SeatMemory {
         wanted = true;
     }
 
-    /** Returns whether what is known was only heard, or there may be more: whoever acts on it has to read it. */
+    /** Returns whether what is known was only heard, or there may be more: anybody who acts on it has to read it. */
     boolean isHinted() {
         return wanted || heardRevision > readRevision;
     }
@@ -225,7 +227,7 @@ final class SeatMemory {
     }
 
     /**
-     * Takes note of what was heard, if it is not older than what is known. It is a hint: whoever acts on it reads
+     * Takes note of what was heard, if it is not older than what is known. It is a hint: anybody who acts on it reads
      * first.
      */
     void hear(StoredRecord found, long nowNanos) {
@@ -236,7 +238,8 @@ final class SeatMemory {
     }
 
     /**
-     * Takes note of a record of which only the revision was told, as seen just now though it may have been seen before.
+     * Takes note of a record of which only the revision was told, as seen at the moment though it may have been seen
+     * before.
      */
     ObservedRecord guess(StoredRecord found, long nowNanos) {
         var former = observed == null ? found.record() : observed.lastReadable();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * One request of a candidate, an operator or an observer concerning one seat: it is told what the store answered, and
  * says what it wants next. What it decides, it decides by {@link SeatRules}.
  *
- * <p>Confined to whoever holds the lock of the memory. Deterministic: time is an argument, and so is chance.
+ * <p>Confined to anybody who holds the lock of the memory. Deterministic: time is an argument, and so is chance.
  */
 abstract class SeatRequest<T> {
     private static final int TRIES = 4;
@@ -66,8 +66,8 @@ abstract class SeatRequest<T> {
         confirming = false;
         if (!memory.rules().isKnown(found.record())) {
             return SeatStep.failed(new ElectionException("the record of \"" + memory.election()
-                    + "\" is in a format that this version of Bellwether does not know. This process does not take the seat."
-                    + " Run one version, or use another bucket"));
+                    + "\" is in a format that this version of Bellwether does not know. This process does not take"
+                    + " the seat. Run one version, or use another bucket"));
         }
         if (expected >= 0 && found.revision() == expected) {
             return SeatStep.failed(new UnavailableException("a write of \"" + memory.election()

@@ -19,18 +19,18 @@ class SeatRules {
      * deadline is over. No clock of a server comes into it, no time of a message, and not whether what we heard was up
      * to date: to be late in seeing N only makes us wait longer.
      *
-     * Whoever may not read (in Choria's buckets only) creates the key, as Choria's candidates do, and lets the grace of
-     * Choria's rules pass: the server refuses while there is anything, and drops what was there at the TTL, which is
-     * longer than any lease.
+     * Anybody who may not read (in Choria's buckets only) creates the key, as Choria's candidates do, and lets the
+     * grace of Choria's rules pass: the server refuses while there is anything, and drops what was there at the TTL,
+     * which is longer than any lease.
      */
     /*
      * Sessions. A process that holds many seats writes one record, its session, instead of each of them. A seat that
      * names a session is kept as long as the session is, whose record obeys the rules above, but that nobody takes it:
-     * whoever has seen it unchanged for its lease writes over it that it is over, for good. Only then may a seat that
-     * names it be taken, at the revision at which it names it. Why that is safe: the deadline of its holder counts from
-     * before the last write of the session that was carried out. Whoever ended the session saw that write, or a later
-     * one, a whole lease before; had there been a further one, the end would have been refused; and after the end there
-     * is none. When the seat is taken does not matter then.
+     * anybody who has seen it unchanged for its lease writes over it that it is over, permanently. Only then may a seat
+     * that names it be taken, at the revision at which it names it. Why that is safe: the deadline of its holder counts
+     * from before the last write of the session that was carried out. Anybody who ended the session saw that write, or
+     * a later one, a whole lease before; had there been a further one, the end would have been refused; and after the
+     * end there is none. When the seat is taken does not matter then.
      *
      * A seat begins as one of its own and joins a session by a write of its holder, which is sent when the session has
      * been written since the last proof for the seat. So whichever of the two others go by, the seat or the session,
@@ -42,11 +42,11 @@ class SeatRules {
     /*
      * Beside others, who hold elections on the same records by rules of their own (client-go's, for one). Let c be the
      * last write of a leader of theirs, L its lease and G its grace: that leader has stopped by c + L + G, or by r + G
-     * if it released at r. So there is a time until which nobody of ours may lead. It counts from when we saw the last
-     * record of theirs; whoever claims before writes PENDING, with what is left of that time, and renews it until then,
-     * so that others stay away. Each record of ours says how much was left when it was written, or that it was over.
-     * So it does not matter who of us saw the record of theirs: who sees a record of ours counts from there. A record
-     * at which ours stands in between tells nothing more than ours did, since it was replaced at its revision.
+     * if it released at r. So there is a time until which none of ours may lead. It counts from when we saw the last
+     * record of theirs; anybody who claims before writes PENDING, with what is left of that time, and renews it until
+     * then, so that others stay away. Each record of ours says how much was left when it was written, or that it was
+     * over. So it does not matter who of us saw the record of theirs: who sees a record of ours counts from there. A
+     * record at which ours stands in between tells nothing more than ours did, since it was replaced at its revision.
      *
      * The other way round, they take a record over when they have seen it unchanged for the lease in it, or for their
      * own, by their clock from when they saw it; or, some of them, from the time that is written in it. They saw it
@@ -57,14 +57,14 @@ class SeatRules {
      */
     static final SeatRules TRUE = new SeatRules();
 
-    /** Whoever is configured with a longer lease than we were told leads on for less than so many tenths of it. */
+    /** Anybody who is configured with a longer lease than we were told leads on for less than so many tenths of it. */
     private static final int LONGEST_GRACE_TENTHS = 29;
 
     /** Who releases says so by a lease of a second at most. */
     private static final Duration RELEASED = Duration.ofSeconds(1);
 
     /**
-     * Returns whether this is the same record as that one, so that whoever has waited since they saw that one has
+     * Returns whether this is the same record as that one, so that anybody who has waited since they saw that one has
      * waited for this one too: the same revision and the same stamp, or an order laid over it. A revision alone does
      * not tell: a store that lost its last writes gives their revisions to others. Neither does a stamp: a doubled
      * write may be carried out again after the record was dropped.
@@ -79,8 +79,8 @@ class SeatRules {
     }
 
     /**
-     * Returns how long a claim must wait. If the record is still there after that wait, then whoever held the seat has
-     * not extended its lease since we saw it, and that is over.
+     * Returns how long a claim must wait. If the record is still there after that wait, then anybody who held the seat
+     * has not extended its lease since we saw it, and that is over.
      *
      * @param nonce of the claim
      * @param longest for how long to watch what does not tell whose lease it ended: the longest lease that is known
@@ -120,8 +120,8 @@ class SeatRules {
 
     /**
      * Returns whether a lower revision, in two readings that were sent one after the other, is a fact: the store has
-     * lost its last writes. The record is then seen for the first time, whoever wrote what was lost has lost the seat,
-     * and the next token is above all that were seen.
+     * lost its last writes. The record is then seen for the first time, anybody who wrote what was lost has lost the
+     * seat, and the next token is above all that were seen.
      */
     boolean believesFall() {
         return true;
@@ -182,7 +182,7 @@ class SeatRules {
 
     /**
      * Returns whether a seat may have left its session since it was read: others have, or it. Its session lives on, so
-     * whoever did not hear of it would wait for ever.
+     * anybody who did not hear of it would wait forever.
      */
     boolean mayHaveLeft(long leftWhenRead, long left) {
         return left != leftWhenRead;

@@ -163,7 +163,7 @@ final class Seats {
         return release(claim, false);
     }
 
-    /** Vacates. To look first is for whoever may not know what was written last. */
+    /** Vacates. To look first is for anybody who may not know what was written last. */
     CompletableFuture<Answer> release(Claim claim, boolean lookFirst) {
         var underWay = doubtful.remove(SeatMemory.candidacy(claim.nonce()));
         CompletableFuture<?> answered =
@@ -187,7 +187,8 @@ final class Seats {
     }
 
     /**
-     * Whoever shares a session does not write its seat, and may not hear of what is written there: tells it there, too.
+     * Anybody who shares a session does not write its seat, and may not hear of what is written there: tells it there,
+     * too.
      */
     private CompletableFuture<Boolean> nudge(String election) {
         var session = observed(election)
@@ -216,15 +217,15 @@ final class Seats {
     }
 
     /**
-     * Returns until when whoever holds the seat should be there, by the clock of the server that dated its record, or
-     * that of its session; empty if that is unknown.
+     * Returns until when anybody who holds the seat should be there, by the clock of the server that dated its record,
+     * or that of its session; empty if that is unknown.
      */
     Optional<Instant> until(ObservedRecord seat) {
         var session = seat.record().isShared()
                 ? observed(RecordKey.session(seat.record().session()))
                 : Optional.<ObservedRecord>empty();
         var sign = session.filter(one -> one.record().isHeld()).orElse(seat);
-        var known = session.isPresent() ? clock.nanos() - sign.seenNanos() : 0; // the seat was read just now
+        var known = session.isPresent() ? clock.nanos() - sign.seenNanos() : 0; // the seat was read at the moment
         return sign.stored().written().equals(Instant.EPOCH)
                 ? Optional.empty()
                 : Optional.of(
@@ -319,7 +320,7 @@ final class Seats {
         }
     }
 
-    /** That a session is over is news to whoever watches its seats; that it was prolonged is none. */
+    /** That a session is over is news to anybody who watches its seats; that it was prolonged is none. */
     private void noteSession(Known session, Optional<ObservedRecord> before, ObservedRecord after) {
         var kind = after.record().kind();
         if (before.isPresent() && before.get().record().kind() != kind) {
@@ -352,7 +353,9 @@ final class Seats {
         }
     }
 
-    /** Sees to it that whoever watches this seat hears of this session, and of no other; of none, if it is empty. */
+    /**
+     * Sees to it that anybody who watches this seat hears of this session, and of no other; of none, if it is empty.
+     */
     private void follow(Known seat, String session) {
         synchronized (seat.watchers) {
             if (seat.followed.equals(session)) {
@@ -368,7 +371,7 @@ final class Seats {
                     follow(followed, seat);
                     seat.followed = session;
                 } catch (RuntimeException e) { // a standby finds out by asking
-                    log.debug("{}: session {} cannot be watched just now", store.describe(), session, e);
+                    log.debug("{}: session {} cannot be watched now", store.describe(), session, e);
                 }
             }
         }
@@ -466,7 +469,7 @@ final class Seats {
                     case DONE -> answer.complete(step.value());
                     case FAILED -> answer.completeExceptionally(step.error());
                 }
-            } catch (Throwable e) { // whoever waits must be told
+            } catch (Throwable e) { // anybody who waits must be told
                 log.debug("{}: a request failed", store.describe(), e);
                 answer.completeExceptionally(e);
             }
@@ -510,8 +513,7 @@ final class Seats {
     private record Read(StoredRecord stored, long given) {}
 
     /**
-     * Looks at a session of another. Who asks while that is under way is told what it finds; for so long, and no
-     * longer.
+     * Looks at a session of another. Requests during that time get what it finds; no later ones do.
      */
     private CompletableFuture<ObservedRecord> look(String session, boolean ending, Duration timeout) {
         var look = new Look(session, ending);

@@ -3,8 +3,8 @@ package dev.bellwether.internal.record;
 import java.util.function.Supplier;
 
 /**
- * Looks at the session of another, and may end it if it was seen unchanged for its lease. Confined to whoever holds the
- * lock of the memory.
+ * Looks at the session of another, and may end it if it was seen unchanged for its lease. Confined to anybody who holds
+ * the lock of the memory.
  */
 final class SettleRequest extends SeatRequest<ObservedRecord> {
     private final boolean ending;

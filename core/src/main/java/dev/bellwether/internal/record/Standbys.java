@@ -261,7 +261,7 @@ final class Standbys {
                 leads ? Optional.empty() : Optional.of(found.written())));
     }
 
-    /** A candidate may come again no sooner than its patience allows. */
+    /** A candidate may come again not sooner than its patience allows. */
     private Sign sign(RecordKey key, Claim claim, long now) {
         var kept = presence.compareTo(claim.patience()) > 0 ? presence : claim.patience();
         var text = Fields.with("candidate", claim.candidate())

@@ -16,8 +16,8 @@ record StoredRecord(long revision, Instant written, SeatRecord record) {
     }
 
     /**
-     * Returns whether both were written at the same time, as far as that is known: by that what has no stamp is told
-     * apart.
+     * Returns whether both were written at the same time, as far as that is known. It compares records that have no
+     * stamp.
      */
     boolean isAsOldAs(StoredRecord that) {
         return written.equals(that.written) || written.equals(Instant.EPOCH) || that.written.equals(Instant.EPOCH);

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * Makes a session, or prolongs it. Confined to whoever holds the lock of the memory.
+ * Makes a session, or prolongs it. Confined to anybody who holds the lock of the memory.
  */
 final class SustainRequest extends SeatRequest<SustainRequest.Sustained> {
     private final Duration lease;
@@ -16,7 +16,7 @@ final class SustainRequest extends SeatRequest<SustainRequest.Sustained> {
     /**
      * What became of it.
      *
-     * @param lives whether it lives on; if not, it is over for good
+     * @param lives whether it lives on; if not, it is over permanently
      * @param sentNanos when the write was sent that prolonged it
      * @param lookedFor which seat its holder is to look at, {@link SeatRecord#ALL} for each; empty for none
      */

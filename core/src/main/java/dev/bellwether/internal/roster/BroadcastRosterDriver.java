@@ -33,7 +33,7 @@ final class BroadcastRosterDriver implements RosterDriver {
      * which time the next owner has received a message: T is longer than the session and two broadcasts. Nothing holds
      * a rebalance up.
      *
-     * Timed: V_i is the broker's time-stamp, on our wall clock, so that what lay in a buffer while we did not run is as
+     * Timed: V_i is the broker's timestamp, on our wall clock, so that what lay in a buffer while we did not run is as
      * old as it is. Clocks differ by e at most, so that we lead until T + e after the message was written, which is
      * before our session ends. A group may give a partition away sooner, when it waits no longer for a member whose
      * loop is held up: so the next owner waits for the grace period. And where a group does not fence reads (Kafka does
@@ -162,15 +162,15 @@ final class BroadcastRosterDriver implements RosterDriver {
                 offset, timed ? writtenAt(writtenMillis) : loop.clock().now());
     }
 
-    /** Carries a time-stamp of the broker's over to our clocks; one from the future is of now. */
+    /** Carries a timestamp of the broker's over to our clocks; one from the future is of now. */
     private Moment writtenAt(long writtenMillis) {
         var now = loop.clock().now();
         var age = now.wallMillis() - writtenMillis;
         if (age < -config.clockError().toMillis() && !warned) {
             warned = true;
             log.warn(
-                    "the broker's clock is ahead of ours by {}, and clockError is {}: mode {} promises nothing where clocks"
-                            + " differ by more; synchronise them",
+                    "the broker's clock is ahead of ours by {}, and clockError is {}: mode {} promises nothing where"
+                            + " clocks differ by more; synchronise them",
                     Durations.show(Duration.ofMillis(-age)),
                     Durations.show(config.clockError()),
                     config.mode());

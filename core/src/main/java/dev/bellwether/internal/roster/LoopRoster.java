@@ -42,8 +42,8 @@ import org.slf4j.LoggerFactory;
  * A member of a roster on a loop: a {@link RosterSeat} for each partition, and one {@link RosterDriver} that decides
  * for all of them.
  *
- * <p>The public methods are for any thread. They read what the seats have published, or send a command to the loop; all
- * else is confined to the loop.
+ * <p>The public methods are for any thread. They read what the seats have published, or send a command to the loop.
+ * Everything else is confined to the loop.
  */
 public final class LoopRoster implements Roster {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
@@ -298,7 +298,7 @@ public final class LoopRoster implements Roster {
     }
 
     /**
-     * Waits without heed to an interrupt, which remains for later: who is interrupted and closes must not leave roles
+     * Waits without obey to an interrupt, which remains for later: who is interrupted and closes must not leave roles
      * behind.
      */
     private boolean closedWithin(long untilNanos) {

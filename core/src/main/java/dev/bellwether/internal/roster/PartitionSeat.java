@@ -92,7 +92,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
                 || (hold.phase() == Phase.BARRED && nanos - hold.barredUntilNanos(nanos) >= 0);
     }
 
-    /** Time has passed: whoever comes next need not wait for work that overran; a claim should have been read. */
+    /** Time has passed: anybody who comes next need not wait for work that overran; a claim should have been read. */
     void act(long nowNanos) {
         if (hold.endOverrun(nowNanos)) {
             giveBack();
@@ -208,7 +208,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
         if (hold.phase() == Phase.CLAIMING && number == claim) {
             shared.ledger().ownClaimRead(claimToken > knownAtClaim);
             hold.claimRead(claimToken, counts, nanos());
-        } else { // we had given up on it, and it came through all the same
+        } else { // we had given up on it, and it came through anyway
             shared.writer().release(partition, claimToken);
         }
     }

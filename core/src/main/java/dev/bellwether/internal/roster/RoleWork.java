@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the tasks of the roles that are led here: each role's bites one after another, and so many at once.
+ * Runs the tasks of the roles that are led here: each role's steps one after another, and so many at once.
  *
- * <p>Confined to the loop. A bite is handed to the executor only when it may begin, so that nothing that waits here
+ * <p>Confined to the loop. A step is handed to the executor only when it may begin, so that nothing that waits here
  * holds up a partition that is to move on.
  */
 final class RoleWork {
@@ -45,7 +45,7 @@ final class RoleWork {
     private final Set<Job> biting = new HashSet<>();
     private final ThreadLocal<Boolean> here = ThreadLocal.withInitial(() -> false);
 
-    /** Told of a partition when a bite of one of its roles begins, and when it has ended. */
+    /** Told of a partition when a step of one of its roles begins, and when it has ended. */
     RoleWork(
             String name,
             RoleTask task,
@@ -80,7 +80,7 @@ final class RoleWork {
         next();
     }
 
-    /** Lets no further bite of these roles begin. */
+    /** Lets no further step of these roles begin. */
     void stop(List<Integer> roles) {
         for (var role : roles) {
             var job = jobs.remove(role);
@@ -99,7 +99,7 @@ final class RoleWork {
         }
     }
 
-    /** Returns whether the calling thread runs a bite. For any thread. */
+    /** Returns whether the calling thread runs a step. For any thread. */
     boolean runsHere() {
         return here.get();
     }

@@ -70,7 +70,7 @@ final class RosterCallbacks {
         });
     }
 
-    /** Returns whether the calling thread runs the listener, or a bite of the task. */
+    /** Returns whether the calling thread runs the listener, or a step of the task. */
     boolean runsHere() {
         var present = work.get();
         return listening.get() || (present != null && present.runsHere());

@@ -25,9 +25,9 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
      * alone counts, as in a single election: what is safe by the journal alone must not be lost because another member
      * died.
      *
-     * Why no two lead at once: whoever claims has read all beats before his claim, and waits a lease from when he read
-     * the last beat of each earlier claimant. The one who wrote it sent it before, and counts from before that; and his
-     * later beats, which the claimer did not wait for, count for nobody, since their writer reads the claim first.
+     * Why no two lead at once: a claimant has read all beats before its claim, and waits a lease from when it read the
+     * last beat of each earlier claimant. The writer of that beat sent it before, and counts from before that. Its
+     * later beats, which the claimant did not wait for, count for nobody, because their writer reads the claim first.
      */
     /** A commit under way, and what is to be written if it is accepted. */
     private record Round(long number, Moment sent, List<PartitionSeat> claims, boolean beat) {}
@@ -122,7 +122,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
 
     /**
      * Whether nothing that we wrote comes through: for half a lease since the first claim or beat after the last that
-     * did. Whoever still leads rides it through.
+     * did. Anybody who still leads rides it through.
      */
     private boolean mutedAt(long now) {
         return unheardNanos != null

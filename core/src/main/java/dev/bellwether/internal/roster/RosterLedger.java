@@ -18,9 +18,9 @@ final class RosterLedger {
     /*
      * Each partition is a seat by itself. Beyond its rules:
      *
-     * 1. Whoever divides the roles by another number of partitions may lead any role of ours: its claim is one for each
-     *    of our partitions, and until its lease is over, or all that it claimed is released, nobody here leads.
-     * 2. Whoever begins to read where the log no longer has its first record has missed records, too.
+     * 1. Anybody who divides the roles by another number of partitions may lead any role of ours: its claim is one for
+     *    each of our partitions, and until its lease is over, or all that it claimed is released, nobody here leads.
+     * 2. Anybody who begins to read where the log no longer has its first record has missed records, too.
      */
     private final String group;
     private final JournalSeat[] seats;
@@ -139,7 +139,7 @@ final class RosterLedger {
 
     /**
      * The log goes on at another offset than it should: it was created again, or some of it is gone. What we know
-     * remains; whoever led may lead until its lease is over, and so may one of whom we have not read.
+     * remains; anybody who led may lead until its lease is over, and so may a member that we have not read of.
      */
     void beganAnew(long offset, long nowNanos) {
         nextOffset = offset;
@@ -176,10 +176,10 @@ final class RosterLedger {
     }
 
     /**
-     * Returns what a claim must add to its offset for its token to rise. Who knows of a higher token than the log has
-     * offsets may not have read all of it, so that it adds nothing before a claim of its own has shown the log's end:
-     * where records are forgotten, and all who read them, a token above the log is forgotten with them, and an offset
-     * is not.
+     * Returns what a claim must add to its offset for its token to rise. A member that knows of a higher token than the
+     * log has offsets may not have read all of it, so it adds nothing before a claim of its own has shown the log's
+     * end: where records are forgotten, and all who read them, a token above the log is forgotten with them, and an
+     * offset is not.
      */
     long baseOfNextClaim() {
         return fellBehind && base + nextOffset + 1 <= highest ? highest : base;

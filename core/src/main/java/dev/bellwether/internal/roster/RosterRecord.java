@@ -30,7 +30,7 @@ record RosterRecord(
         Map<Integer, Long> tokens) {
 
     enum What {
-        /** These partitions are mine: from here on I may lead, and whoever claimed before me may not. */
+        /** These partitions are mine: from here on I may lead, and anybody who claimed before me may not. */
         CLAIM,
         /** I lead these still. */
         BEAT,

@@ -117,7 +117,9 @@ final class RosterSeat implements CandidacyMachine.Effects {
         }
     }
 
-    /** After {@link #endMandate}: tells the end to whoever was told of the beginning, and lets nothing begin again. */
+    /**
+     * After {@link #endMandate}: tells the end to anybody who was told of the beginning, and lets nothing begin again.
+     */
     void collapse(Cause cause) {
         if (collapsed) {
             return;
@@ -155,7 +157,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
         turn(now -> machine.left(Departure.CONFIRMED));
     }
 
-    /** A bite of one of its roles' tasks begins. */
+    /** A step of one of its roles' tasks begins. */
     void bites() {
         bites++;
     }
@@ -228,7 +230,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
 
     @Override
     public void halt(LocalMandate ended) {
-        log.error("{} is outlasted by work: halting the process, as configured by haltOnOverrun", ended);
+        log.error("work lasts longer than {}: halting the process, as configured by haltOnOverrun", ended);
         Runtime.getRuntime().halt(HALTED);
     }
 

@@ -21,7 +21,7 @@ public final class JournalSeat {
      *    one's last beat has passed, counted from when the beat was read here. It was sent before that: the earlier
      *    claimant's own count ends first.
      * 3. A claim whose token would not rise has no effect here. That happens after the log was deleted and created
-     *    again. Its author may know less than we do, and lead by it: it bars its successors all the same.
+     *    again. Its author may know less than we do, and lead by it: it bars its successors anyway.
      *
      * A reader can miss a part of the log: records were deleted, or the log is another one. It knows neither the claims
      * of that part nor who is bound by them:
@@ -32,9 +32,9 @@ public final class JournalSeat {
      * 5. A record below the highest token can be of somebody who leads: of one that does not know the highest token,
      *    since it began to read later than we did. So it bars its successors for its lease, unless we have read that a
      *    later claim, or its own release, has ended it.
-     * 6. Somebody of whom nothing was read may lead until a lease after the gap: nobody else leads before that. Not so
-     *    if somebody has said since that it led and has ended, and had read all that we have not: it had waited for all
-     *    before it, and would have known of one after it.
+     * 6. A candidate of which nothing was read may lead until a lease after the gap: nobody else leads before that. Not
+     *    so if somebody has said since that it led and has ended, and had read all that we have not: it had waited for
+     *    all before it, and would have known of one after it.
      */
     private static final int MOST_ENDED = 32;
     private static final Object UNSEEN = new Object();
@@ -169,7 +169,7 @@ public final class JournalSeat {
 
     /**
      * There is a gap in what we read. What we know stays: a holder from before may lead until its lease is over, and
-     * one of whom we have not read until the given time.
+     * one that we have not read of until the given time.
      */
     public void beganAnew(long nowNanos, long unseenUntilNanos) {
         ended.clear(); // who has missed what ended it leads on
@@ -183,7 +183,7 @@ public final class JournalSeat {
         earlier.add(new SeatClaim(UNSEEN, "", 0, unseenUntilNanos, false));
     }
 
-    /** One who has led and released had read all that we missed: nobody of whom we have not read leads. */
+    /** One who has led and released had read all that we missed: nobody leads that we have not read of. */
     public void nobodyUnseen() {
         earlier.removeIf(claim -> claim.id() == UNSEEN);
     }
@@ -194,7 +194,7 @@ public final class JournalSeat {
         return last != null && last.is(claim);
     }
 
-    /** Whether this is the claim with the highest token, which was known before the log began anew. */
+    /** Whether this is the claim with the highest token, which was known before the log began again. */
     private boolean standsAgain(SeatClaim claim) {
         return last == null && claim.token() == highest && claim.id().equals(highestId);
     }

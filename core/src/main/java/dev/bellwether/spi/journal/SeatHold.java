@@ -9,7 +9,7 @@ import java.time.Duration;
 /**
  * How far our claim for a seat has come: from standing by to holding the seat and letting go of it.
  *
- * <p>Confined to one thread. Time is an argument. Whoever owns it says what the journal and the group say: when to
+ * <p>Confined to one thread. Time is an argument. Anybody who owns it says what the journal and the group say: when to
  * claim, and when to prove it again, is decided there.
  */
 public final class SeatHold {
@@ -147,7 +147,7 @@ public final class SeatHold {
     }
 
     /**
-     * Stands by again if the work has overrun its end, which whoever comes next does not wait for, either. Returns
+     * Stands by again if the work has overrun its end, which anybody who comes next does not wait for, either. Returns
      * whether it had.
      */
     public boolean endOverrun(long nowNanos) {
@@ -173,7 +173,7 @@ public final class SeatHold {
             return;
         }
         if (!counts) {
-            effects.release(claimToken, false); // whoever knows less than we do would wait for it
+            effects.release(claimToken, false); // anybody who knows less than we do would wait for it
             drop(nowNanos);
             return;
         }
@@ -245,7 +245,7 @@ public final class SeatHold {
         effects.dropped();
     }
 
-    /** Stands by again without a word: nobody waits for us any more. */
+    /** Stands by again silently: nobody waits for us any more. */
     public void abandon() {
         phase = Phase.STANDING;
     }

@@ -98,7 +98,7 @@ final class FolderRecordStore implements RecordStore {
             Files.delete(file);
         }
         force(versions);
-        if (highest(versions) != expected + 1) { // somebody wrote after us, or long before us: ours never counted
+        if (highest(versions) != expected + 1) { // another write came after ours, or long before it: ours never counted
             throw new UnavailableException("who wrote revision " + (expected + 1) + " in " + versions + " is unknown");
         }
         for (var name : names(versions)) {
@@ -178,7 +178,7 @@ final class FolderRecordStore implements RecordStore {
                     heard.accept(found);
                 }
             } catch (IOException | RuntimeException e) {
-                // a watch is only a hint: who asks is told
+                // a watch is only a hint: a candidate that reads gets the error
             }
         };
         var looking = disk.scheduleWithFixedDelay(look, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);

@@ -191,7 +191,7 @@ class PlantedFaultsTest {
                         "if (mandate.isValid()) {",
                         "if (true) {"),
                 new Plant(
-                        "the lease renewed too seldom",
+                        "the lease renewed too rarely",
                         "internal/election/Timings.java",
                         "return Math.floorDiv(sentNanos + interval, width) * width;",
                         "return sentNanos + 3 * interval;"),

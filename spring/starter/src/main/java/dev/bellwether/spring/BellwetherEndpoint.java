@@ -28,7 +28,7 @@ public class BellwetherEndpoint {
      * @param token of the present mandate, else of the last one here, else 0
      * @param since when the present mandate began; null unless leading
      * @param remaining how long the mandate holds if it is not extended any more; null unless leading
-     * @param following whom we wait for, as far as we know
+     * @param following the candidate that we wait for, if known
      * @param lastCause why the last mandate here ended
      */
     public record Standing(
@@ -58,7 +58,7 @@ public class BellwetherEndpoint {
         return all;
     }
 
-    /** Orders whoever leads the election to stand down, here or elsewhere. */
+    /** Orders anybody who leads the election to stand down, here or elsewhere. */
     @WriteOperation
     public Map<String, Object> standDown(@Selector String election) {
         return Map.of(

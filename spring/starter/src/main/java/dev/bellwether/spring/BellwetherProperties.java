@@ -12,7 +12,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 @ConfigurationProperties("bellwether")
 public class BellwetherProperties {
 
-    /** Whether to hold elections at all. */
+    /** Whether to stand in elections at all. */
     private boolean enabled = true;
 
     /**
@@ -35,7 +35,7 @@ public class BellwetherProperties {
     /** The id to stand under. By default a new one for each candidacy, of host, process and time. */
     private @Nullable String candidate;
 
-    /** How long a question of an observer or operator, health checks included, waits for its answer. */
+    /** How long a request of an observer or operator, health checks included, waits for its answer. */
     private Duration requestTimeout = Duration.ofSeconds(5);
 
     /**
@@ -60,7 +60,7 @@ public class BellwetherProperties {
 
     /** Settings of one candidacy; what is not set has the library's default, most of which follow the lease. */
     public static class Election {
-        /** How long the seat is ours after each renewal: the longest vacancy after a crash. 10s by default. */
+        /** How long the seat is ours after each renewal, and so the longest vacancy after a crash. 10s by default. */
         private @Nullable Duration lease;
 
         /** How often the lease is renewed. A third of the lease by default. */
@@ -81,7 +81,7 @@ public class BellwetherProperties {
         /** By which fraction the rates of two clocks may differ. 0.01 by default. */
         private @Nullable Double driftBound;
 
-        /** Whether the process halts rather than let work outlast the lease. */
+        /** Whether the process halts if work would last longer than the lease. */
         private boolean haltOnOverrun;
 
         /**

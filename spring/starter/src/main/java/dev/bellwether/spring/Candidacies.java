@@ -105,7 +105,7 @@ public final class Candidacies {
         leadership.stands(elections.stand(election, config));
     }
 
-    /** The context begins to stop: whoever does not lead leaves, and nothing is started any more. */
+    /** The context begins to stop: anybody who does not lead leaves, and nothing is started any more. */
     synchronized void closing() {
         running = false;
         for (var leadership : leaderships.values()) {
@@ -114,7 +114,7 @@ public final class Candidacies {
         }
     }
 
-    /** All else has stopped: gives up all seats, in order and all at once. */
+    /** Everything else has stopped: gives up all seats, in order and all at once. */
     synchronized void close() {
         running = false;
         var open = new ArrayList<>(all());

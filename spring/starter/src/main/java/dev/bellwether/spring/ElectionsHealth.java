@@ -10,7 +10,7 @@ import java.util.function.BiFunction;
 
 /**
  * How the elections of this application are, whatever the version of Spring Boot calls that. A standby is well. An
- * infrastructure that does not answer is not, nor is a candidacy that has failed for good.
+ * infrastructure that does not answer is not, nor is a candidacy that has failed permanently.
  */
 final class ElectionsHealth {
     /** What is neither up nor down: no leader, and none the worse for it. */
@@ -46,7 +46,7 @@ final class ElectionsHealth {
         }
     }
 
-    /** Returns why a candidacy has ended for good. */
+    /** Returns why a candidacy has ended permanently. */
     private Optional<Exception> failure() {
         return candidacies.leaderships().values().stream()
                 .flatMap(leadership -> leadership.failure().stream())

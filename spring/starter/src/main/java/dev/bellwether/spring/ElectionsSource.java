@@ -45,16 +45,17 @@ record ElectionsSource(String client, Function<ElectionsConfig, Elections> open)
                 .filter(source -> client == null || source.client.equals(client))
                 .toList();
         if (chosen.size() > 1) {
-            throw new ElectionException("elections could be held over several clients, " + names
-                    + ": set bellwether.client to one of them");
+            throw new ElectionException(
+                    "there are several clients for elections, " + names + ": set bellwether.client to one of them");
         }
         if (chosen.isEmpty()) {
-            throw new ElectionException("nothing to hold elections on: "
+            throw new ElectionException("there is no client for elections: "
                     + (client == null
-                            ? "the application has neither a DataSource, spring.kafka, a CuratorFramework nor a NATS Connection"
-                                    + " for which a module of Bellwether is on the class path (bellwether-sql, …)"
+                            ? "the application has neither a DataSource, spring.kafka, a CuratorFramework nor a NATS"
+                                    + " Connection for which a module of Bellwether is on the class path"
+                                    + " (bellwether-sql, …)"
                             : "bellwether.client is " + client + ", there are " + names)
-                    + "; add the module or the client, or set bellwether.uri (memory: will do for first steps)");
+                    + "; add the module or the client, or set bellwether.uri (memory: is enough for first steps)");
         }
         return chosen.get(0).open.apply(config);
     }

@@ -91,10 +91,10 @@ final class EventConfigurations {
         }
 
         private static byte[] refuse(String topic, Object value) {
-            throw new IllegalStateException(
-                    "nothing makes a record's value of " + value.getClass().getName()
-                            + " for topic " + topic + ": add Jackson (spring-boot-starter-json), or set " + PREFIX
-                            + "value-serializer to a serializer of Kafka");
+            throw new IllegalStateException("there is no serializer for the value of "
+                    + value.getClass().getName()
+                    + " for topic " + topic + ": add Jackson (spring-boot-starter-json), or set " + PREFIX
+                    + "value-serializer to a serializer of Kafka");
         }
 
         private static Optional<URI> source(OutboxProperties.CloudEvents properties, Environment environment) {
@@ -116,7 +116,7 @@ final class EventConfigurations {
                                 + "\": it must be a URI, such as https://example.com/billing",
                         e);
             }
-            throw new IllegalStateException("CloudEvents name their source: set " + PREFIX
+            throw new IllegalStateException("CloudEvents need a source: set " + PREFIX
                     + "cloud-events.source, such as https://example.com/billing, or spring.application.name");
         }
     }

@@ -92,9 +92,9 @@ final class EventRoute {
 
     private Object required(@Nullable Object found) {
         if (found == null) {
-            throw new IllegalStateException(
-                    describe("key", key == null ? "" : key.getExpressionString())
-                            + " is null: records without a key have no order. Leave out the key of @OutboxEvent if they need none");
+            throw new IllegalStateException(describe("key", key == null ? "" : key.getExpressionString())
+                    + " is null: records without a key have no order. Leave out the key of @OutboxEvent if"
+                    + " they need none");
         }
         return found;
     }

@@ -3,8 +3,8 @@ package dev.bellwether.spring;
 import dev.bellwether.ElectionException;
 
 /**
- * The candidacy has failed for good: this application does not stand in the election again before its context starts
- * anew. If it led, {@link FencedEvent} or {@link RevokedEvent} came first. Tell somebody, or end the application so
+ * The candidacy has failed permanently: this application does not stand in the election again before its context starts
+ * again. If it led, {@link FencedEvent} or {@link RevokedEvent} came first. Tell somebody, or end the application so
  * that it is started again; health is down until then.
  *
  * <p>Heard by {@code @EventListener} methods, on a thread of the elections.

@@ -9,17 +9,17 @@ import java.lang.annotation.Target;
 /**
  * Runs only while this process leads an election.
  *
- * <p><b>On a method</b>, which may be {@code @Scheduled}: a call while somebody else leads does nothing if the method
+ * <p><b>On a method</b>, which may be {@code @Scheduled}: a call while another process leads does nothing if the method
  * returns {@code void}, and otherwise throws {@link dev.bellwether.NotLeaderException}. A parameter of type
- * {@link dev.bellwether.Mandate} is given the present mandate, whatever the caller passes; a {@code @Scheduled} method
+ * {@link dev.bellwether.Mandate} gets the present mandate, whatever the caller passes; a {@code @Scheduled} method
  * may have that one parameter. When the mandate is revoked, calls that are running may finish, and the successor waits
  * for them within the stand-down budget; half-way through it, and on fencing, their threads are interrupted. What a
  * {@code void} method throws after its mandate has ended is logged, not thrown. Transactions are inside: they have
  * ended when the call has.
  *
- * <p>Like all that Spring does by proxies, it works on calls from outside the bean, and not on private or final
- * methods; nor for methods that go on after they have returned, by a future or a publisher. Both are refused when the
- * bean is made. With {@code @Async} on the same method the asynchronous call is what runs only while leading.
+ * <p>As with all proxies of Spring, it works on calls from outside the bean. Private and final methods are refused when
+ * the bean is made, and so are methods that continue after they have returned, by a future or a publisher. With {@code
+ * @Async} on the same method the asynchronous call is what runs only while leading.
  *
  * <p><b>On a class or a bean method</b>, of a bean that is a {@link org.springframework.context.Lifecycle}: the bean is
  * started when we begin to lead, after {@link AcquiredEvent} was heard, and stopped when we cease to, both in the order

@@ -50,15 +50,15 @@ final class LeaderOnlyProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
                 || Modifier.isFinal(method.getModifiers())
                 || Modifier.isStatic(method.getModifiers())) {
             throw new BeanCreationException(
-                    bean, method + " is @LeaderOnly, but no proxy can stand before a private, final or static method");
+                    bean, method + " is @LeaderOnly, but there can be no proxy for a private, final or static method");
         }
         var type = method.getReturnType();
         if (Future.class.isAssignableFrom(type) || CompletionStage.class.isAssignableFrom(type) || isPublisher(type)) {
             throw new BeanCreationException(
                     bean,
                     method
-                            + " is @LeaderOnly, but goes on when it has returned, where nothing could end it with the mandate: let it"
-                            + " return when its work is done");
+                            + " is @LeaderOnly, but its work continues after it has returned, when nothing can end"
+                            + " it with the mandate: make it return when its work is done");
         }
     }
 

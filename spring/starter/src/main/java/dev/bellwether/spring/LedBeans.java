@@ -49,7 +49,8 @@ final class LedBeans {
         if (lifecycle instanceof SmartLifecycle smart && smart.isAutoStartup()) {
             throw new BeanCreationException(
                     name,
-                    "it is @LeaderOnly, but starts by itself: let isAutoStartup() be false, so that the election starts it");
+                    "it is @LeaderOnly, but starts by itself: make isAutoStartup() return false, so that the election"
+                            + " starts it");
         }
         return lifecycle;
     }

@@ -11,9 +11,9 @@ import java.lang.annotation.Target;
  * ({@code ApplicationEventPublisher.publishEvent}), in the transaction of the thread that does: they go to Kafka if and
  * only if that commits. Outside a transaction, publishing such an event throws.
  *
- * <p>Holds for subclasses, and for those who implement an interface that has it. Other listeners hear the event as
- * ever. The condition of order is that of {@link dev.bellwether.outbox.Outbox}: who publishes events of one key must
- * have locked the row that the key stands for, or check its version.
+ * <p>Holds for subclasses, and for classes that implement an interface with it. Other listeners receive the event as
+ * usual. The condition of order is that of {@link dev.bellwether.outbox.Outbox}: a transaction that publishes events of
+ * one key must have locked the row that the key stands for, or check its version.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

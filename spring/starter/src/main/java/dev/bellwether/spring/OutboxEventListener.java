@@ -51,8 +51,8 @@ final class OutboxEventListener implements ApplicationListener<ApplicationEvent>
     private void stash(EventRoute route, Object told, Instant when) {
         if (!TransactionSynchronizationManager.isActualTransactionActive()) {
             throw new IllegalStateException("event " + told.getClass().getName()
-                    + " was published outside a transaction: put @Transactional on the method that publishes it, so that"
-                    + " it goes to Kafka if and only if its data is committed");
+                    + " was published outside a transaction: put @Transactional on the method that publishes it, so"
+                    + " that it goes to Kafka if and only if its data is committed");
         }
         var message = route.message(told, when, serializers.get(), source);
         customizers.get().forEach(customizer -> customizer.customize(told, message));

@@ -22,7 +22,7 @@ final class RelayTroubles implements Consumer<RelayEvent> {
         }
     }
 
-    /** Returns whether a candidacy has failed, which nothing but a start mends. */
+    /** Returns whether a candidacy has failed, which nothing but a start fixes. */
     boolean isAnyFailed() {
         return troubles.values().stream().anyMatch(RelayEvent.CandidacyFailed.class::isInstance);
     }
@@ -53,13 +53,13 @@ final class RelayTroubles implements Consumer<RelayEvent> {
             return missed.leader() + " leads, and has not touched our table";
         }
         if (event instanceof RelayEvent.Waiting waiting) {
-            return "no election can be held: " + waiting.cause();
+            return "no election is possible: " + waiting.cause();
         }
         if (event instanceof RelayEvent.ElectionEnded) {
             return "an operator has ended the election";
         }
         if (event instanceof RelayEvent.CandidacyFailed failed) {
-            return "the candidacy failed; start the application again when the cause is mended: " + failed.cause();
+            return "the candidacy failed; start the application again when the cause is fixed: " + failed.cause();
         }
         return null;
     }

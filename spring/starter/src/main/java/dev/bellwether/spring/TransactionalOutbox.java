@@ -23,9 +23,9 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 public final class TransactionalOutbox {
     private static final Logger LOG = LoggerFactory.getLogger(TransactionalOutbox.class);
     private static final String AFTER_COMMIT =
-            "messages were stashed after the commit of the transaction, by one of its"
-                    + " listeners: it depends on the connection pool whether they are published. Stash them before, or in a"
-                    + " transaction of their own: @Transactional(propagation = REQUIRES_NEW)";
+            "messages were stashed after the commit of the transaction, by one of its listeners: whether they are"
+                    + " published depends on the connection pool.  Stash them before, or in a transaction of their"
+                    + " own: @Transactional(propagation = REQUIRES_NEW)";
 
     private final JdbcTemplate jdbc;
     private final DataSource dataSource;
@@ -74,7 +74,7 @@ public final class TransactionalOutbox {
         });
     }
 
-    /** Returns what hears of the end of this thread's transaction. */
+    /** Returns what is called at the end of this thread's transaction. */
     private Transaction transaction() {
         for (var each : TransactionSynchronizationManager.getSynchronizations()) {
             if (each instanceof Transaction known && known.outbox() == this) {

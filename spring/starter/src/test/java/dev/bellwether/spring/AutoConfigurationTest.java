@@ -116,7 +116,7 @@ class AutoConfigurationTest {
                 .run(context -> assertThat(context)
                         .getFailure()
                         .rootCause()
-                        .hasMessageContaining("nothing to hold elections on")
+                        .hasMessageContaining("there is no client for elections")
                         .hasMessageContaining("bellwether.uri"));
     }
 

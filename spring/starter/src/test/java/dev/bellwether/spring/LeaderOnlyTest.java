@@ -196,7 +196,7 @@ class LeaderOnlyTest {
                 .run(context -> assertThat(context)
                         .getFailure()
                         .hasMessageContaining("lasting")
-                        .hasMessageContaining("goes on when it has returned"));
+                        .hasMessageContaining("its work continues after it has returned"));
     }
 
     private static void inThread(Runnable work) {

@@ -68,7 +68,7 @@ public final class BellwetherContestant implements Contestant.Maker {
         }
     }
 
-    /** A task in bites; a stubborn one ends only when it is interrupted. */
+    /** A task in steps; a stubborn one ends only when it is interrupted. */
     private static final class Work {
         private static final long BITE_MILLIS = 20;
 

@@ -96,7 +96,7 @@ public interface BenchEnvironment extends AutoCloseable {
             return false;
         }
 
-        /** Sets its wall clock back by so much, for good. */
+        /** Sets its wall clock back by so much, permanently. */
         default void setBack(Duration by) {
             throw new UnsupportedOperationException(name() + " has no clock of its own");
         }

@@ -51,7 +51,7 @@ public enum BenchFault {
     STARVE(Victim.ALL),
     /** Its wall clock jumps, and back. */
     STEP_CLOCK(Victim.CLOCK),
-    /** The wall clock of a server is set back by some leases, for good. */
+    /** The wall clock of a server is set back by some leases, permanently. */
     STEP_SERVER_BACK(Victim.SERVER_CLOCK),
     /** A server is frozen. */
     FREEZE_SERVER(Victim.SERVER),

@@ -24,13 +24,13 @@ final class Chronicle {
     /**
      * Something that was done.
      *
-     * @param candidate to whom it was done; empty if to all
+     * @param candidate the one that it was done to; empty if to all
      */
     record Deed(long nanos, BenchFault fault, Optional<String> candidate) {}
 
     private record Entry(long nanos, String text) {}
 
-    /** Begins anew: what the folder held is deleted. */
+    /** Begins again: what the folder held is deleted. */
     Chronicle(Path folder) {
         file = folder.resolve("history.txt");
         try {

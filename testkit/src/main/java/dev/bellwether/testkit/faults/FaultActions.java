@@ -178,13 +178,13 @@ final class FaultActions implements AutoCloseable {
         }
     }
 
-    /** An operator waits for no answer of ours: the server may be away just now. */
+    /** An operator waits for no answer of ours: the server may be away at the moment. */
     Undo standDown() {
         operator.execute(this::order);
         return () -> {};
     }
 
-    /** Orders whoever is in the seat to stand down, twice in each lease, until that is ended. */
+    /** Orders anybody who is in the seat to stand down, twice in each lease, until that is ended. */
     Undo standDownAgainAndAgain() {
         var orders = operator.scheduleWithFixedDelay(
                 this::order, 0, lease.dividedBy(2).toMillis(), TimeUnit.MILLISECONDS);

@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Candidates in processes of their own, and what is done to them. Confined to one thread.
  *
- * <p>Start them, {@link #begin} what shall go wrong and let it end, or have a {@link Nemesis} do so; then {@link #end},
+ * <p>Start them, {@link #begin} what is to go wrong and let it end, or have a {@link Nemesis} do so; then {@link #end},
  * and look at the {@link Findings}.
  */
 public final class FaultBench implements AutoCloseable {
-    /** How long whoever must lead may take on a machine that is busy with other things. */
+    /** How long anybody who must lead may take on a machine that is busy with other things. */
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     /** No two candidates live in the same time zone. */
@@ -51,7 +51,7 @@ public final class FaultBench implements AutoCloseable {
      *
      * @param maker of the contestants
      * @param folder for the history, and what the processes print; its files are deleted first
-     * @param libfaketime the library that lets the wall clock of the first candidate step, if it shall
+     * @param libfaketime the library that lets the wall clock of the first candidate step, if it is to
      */
     public record Setting(
             Class<? extends Contestant.Maker> maker, Duration lease, Path folder, Optional<String> libfaketime) {

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Who led when, put together from what all candidates saw; and the two figures that matter. Confined to whoever holds
- * its lock.
+ * Who led when, put together from what all candidates saw; and the two figures that matter. Confined to anybody who
+ * holds its lock.
  *
  * <p>Looks at a candidate come some thousand times a second, so that a vacancy is known to about a millisecond, and
  * what is counted as overlap is certain: two processes said yes at the same time.

@@ -108,7 +108,7 @@ public final class Nemesis {
     }
 
     /**
-     * Begins the next of the deck for which there is a victim just now; of a new deck beside it, if there is none.
+     * Begins the next of the deck for which there is a victim at the moment; of a new deck beside it, if there is none.
      * Returns whether there was one.
      */
     private boolean begin() {
@@ -172,7 +172,7 @@ public final class Nemesis {
         };
     }
 
-    /** Returns whom to do it to; empty if there is nobody just now. */
+    /** Returns the candidate to do it to; empty if there is none at the moment. */
     private OptionalInt victim(BenchFault fault) {
         if (fault.hurtsOneCandidate()) {
             var hurt = running.stream()

@@ -50,7 +50,7 @@ final class RegisterWriter implements AutoCloseable {
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
         } catch (IOException e) {
-            // the bench has ended, and so shall we
+            // the bench has ended, and so must we
         }
     }
 

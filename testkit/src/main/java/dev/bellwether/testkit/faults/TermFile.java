@@ -45,7 +45,7 @@ public final class TermFile {
         set(slot + 2, firstNanos);
         set(slot + 3, 0);
         count++;
-        set(0, count); // last: whoever reads the count finds what it counts
+        set(0, count); // last: anybody who reads the count finds what it counts
     }
 
     /** It led still at this instant. */

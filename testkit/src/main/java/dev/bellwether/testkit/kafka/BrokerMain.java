@@ -28,7 +28,7 @@ final class BrokerMain {
         Class.forName("kafka.Kafka").getMethod("main", String[].class).invoke(null, (Object) new String[] {args[0]});
     }
 
-    /** The standard input is a pipe from whoever started us: it ends when that process does, however it does. */
+    /** The standard input is a pipe from anybody who started us: it ends when that process does, however it does. */
     private static void endWithParent() {
         try {
             while (System.in.read() >= 0) {

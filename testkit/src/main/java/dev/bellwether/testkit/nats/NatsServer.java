@@ -16,7 +16,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * A nats-server with JetStream of one's own, which can be killed, frozen and started again. Whoever starts it says
+ * A nats-server with JetStream of one's own, which can be killed, frozen and started again. Anybody who starts it says
  * where its program is. It keeps its data in a temporary folder, and takes that along when it is closed. Confined to
  * one thread at a time.
  */

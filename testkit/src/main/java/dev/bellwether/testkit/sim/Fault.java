@@ -12,7 +12,7 @@ public enum Fault {
     PARTITION,
     /** The store does nothing for a while; then it does what has piled up. */
     STORE_PAUSE,
-    /** The store is gone for a while and forgets whoever was connected; what it has acknowledged stays. */
+    /** The store is gone for a while and forgets anybody who was connected; what it has acknowledged stays. */
     STORE_CRASH,
     /** The loop thread does not run for a while, between any two turns; the rest of the process does. */
     STALL,

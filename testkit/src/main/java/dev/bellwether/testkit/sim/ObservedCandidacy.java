@@ -219,11 +219,11 @@ final class ObservedCandidacy implements Candidacy {
         var interval = failed && config.retryInterval().compareTo(config.taskInterval()) < 0
                 ? config.retryInterval()
                 : config.taskInterval();
-        // a bite may begin late, so that two are closer together; but there cannot be more of them
+        // a step may begin late, so that two are closer together; but there cannot be more of them
         if (now - beganNanos < interval.toNanos() * bitten++) {
             world.violate(
-                    "bites begin no closer together than the task interval",
-                    "%s: the bite number %d under token %d begins %s after the mandate, the interval is %s"
+                    "steps begin no closer together than the task interval",
+                    "%s: the step number %d under token %d begins %s after the mandate, the interval is %s"
                             .formatted(this, bitten, token, Duration.ofNanos(now - beganNanos), interval),
                     null);
         }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>In a storm, members join, leave, crash, stand still, wholly or but for their clients, are cut off, one way or
  * both, and are thrown out of the group; messages are late and lost. Then the faults stop, every role must have one
- * leader and everybody his share; then all leave. At every instant of true time: no two lead a role, and its tokens
+ * leader and every member its share; then all leave. At every instant of true time: no two lead a role, and its tokens
  * rise; or, where overlap is wanted, no role is without a leader, unless one has crashed, and then for two leases at
  * most. Events come paired.
  *

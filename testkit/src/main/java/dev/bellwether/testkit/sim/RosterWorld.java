@@ -108,7 +108,7 @@ final class RosterWorld {
         return storm ? loss : 0;
     }
 
-    /** Whether the group accepts commits of whoever asks. */
+    /** Whether the group accepts commits of anybody who asks. */
     boolean lies() {
         return lies;
     }
@@ -122,7 +122,7 @@ final class RosterWorld {
         return gentle;
     }
 
-    /** Whether the call that is being made shall throw. */
+    /** Whether the call that is being made is to throw. */
     boolean throwsNow() {
         return storm && throwing > 0 && random.nextDouble() < throwing;
     }
@@ -136,7 +136,8 @@ final class RosterWorld {
         require(
                 recreated || text.contains("&base=0&"),
                 "tokens are those of the log",
-                "the log has lost its first records and nothing else, and whoever forgets this claim will fall behind it: "
+                "the log has lost its first records and nothing else, and a reader that forgets this claim will fall"
+                        + " behind it: "
                         + text);
         return storm && lostClaims > 0 && random.nextDouble() < lostClaims;
     }
@@ -176,21 +177,22 @@ final class RosterWorld {
     }
 
     private String describe() {
-        return "%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss %.3f, threshold %s, grace %s"
-                .formatted(
-                        mode,
-                        gentle ? ", gentle" : "",
-                        throwing > 0 ? ", calls throw" : "",
-                        lostClaims > 0 ? ", claims are lost" : leastDelay > 1 ? ", far away" : "",
-                        partitions,
-                        roles,
-                        lies ? "lies" : "tells the truth",
-                        fenced ? "" : "not ",
-                        kicks ? "" : "no ",
-                        Duration.ofNanos(longestDelay),
-                        loss,
-                        threshold,
-                        threshold.plus(clockError));
+        return ("%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss"
+                + " %.3f, threshold %s, grace %s")
+                        .formatted(
+                                mode,
+                                gentle ? ", gentle" : "",
+                                throwing > 0 ? ", calls throw" : "",
+                                lostClaims > 0 ? ", claims are lost" : leastDelay > 1 ? ", far away" : "",
+                                partitions,
+                                roles,
+                                lies ? "lies" : "tells the truth",
+                                fenced ? "" : "not ",
+                                kicks ? "" : "no ",
+                                Duration.ofNanos(longestDelay),
+                                loss,
+                                threshold,
+                                threshold.plus(clockError));
     }
 
     // ---------------------------------------------------------------- a life
@@ -313,7 +315,7 @@ final class RosterWorld {
                         () -> one.wire().cutFromGroup(false));
             }
             case 5 -> {
-                // a member whose requests arrive for ever and whose answers do not is no member of a group over TCP
+                // a member whose requests arrive forever and whose answers do not is no member of a group over TCP
                 var way = mode == RosterMode.OVERLAPPING ? 2 : random.nextInt(3);
                 one.wire().cut(way != 0, way != 1);
                 disturb(one, "is cut off", length, one.wire()::heal);

@@ -57,7 +57,7 @@ final class SimClock implements Clock {
         wallBase += nanos;
     }
 
-    /** Sets both clocks back: whoever reads a server's clock does not know which it is. */
+    /** Sets both clocks back: anybody who reads a server's clock does not know which it is. */
     void setBack(long nanos) {
         nanosBase -= nanos;
         wallBase -= nanos;

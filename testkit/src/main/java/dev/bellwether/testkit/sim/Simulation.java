@@ -58,7 +58,7 @@ public final class Simulation {
     }
 
     /**
-     * Simulates an application. It is asked for anew for each world, so that what its processes share, such as the
+     * Simulates an application. It is asked for again for each world, so that what its processes share, such as the
      * resource that leadership protects, is new as well.
      */
     public static Simulation of(Supplier<? extends Application> applications) {
@@ -106,7 +106,7 @@ public final class Simulation {
     }
 
     /**
-     * Says how many leases a listener or a bite of a task takes at most: after the storm, one that still runs is waited
+     * Says how many leases a listener or a step of a task takes at most: after the storm, one that still runs is waited
      * for. Default: 2.
      */
     public Simulation longestWork(double leases) {

@@ -6,8 +6,9 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the listeners and tasks of one process run. On threads of the {@link SimThreads}, so that they may sleep in virtual
- * time; or, where speed counts, at once, with what they post to the loop held back for as long as they said to be
+ * Where the listeners and tasks of one process run. On threads of the {@link SimThreads}, so that they may sleep in
+ * virtual time; or, where speed counts, at once, with what they post to the loop held back for as long as they said to
+ * be
  * {@linkplain #busy}.
  */
 final class Workers implements Executor {

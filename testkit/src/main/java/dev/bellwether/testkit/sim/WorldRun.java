@@ -130,7 +130,7 @@ final class WorldRun {
         }
         pass(2 * known.lease());
         var next = seat.leader();
-        // whoever came up meanwhile may be set to wait less for an answer than one takes here
+        // anybody who came up meanwhile may be set to wait less for an answer than one takes here
         if (next == null || world.isBroken() || !seat.bounds().feasible(world.weather())) {
             return;
         }

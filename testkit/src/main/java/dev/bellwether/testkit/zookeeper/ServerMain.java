@@ -21,7 +21,7 @@ final class ServerMain {
                 .invoke(null, (Object) args);
     }
 
-    /** The standard input is a pipe from whoever started us: it ends when that process does, however it does. */
+    /** The standard input is a pipe from anybody who started us: it ends when that process does, however it does. */
     private static void endWithParent() {
         try {
             while (System.in.read() >= 0) {

@@ -75,7 +75,7 @@ public final class ZooKeeperServers implements AutoCloseable {
         return start(new ZooKeeperServers(count, links, settings, Map::of, jvmArguments));
     }
 
-    /** Starts servers each of which draws settings of its own, anew at each start of it. */
+    /** Starts servers each of which draws settings of its own, again at each start of it. */
     public static ZooKeeperServers startDrawing(int count, int links, Supplier<Map<String, String>> settings) {
         return start(new ZooKeeperServers(count, links, Map.of(), settings, List.of()));
     }

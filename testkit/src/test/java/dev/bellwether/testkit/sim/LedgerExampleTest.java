@@ -16,7 +16,7 @@ class LedgerExampleTest {
 
     // tag::ledger
     /**
-     * What leadership protects: entries, each written once. With a guard, it refuses whoever comes with an old token.
+     * What leadership protects: entries, each written once. With a guard, it refuses a writer that comes with an old token.
      */
     private static final class Ledger {
         private final boolean guarded;

@@ -11,7 +11,7 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 
 /**
  * Puts {@link dev.bellwether.testkit.ControlledElections} in place of the elections of an application under test,
- * beside {@code @SpringBootTest} for instance. After each test, whoever leads is fenced.
+ * beside {@code @SpringBootTest} for instance. After each test, anybody who leads is fenced.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
