@@ -154,15 +154,15 @@ final class FaultProfile {
     @Override
     public String toString() {
         return ("faults %s, lease %.3f s, delay up to %.6f s (%.1f %% up to %.3f s), loss %.1f %%, doubled %.1f %%,"
-                + " hiccups %.2f %%")
-                        .formatted(
-                                faults,
-                                leaseNanos / 1e9,
-                                delayNanos / 1e9,
-                                tail * 100,
-                                tailNanos / 1e9,
-                                loss * 100,
-                                duplication * 100,
-                                hiccups * 100);
+                        + " hiccups %.2f %%")
+                .formatted(
+                        faults,
+                        leaseNanos / 1e9,
+                        delayNanos / 1e9,
+                        tail * 100,
+                        tailNanos / 1e9,
+                        loss * 100,
+                        duplication * 100,
+                        hiccups * 100);
     }
 }

@@ -90,14 +90,14 @@ final class Invariants {
             world.violate(
                     "nobody leads before the predecessor's work has ended or its budget is used up",
                     ("%s leads under token %d, but work of %s under token %d is running, %s after its mandate ended;"
-                            + " its budget is %s")
-                                    .formatted(
-                                            leader,
-                                            leader.token(),
-                                            other,
-                                            other.token(),
-                                            Duration.ofNanos(since),
-                                            other.config().standDownBudget()),
+                                    + " its budget is %s")
+                            .formatted(
+                                    leader,
+                                    leader.token(),
+                                    other,
+                                    other.token(),
+                                    Duration.ofNanos(since),
+                                    other.config().standDownBudget()),
                     null);
         }
         var untold = now - Math.max(other.validUntil() + budget, other.process().undisturbedSince());

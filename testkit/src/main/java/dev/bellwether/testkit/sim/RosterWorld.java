@@ -178,21 +178,21 @@ final class RosterWorld {
 
     private String describe() {
         return ("%s%s%s%s, %d partitions, %d roles, a group that %s, reads %sfenced, %skicks, delays up to %s, loss"
-                + " %.3f, threshold %s, grace %s")
-                        .formatted(
-                                mode,
-                                gentle ? ", gentle" : "",
-                                throwing > 0 ? ", calls throw" : "",
-                                lostClaims > 0 ? ", claims are lost" : leastDelay > 1 ? ", far away" : "",
-                                partitions,
-                                roles,
-                                lies ? "lies" : "tells the truth",
-                                fenced ? "" : "not ",
-                                kicks ? "" : "no ",
-                                Duration.ofNanos(longestDelay),
-                                loss,
-                                threshold,
-                                threshold.plus(clockError));
+                        + " %.3f, threshold %s, grace %s")
+                .formatted(
+                        mode,
+                        gentle ? ", gentle" : "",
+                        throwing > 0 ? ", calls throw" : "",
+                        lostClaims > 0 ? ", claims are lost" : leastDelay > 1 ? ", far away" : "",
+                        partitions,
+                        roles,
+                        lies ? "lies" : "tells the truth",
+                        fenced ? "" : "not ",
+                        kicks ? "" : "no ",
+                        Duration.ofNanos(longestDelay),
+                        loss,
+                        threshold,
+                        threshold.plus(clockError));
     }
 
     // ---------------------------------------------------------------- a life
