@@ -134,8 +134,8 @@ final class SessionProver {
         }
         return Optional.of(new ElectionException(
                 ("the lease is %d ms, but with %s a proof of leadership takes %d ms, because its servers have a"
-                                + " tickTime of %d ms by the setting%s: make the lease %d ms or longer, or set tickTime to"
-                                + " the longest of any server")
+                                + " tickTime of %d ms by the setting%s: make the lease %d ms or longer, or set"
+                                + " tickTime to the longest of any server")
                         .formatted(
                                 config.lease().toMillis(),
                                 session.where(),
