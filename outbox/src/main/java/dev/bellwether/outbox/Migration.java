@@ -158,10 +158,9 @@ final class Migration {
 
     /** The new tables get the owner and the rights of the old one, and the new table the sequence. */
     private void handOver() throws SQLException {
-        var owner = texts(
-                        "SELECT quote_ident(rolname) FROM pg_class c JOIN pg_roles r ON r.oid = relowner WHERE "
-                                + "c.oid = '"
-                                + table.name() + "'::regclass AND rolname <> current_user")
+        var owner = texts("SELECT quote_ident(rolname) FROM pg_class c JOIN pg_roles r ON r.oid = relowner WHERE "
+                        + "c.oid = '"
+                        + table.name() + "'::regclass AND rolname <> current_user")
                 .stream()
                 .findFirst();
         if (owner.isPresent()) {

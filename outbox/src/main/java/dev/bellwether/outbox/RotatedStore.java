@@ -185,7 +185,7 @@ final class RotatedStore extends PostgresStore {
                 + " FROM run) (" + late(wanted) + ") UNION ALL (SELECT hot.* FROM hole CROSS JOIN LATERAL ("
                 + select(wanted.shard(), wanted.shards(), IN_HOLE) + ") AS hot LIMIT ?) UNION ALL (SELECT to_id,"
                 + " NULL::uuid, NULL::varchar, NULL::bytea, NULL::bytea, NULL::text, NULL::integer, "
-                        + "NULL::bigint, from_id"
+                + "NULL::bigint, from_id"
                 + " FROM run ORDER BY to_id)";
         try (var query = connection.prepareStatement(sql)) {
             query.setLong(1, wanted.cursor());
@@ -320,7 +320,7 @@ final class RotatedStore extends PostgresStore {
                 + " SELECT (greatest(0, (SELECT max(id) FROM " + table.name() + ") - coalesce((SELECT max(to_id) FROM "
                 + table.done() + " WHERE to_id > low), low))"
                 + " + coalesce((SELECT max(to_id) - low - sum(to_id - greatest(from_id - 1, low)) FROM run), "
-                        + "0))::bigint"
+                + "0))::bigint"
                 + " FROM mark";
     }
 

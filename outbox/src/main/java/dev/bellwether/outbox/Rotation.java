@@ -29,7 +29,7 @@ final class Rotation {
                     "outbox {}: nothing is kept of what was published, though this relay is set to retain it: "
                             + "the table is"
                             + " plain, so rows are deleted. On PostgreSQL, `bellwether outbox migrate --to "
-                                    + "rotated` makes it one"
+                            + "rotated` makes it one"
                             + " that can.",
                     store.table.name());
         }

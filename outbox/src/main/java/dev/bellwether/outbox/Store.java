@@ -108,10 +108,9 @@ abstract class Store {
      */
     Store in(OutboxForm form) {
         if (form == OutboxForm.ROTATED) {
-            throw new IllegalArgumentException(
-                    "outbox table " + table.name()
-                            + " cannot be rotated: that form exists on PostgreSQL only, in our own layout. Use "
-                                    + "the plain form.");
+            throw new IllegalArgumentException("outbox table " + table.name()
+                    + " cannot be rotated: that form exists on PostgreSQL only, in our own layout. Use "
+                    + "the plain form.");
         }
         return this;
     }

@@ -63,8 +63,10 @@ final class BellwetherContestant implements OutboxContestant {
     }
 
     private String kind() {
-        return (once ? "" : "-with-rewinds") + (form == OutboxForm.PLAIN ? "" : "-rotated")
-                + (interval.equals(USUAL) ? "" : "-each-" + interval.toMillis() + "-ms") + (shards == 1 ? "" : "-" + shards + "-shards");
+        return (once ? "" : "-with-rewinds")
+                + (form == OutboxForm.PLAIN ? "" : "-rotated")
+                + (interval.equals(USUAL) ? "" : "-each-" + interval.toMillis() + "-ms")
+                + (shards == 1 ? "" : "-" + shards + "-shards");
     }
 
     @Override
@@ -85,14 +87,16 @@ final class BellwetherContestant implements OutboxContestant {
         try (var connection = stand.connect();
                 var statement = connection.createStatement()) {
             OutboxSchema.create(connection, table, form);
-            statement.execute("TRUNCATE " + table.name() + (form == OutboxForm.PLAIN ? "" : ", " + table.name() + "_done"));
+            statement.execute(
+                    "TRUNCATE " + table.name() + (form == OutboxForm.PLAIN ? "" : ", " + table.name() + "_done"));
         }
         filled = 0;
     }
 
     @Override
     public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
-        stand.execute("INSERT INTO " + table.name() + " (topic, record_key, record_value, headers) SELECT '" + OutboxServers.TOPIC
+        stand.execute("INSERT INTO " + table.name() + " (topic, record_key, record_value, headers) SELECT '"
+                + OutboxServers.TOPIC
                 + "', convert_to('key-' || i % 10000, 'UTF8'), substr(value, 1, " + bytes + "), "
                 + (headers
                         ? "'type: OrderCreated' || E'\\ntraceparent: 00-' || md5(i::text) || '-00f067aa0ba902b7-01'"

@@ -64,8 +64,8 @@ final class Namastack implements OutboxContestant {
     @Override
     public void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws SQLException {
         if (headers) {
-            throw new IllegalArgumentException("namastack's records have no headers as this adapter writes "
-                    + "them: plain");
+            throw new IllegalArgumentException(
+                    "namastack's records have no headers as this adapter writes " + "them: plain");
         }
         stand.execute(COLUMNS + "SELECT gen_random_uuid(), 'NEW', 'key-' || i % " + KEYS
                 + ", 'java.lang.String', substr(encode(value, 'hex'), 1, " + bytes
@@ -113,7 +113,7 @@ final class Namastack implements OutboxContestant {
         var connection = stand.connect();
         var insert = connection.prepareStatement(COLUMNS
                 + "VALUES (gen_random_uuid(), 'NEW', ?, 'java.lang.String', ?, clock_timestamp(), 0, "
-                        + "clock_timestamp(), ?, '"
+                + "clock_timestamp(), ?, '"
                 + HANDLER + "')");
         return new Pen() {
             @Override

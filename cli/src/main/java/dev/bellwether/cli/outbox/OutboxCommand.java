@@ -160,9 +160,8 @@ public final class OutboxCommand implements Runnable {
 
     @Command(
             name = "migrate",
-            description =
-                    "Make what is missing beside the table, and print it; or give the table another form, while "
-                            + "writers go on.")
+            description = "Make what is missing beside the table, and print it; or give the table another form, while "
+                    + "writers go on.")
     int migrate(
             @picocli.CommandLine.Mixin At at,
             @Option(
@@ -294,9 +293,8 @@ public final class OutboxCommand implements Runnable {
 
     @Command(
             name = "replay",
-            description =
-                    "Publish again what was published and is kept: all that follows an id or a time, or any of "
-                            + "it into another topic.")
+            description = "Publish again what was published and is kept: all that follows an id or a time, or any of "
+                    + "it into another topic.")
     int replay(
             @picocli.CommandLine.Mixin At at,
             @Option(names = "--kafka", paramLabel = "HOST:PORT", required = true, description = "The brokers.")
