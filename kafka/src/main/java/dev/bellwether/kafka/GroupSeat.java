@@ -102,7 +102,12 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
 
     @Override
     public void claim() {
-        ask(machine::wanted);
+        claim(0);
+    }
+
+    @Override
+    public void claim(long least) {
+        ask(() -> machine.wanted(least));
     }
 
     @Override

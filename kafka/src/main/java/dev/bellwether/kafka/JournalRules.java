@@ -85,7 +85,8 @@ final class JournalRules {
         var claims = entry.what() == Entry.What.CLAIM;
         var nonce = fields.text("nonce");
         var lease = fields.number("lease");
-        var token = claims ? fields.number("base") + offset + 1 : fields.number("token");
+        var chosen = fields.number("token"); // in a claim, unless the offset makes it
+        var token = claims && chosen == 0 ? fields.number("base") + offset + 1 : chosen;
         var claim = new SeatClaim(nonce, fields.text("instance"), token, nowNanos + lease, false);
         switch (entry.what()) {
             case CLAIM -> seat.claimed(claim, nowNanos);

@@ -129,6 +129,11 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     }
 
     @Override
+    public boolean setsTokens() {
+        return true;
+    }
+
+    @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
         return new GroupSeat(standing, claimant, loop, this);
     }

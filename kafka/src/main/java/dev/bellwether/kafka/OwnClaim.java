@@ -24,10 +24,15 @@ final class OwnClaim {
     private long sinceMillis;
     private long beats;
 
-    /** Begins a claim; the number tells it from the others of the candidacy. */
-    OwnClaim(Standing standing, int number, long base) {
+    /**
+     * Begins a claim; the number tells it from the others of the candidacy.
+     *
+     * @param token the one to be granted with; 0 if the offset makes it
+     */
+    OwnClaim(Standing standing, int number, long base, long token) {
         this.standing = standing;
         this.base = base;
+        this.token = token;
         nonce = standing.instance() + '-' + number + '-' + UUID.randomUUID(); // a copy of this process counts as we do
     }
 

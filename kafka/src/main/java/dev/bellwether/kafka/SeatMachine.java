@@ -46,6 +46,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
 
     private final SeatHold hold;
     private boolean wanted;
+    private long least; // the token to be granted with, if that is above all before
     private boolean ready;
     private boolean endedTold;
     private long era;
@@ -69,7 +70,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         lease = standing.config().lease();
         writing = new AccessPatience(standing.config().accessPatience());
         known = journal.known(standing.election());
-        claim = new OwnClaim(standing, claims, 0); // nobody's: it is never written
+        claim = new OwnClaim(standing, claims, 0, 0); // nobody's: it is never written
         hold = new SeatHold(standing.config(), clock.now(), this);
         asideUntilNanos = now();
     }
@@ -105,7 +106,13 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
     }
 
     void wanted() {
+        wanted(0);
+    }
+
+    /** The seat is wanted, under this token if that is above all before. */
+    void wanted(long least) {
         wanted = true;
+        this.least = least;
         hold.waitUntil(now());
     }
 
@@ -179,7 +186,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         }
         var needed = Math.max(group.highestToken(), known.highest());
         var rises = known.base() + journal.nextOffset() + 1 > needed;
-        var written = new OwnClaim(standing, ++claims, rises ? known.base() : needed);
+        var written = new OwnClaim(standing, ++claims, rises ? known.base() : needed, least > needed ? least : 0);
         claim = written;
         hold.claiming(sent);
         journal.write(written.claim(), error -> {
@@ -278,7 +285,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
 
     @Override
     public void dropped() {
-        claim = new OwnClaim(standing, 0, 0);
+        claim = new OwnClaim(standing, 0, 0, 0);
     }
 
     // ---------------------------------------------------------------- letting go

@@ -200,7 +200,7 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
     @Test
     void twoCopiesOfAProcessDoNotClaimUnderOneNonce() {
         var standing = new Standing(ELECTION, "me", "me-1", CONFIG);
-        assertThat(new OwnClaim(standing, 1, 0).nonce()).isNotEqualTo(new OwnClaim(standing, 1, 0).nonce());
+        assertThat(new OwnClaim(standing, 1, 0, 0).nonce()).isNotEqualTo(new OwnClaim(standing, 1, 0, 0).nonce());
     }
 
     @Test
