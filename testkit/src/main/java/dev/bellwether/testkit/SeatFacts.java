@@ -146,9 +146,16 @@ abstract class SeatFacts extends ContractStage {
             System.out.println(stage.infrastructure().describe() + ": " + refused.getMessage());
             return;
         }
-        assertThat(joint.awaitLeads().token()).isEqualTo(token + 1);
+        var last = joint.awaitLeads().token();
+        assertThat(last)
+                .as("the token that both seats were granted under")
+                .isGreaterThan(token)
+                .isEqualTo(elsewhere
+                        .read(stage.election())
+                        .toCompletableFuture()
+                        .join()
+                        .token());
         joint.candidacy().close();
-        var last = token + 1;
         for (var term = 0; term < 3; term++) {
             var next = stage.stand(stage.client());
             var its = next.awaitLeads().token();
