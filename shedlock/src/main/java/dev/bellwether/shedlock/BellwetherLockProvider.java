@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Optional;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.support.LockException;
 
@@ -64,6 +65,17 @@ public final class BellwetherLockProvider implements ExtensibleLockProvider {
             MandatesHere.add(run);
             return new LimitedLock(configuration, run);
         });
+    }
+
+    /**
+     * Returns a provider of locks that are those of an old provider and of a next one at once, to move from ShedLock's
+     * table to elections: first all processes have the old provider; then, process by process, this; then, process by
+     * process, the next one. No two processes have a lock at once, as far as both providers keep what they promise.
+     *
+     * <p>A lock can be extended if those of both can.
+     */
+    public static LockProvider jointly(LockProvider old, BellwetherLockProvider next) {
+        return new JointLockProvider(old, next);
     }
 
     /**
