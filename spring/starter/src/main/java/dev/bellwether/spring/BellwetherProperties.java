@@ -23,6 +23,12 @@ public class BellwetherProperties {
      */
     private @Nullable String uri;
 
+    /**
+     * The infrastructure to move to: elections are held on that and on the one above jointly, until all processes are
+     * deployed so. Then set bellwether.uri to it, and remove this. By default none.
+     */
+    private @Nullable String movingTo;
+
     /** Which client of the application to use where it has several: sql, kafka, zookeeper or nats. */
     private @Nullable String client;
 
@@ -289,6 +295,14 @@ public class BellwetherProperties {
 
     public void setUri(@Nullable String uri) {
         this.uri = uri;
+    }
+
+    public @Nullable String getMovingTo() {
+        return movingTo;
+    }
+
+    public void setMovingTo(@Nullable String movingTo) {
+        this.movingTo = movingTo;
     }
 
     public @Nullable String getClient() {

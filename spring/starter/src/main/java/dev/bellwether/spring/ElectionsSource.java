@@ -14,8 +14,27 @@ import java.util.function.Function;
  */
 record ElectionsSource(String client, Function<ElectionsConfig, Elections> open) {
 
-    /** Opens what the settings name, or else the one that there is. */
+    /** Opens what the settings name, or else the one that there is; jointly with where to move to, if that is named. */
     static Elections open(BellwetherProperties properties, List<ElectionsSource> sources, ElectionsConfig config) {
+        var next = properties.getMovingTo();
+        if (next == null) {
+            return openOne(properties, sources, config);
+        }
+        var silent = ElectionsConfig.builder() // nobody stands on one of them alone: it has no figures
+                .requestTimeout(config.requestTimeout())
+                .connectLazily(config.connectLazily())
+                .build();
+        var old = openOne(properties, sources, silent);
+        try {
+            return Elections.jointly(old, Elections.connect(next, silent), config);
+        } catch (RuntimeException | Error e) {
+            old.close();
+            throw e;
+        }
+    }
+
+    private static Elections openOne(
+            BellwetherProperties properties, List<ElectionsSource> sources, ElectionsConfig config) {
         var uri = properties.getUri();
         if (uri != null) {
             return Elections.connect(uri, config);

@@ -93,6 +93,24 @@ class AutoConfigurationTest {
     }
 
     @Test
+    void whoMovesElectsOnBoth() {
+        var next = "memory:" + UUID.randomUUID();
+        Contexts.plain()
+                .withUserConfiguration(Database.class)
+                .withPropertyValues("bellwether.moving-to=" + next, "bellwether.elections.billing.lease=5s")
+                .run(context -> {
+                    var billing = context.getBean(Candidacies.class).of("billing");
+                    var mandate = billing.await(Duration.ofSeconds(30)).orElseThrow();
+                    try (var alone = Elections.connect(next)) {
+                        assertThat(alone.election("billing").leader())
+                                .hasValueSatisfying(
+                                        leader -> assertThat(leader.token()).isEqualTo(mandate.token()));
+                    }
+                    assertThat(context.getBean(Elections.class)).asString().contains("memory jointly");
+                });
+    }
+
+    @Test
     void anApplicationWithoutAnyClientIsToldWhatToDo() {
         Contexts.plain()
                 .run(context -> assertThat(context)
@@ -153,6 +171,7 @@ class AutoConfigurationTest {
                     .contains(
                             "bellwether.uri",
                             "bellwether.client",
+                            "bellwether.moving-to",
                             "bellwether.elections",
                             "bellwether.request-timeout",
                             "bellwether.sql.table",
