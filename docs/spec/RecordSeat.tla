@@ -188,6 +188,12 @@ Next == \/ Pass /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders>>
 Spec == Init /\ [][Next]_vars
 \* TLC works it out when it begins, and Trace has a dozen candidates.
 Symmetry == IF Horizon = 0 THEN {} ELSE Permutations(Candidates)
+\* TLC takes two states for one that differ only in requests that cannot be carried out any more, since revisions rise,
+\* and in answers that nobody waits for.
+Alive == {m \in net : \/ Drops \/ m.exp >= reg.rev
+                        \/ Break \in {"written whatever is there", "whatever has our name is ours"}}
+Awaited == {x \in ans : cand[x.c].ph # "idle" /\ x.rev > cand[x.c].rev}
+View == <<clocks, reg, old, top, Alive, Awaited, seen, cand, orders>>
 
 \* -------------------------------------------------------------- what must hold
 OneLeader == \A c, d \in Candidates : Leads(c) /\ Leads(d) => c = d

@@ -148,6 +148,13 @@ Next == \/ Pass /\ UNCHANGED <<seat, sess, net, ans, seenSeat, seenSess, proc>>
         \/ \E m \in net : CarryOut(m)
 Spec == Init /\ [][Next]_vars
 Symmetry == Permutations(Candidates)
+\* TLC takes two states for one that differ only in requests that cannot be carried out any more, since revisions rise,
+\* and in answers that nobody waits for.
+Alive == {m \in net : CASE m.kind = "seat" -> m.exp >= seat.rev \/ (m.n = proc[m.p].n /\ m.exp >= proc[m.p].rev)
+                        [] OTHER           -> m.exp >= sess[m.s].rev}
+Awaited == {x \in ans : CASE x.kind = "seat" -> x.n = proc[x.p].n /\ x.rev > proc[x.p].rev
+                          [] OTHER           -> x.rev > proc[x.p].sRev}
+View == <<clocks, seat, sess, Alive, Awaited, seenSeat, seenSess, proc>>
 
 \* -------------------------------------------------------------- what must hold
 OneLeader == \A p, q \in P : Leads(p) /\ Leads(q) => p = q

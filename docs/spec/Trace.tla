@@ -50,7 +50,7 @@ Done == \E m \in net : /\ m.c = Event.c /\ m.exp = Event.over /\ m.lease = Event
 
 TraceNext ==
     IF i > Len(All[n]) THEN UNCHANGED tvars
-    ELSE IF Event.e # "time" /\ ENABLED Learning THEN Learning /\ UNCHANGED <<n, i, alive>>
+    ELSE IF ENABLED Learning THEN Learning /\ UNCHANGED <<n, i, alive>>
     ELSE CASE Event.e = "time" -> Time /\ i' = i + 1 /\ UNCHANGED n
            [] Event.e = "send" ->
                 IF cand[Event.c].ph \notin Phases THEN Ends(Event.c, Phases) /\ UNCHANGED <<n, i, alive>>

@@ -40,7 +40,7 @@ public final class ConnectUri {
             Pattern.CASE_INSENSITIVE);
     /** From the first colon after the user's name to the last at sign. */
     private static final Pattern PASSWORD = Pattern.compile(
-            "(//|^[a-zA-Z][a-zA-Z0-9+.-]*:(?!.*//.*@))((?:\\$\\{[^}]*\\}|[^:@/?#])*+):(.*)@", Pattern.DOTALL);
+            "(//|^[a-zA-Z][a-zA-Z0-9+.-]*:(?!.*//.*@))((?:\\$\\{[^}]*\\}|[^:/?#])*+):(.*)@", Pattern.DOTALL);
 
     /** What stands before the at sign without a colon: a user, or a token. */
     private static final Pattern TOKEN =

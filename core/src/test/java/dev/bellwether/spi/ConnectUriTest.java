@@ -170,6 +170,7 @@ class ConnectUriTest {
         assertThat(uri.redact("user s3cr3tt0ken refused")).isEqualTo("user *** refused");
         assertThat(uri.userInfo()).contains("s3cr3tt0ken");
         assertThat(ConnectUri.parse("nats://host:4222/x").toString()).isEqualTo("nats://host:4222/x");
+        assertThat(ConnectUri.parse("nats://ann@b:s3cr3t@host").toString()).doesNotContain("s3cr3t");
     }
 
     @Test

@@ -18,6 +18,8 @@ import org.yaml.snakeyaml.error.YAMLException;
 
 /** One context of a kubeconfig file: a cluster, a user, a namespace. Immutable. */
 record Kubeconfig(Path file, String context, Json cluster, Json user, String namespace) {
+    private static final int MOST_ALIASES = 10;
+    private static final int DEEPEST = 30;
     private static final String NO_PROGRAMS = "this library starts no programs. Give the user a tokenFile that"
             + " something else keeps fresh (kubectl create token), or start kubectl proxy and name"
             + " http://127.0.0.1:8001 as the server";
@@ -40,7 +42,7 @@ record Kubeconfig(Path file, String context, Json cluster, Json user, String nam
     static Kubeconfig of(Path file, String context) {
         Json all;
         try {
-            all = json(new Yaml(new SafeConstructor(new LoaderOptions())).load(Files.readString(file)));
+            all = json(new Yaml(new SafeConstructor(loading())).load(Files.readString(file)), 0);
         } catch (IOException | YAMLException e) {
             throw new ElectionException(
                     "cannot read the kubeconfig file " + file + ": "
@@ -95,16 +97,27 @@ record Kubeconfig(Path file, String context, Json cluster, Json user, String nam
         }
     }
 
+    /** A few references that lead to collections make nothing large; many would. */
+    private static LoaderOptions loading() {
+        var options = new LoaderOptions();
+        options.setMaxAliasesForCollections(MOST_ALIASES);
+        return options;
+    }
+
     /** All that is in it as texts, maps and lists. */
-    private static Json json(@Nullable Object yaml) {
+    private static Json json(@Nullable Object yaml, int depth) {
+        if (depth > DEEPEST) {
+            throw new YAMLException("it is nested more than " + DEEPEST + " deep, or holds itself");
+        }
         if (yaml instanceof Map<?, ?> map) {
             var copy = new LinkedHashMap<String, Object>();
-            map.forEach(
-                    (name, value) -> copy.put(String.valueOf(name), json(value).value()));
+            map.forEach((name, value) ->
+                    copy.put(String.valueOf(name), json(value, depth + 1).value()));
             return new Json(copy);
         }
         return yaml instanceof List<?> list
-                ? new Json(list.stream().map(one -> json(one).value()).toList())
+                ? new Json(
+                        list.stream().map(one -> json(one, depth + 1).value()).toList())
                 : new Json(yaml == null ? "" : yaml.toString());
     }
 

@@ -50,11 +50,21 @@ record StoredMessage(
         for (var i = 1; i < lines.length; i++) {
             var colon = lines[i].indexOf(':');
             if (colon > 0) {
-                headers.add(
+                add(
+                        headers,
                         lines[i].substring(0, colon),
                         lines[i].substring(colon + 1).strip());
             }
         }
         return headers;
+    }
+
+    /** Others may write headers that the client does not take, and the server does: none of them is one of ours. */
+    private static void add(Headers headers, String name, String value) {
+        try {
+            headers.add(name, value);
+        } catch (IllegalArgumentException e) {
+            return; // left out
+        }
     }
 }

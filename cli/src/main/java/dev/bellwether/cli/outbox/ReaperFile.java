@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -84,6 +85,9 @@ final class ReaperFile {
                     "markQueryRecords",
                     "minMetricsInterval"));
 
+    private static final int MOST_ALIASES = 10;
+    private static final int DEEPEST = 30;
+
     private static final Map<String, String> MEANINGLESS = Map.of(
             "pollDuration", "leadership is polled for by the library",
             "minPollInterval", "leadership is polled for by the library",
@@ -121,6 +125,7 @@ final class ReaperFile {
     static ReaperFile read(Path file) {
         try {
             var loaded = yaml().load(Files.readString(file));
+            requireShallow(loaded, 0);
             return new ReaperFile(map(file.toString(), loaded == null ? Map.of() : loaded));
         } catch (IOException e) {
             throw new UsageException(file + " cannot be read", e);
@@ -131,12 +136,28 @@ final class ReaperFile {
         }
     }
 
+    /** Refuses what holds itself: there would be no end to it. */
+    private static void requireShallow(@Nullable Object value, int depth) {
+        if (depth > DEEPEST) {
+            throw new YAMLException("it is nested more than " + DEEPEST + " deep, or holds itself");
+        }
+        if (value instanceof Map<?, ?> map) {
+            map.forEach((key, content) -> {
+                requireShallow(key, depth + 1);
+                requireShallow(content, depth + 1);
+            });
+        } else if (value instanceof Collection<?> all) {
+            all.forEach(one -> requireShallow(one, depth + 1));
+        }
+    }
+
     private static String place(@Nullable Mark mark) {
         return mark == null ? "" : ", line " + (mark.getLine() + 1) + ", column " + (mark.getColumn() + 1) + ",";
     }
 
     private static Yaml yaml() {
         var loading = new LoaderOptions();
+        loading.setMaxAliasesForCollections(MOST_ALIASES); // a few make nothing large; many would
         var dumping = new DumperOptions();
         return new Yaml(new SafeConstructor(loading), new Representer(dumping), dumping, loading, new PlainTruths());
     }

@@ -114,7 +114,7 @@ public final class CandidacyMachine {
     private @Nullable Long interruptAtNanos;
     /** While standing down: when the seat may pass, work or no work. While fenced: when to halt, if so configured. */
     private @Nullable Long hardEndNanos;
-    /** The same on the wall clock, and a little later: while standing down, the machine may be suspended. */
+    /** The same on the wall clock, while standing down: the machine may be suspended, and a successor does not wait. */
     private long hardEndWallMillis;
 
     public CandidacyMachine(Standing standing, Clock clock, Seat seat, Effects effects, Duration pauseBound) {
@@ -452,8 +452,7 @@ public final class CandidacyMachine {
             hardEnd = validity.endNanos();
         }
         hardEndNanos = hardEnd;
-        var slack = withinNanos * standing.config().driftBound();
-        hardEndWallMillis = now.wallMillis() + (hardEnd - now.nanos() + (long) slack) / 1_000_000 + 2;
+        hardEndWallMillis = now.wallMillis() + (hardEnd - now.nanos()) / 1_000_000;
         interruptAtNanos = now.nanos() + (hardEnd - now.nanos()) / 2;
         become(Phase.STANDING_DOWN, null);
         effects.stopWork();
@@ -528,7 +527,7 @@ public final class CandidacyMachine {
         }
         if (phase == Phase.STANDING_DOWN
                 && hardEndNanos != null
-                && (now.nanos() - hardEndNanos >= 0 || now.wallMillis() > hardEndWallMillis)) {
+                && (now.nanos() - hardEndNanos >= 0 || now.wallMillis() >= hardEndWallMillis)) {
             fence(now, lastCause.orElse(Cause.EXPIRED), "the work overran the stand-down budget", now.nanos());
             return true;
         }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 
 /**
  * One record of a roster's journal: text, so that a console consumer shows something readable. Immutable.
@@ -28,6 +29,8 @@ record RosterRecord(
         long base,
         Duration lease,
         Map<Integer, Long> tokens) {
+
+    private static final long LONGEST_LEASE_NANOS = TimeUnit.DAYS.toNanos(366);
 
     enum What {
         /** These partitions are mine: from here on I may lead, and anybody who claimed before me may not. */
@@ -71,6 +74,10 @@ record RosterRecord(
                 var colon = each.indexOf(':');
                 tokens.put(Integer.parseInt(each.substring(0, colon)), Long.parseLong(each.substring(colon + 1)));
             }
+            var lease = Long.parseLong(fields.getOrDefault("lease", ""));
+            if (lease < 0 || lease > LONGEST_LEASE_NANOS) {
+                return Optional.empty(); // no member of ours would write that, and it would bar all of them
+            }
             return Optional.of(new RosterRecord(
                     What.valueOf(fields.getOrDefault("what", "")),
                     fields.getOrDefault("group", ""),
@@ -79,7 +86,7 @@ record RosterRecord(
                     decoded(fields.getOrDefault("member", "")),
                     Long.parseLong(fields.getOrDefault("number", "")),
                     Long.parseLong(fields.getOrDefault("base", "")),
-                    Duration.ofNanos(Long.parseLong(fields.getOrDefault("lease", ""))),
+                    Duration.ofNanos(lease),
                     tokens));
         } catch (IllegalArgumentException | StringIndexOutOfBoundsException e) {
             return Optional.empty();

@@ -184,6 +184,18 @@ class CandidacyMachineTest {
     }
 
     @Test
+    void workIsFencedBeforeASuccessorWithAFastClockMayComeThoughTheMachineWasSuspended() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.executor.keeps = true;
+        candidacy.resign();
+        rig.settle();
+        rig.clock.wallNanos += Duration.ofMillis(1_485).toNanos(); // the monotonic clock stood still
+        rig.pass(Duration.ofMillis(510)); // looked at after 1,985 ms: by a clock that is fast, the 2 s may be over
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.FENCED);
+        rig.executor.letGo();
+    }
+
+    @Test
     void aFencedCandidateKeepsTheSeatFromNobodyWhileItsWorkRunsOn() {
         var candidacy = rig.stand("a", rig.config());
         rig.executor.keeps = true; // the listener will not return from Fenced

@@ -149,7 +149,11 @@ public final class HistoryRun implements LongFunction<String[]> {
                     .sorted()
                     .collect(Collectors.joining(", "));
             var now = world.agenda().now();
-            if (leading.equals(leaders) && (!anyway || leading.isEmpty()) && now - lastTold < LEASE.toNanos() / 20) {
+            var newcomer = world.processes().stream().anyMatch(process -> !names.contains(process.name()));
+            if (leading.equals(leaders)
+                    && !newcomer
+                    && (!anyway || leading.isEmpty())
+                    && now - lastTold < LEASE.toNanos() / 20) {
                 return;
             }
             leaders = leading;
@@ -159,8 +163,8 @@ public final class HistoryRun implements LongFunction<String[]> {
                     candidacy.mandate().ifPresent(mandate -> mandates.add(process.name() + mandate.token()));
                 }
             }
+            time(); // where nobody leads, too: somebody may watch the record from now on
             if (!leading.isEmpty()) {
-                time();
                 events.add("[e |-> \"leads\", who |-> {" + leading + "}]");
             }
         }
