@@ -21,9 +21,10 @@ public non-sealed interface LeaseStore extends Backend {
 
     /**
      * Takes the seat if it is vacant, never held, or its lease has run out: records the claim with a token higher than
-     * any before it in this election ({@link Claim#tokenAfter}, where the store {@link #setsTokens}), and a lease that runs from now. Refuses if somebody holds it, the same candidate
-     * under another nonce included, or if the election has ended; and leaves everything as it is if the claim
-     * {@linkplain Claim#isBefore is of an era before}: an election that was deleted stays so.
+     * any before it in this election ({@link Claim#tokenAfter}, where the store {@link #setsTokens}), and a lease that
+     * runs from now. Refuses if somebody holds it, the same candidate under another nonce included, or if the election
+     * has ended; and leaves everything as it is if the claim {@linkplain Claim#isBefore is of an era before}: an
+     * election that was deleted stays so.
      *
      * <p>Otherwise, refused or not, the claimant counts as a candidate for the observers until the claim's patience is
      * over, where the store can keep track.

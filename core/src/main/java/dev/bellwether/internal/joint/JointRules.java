@@ -24,8 +24,8 @@ class JointRules {
      * those of the processes that elect by the old seat alone, and in one with those that elect by the next alone. The
      * first of these have a higher token than the last of those, if somebody has led by both in between.
      *
-     * Where tokens of the old seat cannot be chosen, they rise by themselves as it is claimed again. If that does not do,
-     * we lead under the higher one.
+     * Where tokens of the old seat cannot be chosen, they rise by themselves as it is claimed again. If that is not
+     * enough, we lead under the higher one.
      */
     static final JointRules TRUE = new JointRules();
 

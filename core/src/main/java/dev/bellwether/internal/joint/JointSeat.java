@@ -280,8 +280,8 @@ final class JointSeat implements Seat {
         raises = 0;
         if (ofNext > old.token) {
             log.info(
-                    "{} leads \"{}\" by token {} of {}, which is above {} of {}: a process that elects by {} alone would"
-                            + " lead by a lower one from now on",
+                    "{} leads \"{}\" by token {} of {}, which is above {} of {}: a process that elects by {} alone"
+                            + " would lead by a lower one from now on",
                     standing.candidate(),
                     standing.election(),
                     ofNext,
