@@ -73,12 +73,8 @@ final class PostgresSeats extends SeatTable {
                         + " granted AS (UPDATE {e} e SET"
                         + " token = CASE WHEN e.token < a.least THEN a.least ELSE e.token + 1 END,"
                         + " candidate = a.candidate, nonce = a.nonce,"
-<<<<<<< HEAD
                         + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} +"
                         + " a.lease,"
-=======
-                        + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} + a.lease,"
->>>>>>> 1b18a9f (Lines within 120 columns)
                         + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
                         + " WHERE e.election = a.election AND e.election = f.election RETURNING e.*)"
                         + " SELECT " + COLUMNS + ", true, " + notify + " FROM granted e, durable"
