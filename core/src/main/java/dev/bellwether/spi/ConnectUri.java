@@ -361,7 +361,7 @@ public final class ConnectUri {
             secrets.addAll(nested.secrets);
             return nested.shown;
         } catch (ElectionException e) {
-            return shownAs(raw); // whoever connects is told
+            return shownAs(raw); // the process that connects is told
         }
     }
 

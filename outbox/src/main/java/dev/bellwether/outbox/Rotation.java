@@ -7,7 +7,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives back storage now and then: seldom while there is none to give back, or somebody holds it. Confined to the
+ * Gives back storage now and then: rarely while there is none to give back, or somebody holds it. Confined to the
  * reader's thread.
  */
 final class Rotation {

@@ -196,7 +196,7 @@ abstract class Store {
             var tenancy = raise(connection, claim);
             requireOurs(connection, claim); // it may have been divided, or founded, while we waited for a row
             if (asFound(connection).form() != form()) {
-                throw new IllegalStateException("table " + table.name() + " was given another form just now");
+                throw new IllegalStateException("table " + table.name() + " was given another form in the meantime");
             }
             connection.commit();
             return tenancy;

@@ -155,8 +155,8 @@ public final class JointArbiter implements Arbiter {
     }
 
     /**
-     * Returns the election as seen from outside. Who has the next seat leads. Who has the old one only, under a token
-     * that the next one has not heard of, leads if it elects by that alone, or is about to.
+     * Returns the election as seen from outside. The holder of the next seat leads. The holder of the old one
+     * only, under a token that the next one has not heard of, leads if it elects by that alone, or is about to.
      */
     static View both(View old, View next) {
         var token = Math.max(old.token(), next.token());

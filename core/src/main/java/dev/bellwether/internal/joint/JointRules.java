@@ -12,8 +12,8 @@ class JointRules {
     /*
      * Why nobody leads beside another. There are three kinds of processes: those that elect by the old seat alone,
      * those that elect by both, and those that elect by the next seat alone; never the first and the third at once.
-     * Whoever elects by both leads only while it has both. So any two who could lead at once elect by a seat that is
-     * the same, and one of them does not have it.
+     * A candidate that elects by both leads only while it has both. So any two who could lead at once elect by a
+     * seat that is the same, and one of them does not have it.
      *
      * Why nobody waits for another in a circle. The next seat is claimed only by who has the old one, or does not want
      * it.

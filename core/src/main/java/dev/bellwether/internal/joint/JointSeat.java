@@ -56,7 +56,7 @@ final class JointSeat implements Seat {
         HOLDING,
         /** Neither is wanted for a while. */
         BACKING_OFF,
-        /** Leaving both, for good. */
+        /** Leaving both, forever. */
         LEAVING,
         /** Nothing of ours is left. */
         LEFT

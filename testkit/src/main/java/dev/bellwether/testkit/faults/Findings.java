@@ -53,7 +53,7 @@ public final class Findings {
         }
     }
 
-    /** Returns each time that two led at once: for how long, of whom. */
+    /** Returns each time that two led at once: for how long, and which terms. */
     static List<String> overlaps(List<ObservedTerm> terms) {
         var found = new ArrayList<String>();
         eachOverlap(terms, (nanos, both) -> found.add(Never.mark("two led at once for " + nanos + " ns: " + both)));
