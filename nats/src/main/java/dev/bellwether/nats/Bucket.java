@@ -269,7 +269,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         } else if (found.getReplicas() % 2 == 0) {
             all.add(Finding.warning(
                     REPLICATION,
-                    "it has " + found.getReplicas() + " replicas, which bear no more failures than one less",
+                    "it has " + found.getReplicas() + " replicas, which tolerate no more failures than one less",
                     "give it one more, or one less"));
         } else {
             all.add(Finding.ok(REPLICATION, "it has " + found.getReplicas() + " of 1, 3 or 5 replicas"));

@@ -167,7 +167,7 @@ public final class NatsConfig {
         public Builder replicas(int replicas) {
             if (replicas < 1 || replicas > 5 || replicas % 2 == 0) {
                 throw new ElectionException("replicas is " + replicas + ": it must be 1, 3 or 5, since an even number"
-                        + " bears no more failures than the odd one below it");
+                        + " tolerates no more failures than the odd one below it");
             }
             this.replicas = Optional.of(replicas);
             return this;
