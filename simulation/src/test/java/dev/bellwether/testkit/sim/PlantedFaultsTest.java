@@ -133,8 +133,8 @@ class PlantedFaultsTest {
                 new Plant(
                         "the token not raised when the same candidate comes back",
                         "memory/MemoryLeaseStore.java",
-                        "seat.token++;",
-                        "if (seat.holder == null || !seat.holder.candidate().equals(claim.candidate())) seat.token++;"),
+                        "seat.token = claim.tokenAfter(seat.token);",
+                        "if (seat.holder == null || !seat.holder.candidate().equals(claim.candidate())) seat.token = claim.tokenAfter(seat.token);"),
                 new Plant(
                         "a clock jump ignored",
                         "internal/election/Validity.java",
@@ -183,7 +183,7 @@ class PlantedFaultsTest {
                 new Plant(
                         "a suspension while standing down not noticed",
                         "internal/election/CandidacyMachine.java",
-                        "|| now.wallMillis() > hardEndWallMillis",
+                        "|| now.wallMillis() >= hardEndWallMillis",
                         ""),
                 new Plant(
                         "a bite of the task begun without looking at the mandate",
