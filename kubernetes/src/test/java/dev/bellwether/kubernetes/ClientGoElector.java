@@ -1,6 +1,7 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.fixtures.ChildProcess;
+import dev.bellwether.fixtures.ForeignElector;
 import dev.bellwether.fixtures.Scripts;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,8 +2,8 @@ package dev.bellwether.benchmarks.kubernetes;
 
 import dev.bellwether.benchmarks.LinkedServer;
 import dev.bellwether.benchmarks.Trial;
+import dev.bellwether.fixtures.ElectorInAProcess;
 import dev.bellwether.fixtures.KubernetesServers;
-import dev.bellwether.kubernetes.ElectorInAProcess;
 import dev.bellwether.testkit.faults.BellwetherContestant;
 import java.time.Duration;
 
