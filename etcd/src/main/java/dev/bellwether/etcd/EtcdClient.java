@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -52,19 +53,27 @@ final class EtcdClient {
 
     /** Asks something that changes nothing, the members one after the other; again while they elect a leader. */
     CompletableFuture<Json> read(Urgency urgency, String path, String body, Duration timeout) {
+        return whileElecting(
+                timeout, rest -> members.read(urgency, rest, (member, left) -> attempt(member, path, body, left)));
+    }
+
+    /** Asks this member something that changes nothing; again while they elect a leader. */
+    CompletableFuture<Json> probe(int member, String path, String body, Duration timeout) {
+        return whileElecting(timeout, left -> ask(member, path, body, left));
+    }
+
+    private static CompletableFuture<Json> whileElecting(
+            Duration timeout, Function<Duration, CompletableFuture<Json>> question) {
         var begun = System.nanoTime();
-        return members.read(urgency, timeout, (member, left) -> attempt(member, path, body, left))
-                .exceptionallyCompose(error -> {
-                    var left = timeout.minusNanos(System.nanoTime() - begun).minus(ELECTING);
-                    if (!String.valueOf(error.getMessage()).contains("leader changed")
-                            || left.isNegative()
-                            || left.isZero()) {
-                        return CompletableFuture.failedFuture(error);
-                    }
-                    var later = CompletableFuture.delayedExecutor(ELECTING.toMillis(), TimeUnit.MILLISECONDS);
-                    return CompletableFuture.completedFuture(left)
-                            .thenComposeAsync(rest -> read(urgency, path, body, rest), later);
-                });
+        return question.apply(timeout).exceptionallyCompose(error -> {
+            var left = timeout.minusNanos(System.nanoTime() - begun).minus(ELECTING);
+            if (!String.valueOf(error.getMessage()).contains("leader changed") || left.isNegative() || left.isZero()) {
+                return CompletableFuture.failedFuture(error);
+            }
+            var later = CompletableFuture.delayedExecutor(ELECTING.toMillis(), TimeUnit.MILLISECONDS);
+            return CompletableFuture.completedFuture(left)
+                    .thenComposeAsync(rest -> whileElecting(rest, question), later);
+        });
     }
 
     /** Asks for something to be done; no answer means that it may have been done, or will be. */

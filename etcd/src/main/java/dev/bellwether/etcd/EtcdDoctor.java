@@ -33,7 +33,7 @@ final class EtcdDoctor {
      * @throws UnavailableException if no member answers, or none has a leader
      */
     static void requireReachable(EtcdSettings settings, EtcdClient client) {
-        client.members().requireReachable(member -> client.ask(member, "kv/range", settings.anyKey("0"), PATIENCE));
+        client.members().requireReachable(member -> client.probe(member, "kv/range", settings.anyKey("0"), PATIENCE));
     }
 
     static List<Finding> findings(EtcdSettings settings, EtcdClient client) {

@@ -200,7 +200,7 @@ class AccessTest {
         assertThatThrownBy(() -> Elections.connect("k8s:?kubeconfig=" + file))
                 .isInstanceOf(ElectionException.class)
                 .isNotInstanceOf(UnavailableException.class)
-                .hasMessageContainingAll("401", "Who we are is known from context \"here\"")
+                .hasMessageContainingAll("401", "The credentials are from context \"here\"")
                 .hasMessageNotContaining("hush-hush");
     }
 

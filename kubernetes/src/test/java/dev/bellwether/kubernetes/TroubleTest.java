@@ -77,7 +77,7 @@ class TroubleTest {
                 "500|{\"kind\":\"Status\",\"message\":\"etcdserver: request timed out\"}|true|request timed out",
                 "503|no healthy upstream|true|no healthy upstream",
                 "429|Too many requests|true|Too many requests",
-                "401|{\"kind\":\"Status\",\"message\":\"Unauthorized\"}|false|its token or certificate is over",
+                "401|{\"kind\":\"Status\",\"message\":\"Unauthorized\"}|false|its token or certificate has expired",
             })
     void whatAServerSaysIsToldAndWhatPassesIsWaitedFor(int status, String body, boolean passes, String says)
             throws IOException {
