@@ -280,7 +280,7 @@ public final class RelayConfig {
         private int maxInFlightRecords = 100_000;
         private long maxInFlightBytes = 64L << 20;
         private int readAhead = 2;
-        private Duration transactionInterval = Duration.ofMillis(10);
+        private Duration transactionInterval = Duration.ofMillis(5);
         private Duration minPoll = Duration.ofMillis(2);
         private Duration maxPoll = Duration.ofMillis(50);
         private Duration backoff = Duration.ofMillis(100);
@@ -383,7 +383,7 @@ public final class RelayConfig {
         /**
          * The least time between the beginnings of two transactions that are not full; after a quiet time the next
          * begins at once. Each costs the brokers a mark in every partition that it wrote to, so many small ones are
-         * slower than fewer. Zero, to wait for nothing. Default: 10 ms.
+         * slower than fewer. Zero, to wait for nothing. Default: 5 ms.
          */
         public Builder transactionInterval(Duration transactionInterval) {
             if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {

@@ -8,20 +8,15 @@ import dev.bellwether.outbox.OutboxTable;
 import dev.bellwether.outbox.RelayConfig;
 import dev.bellwether.outbox.RelayStats;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** Bellwether's relay at its default settings, its election on the same broker. Confined to one thread. */
 final class BellwetherContestant implements OutboxContestant {
-    // between transactions that are not full, as by default
-    private static final Duration USUAL = Duration.ofMillis(10);
-
     private final int shards;
     private final boolean once;
     private final OutboxForm form;
-    private final Duration interval;
     /**
      * Of its own for each kind, so that progress and marks go on from run to run, as where a relay is started again.
      */
@@ -31,30 +26,24 @@ final class BellwetherContestant implements OutboxContestant {
     private @Nullable OutboxRelay relay;
 
     BellwetherContestant(int shards) {
-        this(shards, true, OutboxForm.PLAIN, USUAL);
+        this(shards, true, OutboxForm.PLAIN);
     }
 
-    private BellwetherContestant(int shards, boolean once, OutboxForm form, Duration interval) {
+    private BellwetherContestant(int shards, boolean once, OutboxForm form) {
         this.shards = shards;
         this.once = once;
         this.form = form;
-        this.interval = interval;
         table = OutboxTable.named("outbox" + kind().replace('-', '_'));
     }
 
     /** With a table whose parts are emptied by TRUNCATE. */
     static BellwetherContestant rotated() {
-        return new BellwetherContestant(1, true, OutboxForm.ROTATED, USUAL);
+        return new BellwetherContestant(1, true, OutboxForm.ROTATED);
     }
 
     /** Without progress, and so with rewinds for readers of committed records, too. */
     static BellwetherContestant withRewinds() {
-        return new BellwetherContestant(1, false, OutboxForm.PLAIN, USUAL);
-    }
-
-    /** With half the time between transactions that are not full. */
-    static BellwetherContestant twiceAsOften() {
-        return new BellwetherContestant(1, true, OutboxForm.PLAIN, USUAL.dividedBy(2));
+        return new BellwetherContestant(1, false, OutboxForm.PLAIN);
     }
 
     @Override
@@ -65,7 +54,6 @@ final class BellwetherContestant implements OutboxContestant {
     private String kind() {
         return (once ? "" : "-with-rewinds")
                 + (form == OutboxForm.PLAIN ? "" : "-rotated")
-                + (interval.equals(USUAL) ? "" : "-each-" + interval.toMillis() + "-ms")
                 + (shards == 1 ? "" : "-" + shards + "-shards");
     }
 
@@ -110,7 +98,6 @@ final class BellwetherContestant implements OutboxContestant {
                 .table(table)
                 .shards(shards)
                 .once(once)
-                .transactionInterval(interval)
                 .producer(Map.of("bootstrap.servers", stand.bootstrap()))
                 .build();
     }

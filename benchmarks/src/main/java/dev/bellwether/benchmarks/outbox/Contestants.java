@@ -15,7 +15,6 @@ final class Contestants {
             BellwetherContestant.rotated(),
             new Namastack(),
             BellwetherContestant.withRewinds(),
-            BellwetherContestant.twiceAsOften(),
             new BellwetherContestant(2),
             new BellwetherContestant(4));
 
