@@ -45,7 +45,7 @@ class ReplayTest {
             try (var reader = stage.reader(true);
                     var uncommitted = stage.reader(false);
                     var ofOther = new Reader(stage.bootstrap, true, other)) {
-                stage.relay();
+                var relay = stage.relay();
                 for (var number = 0; number < 20; number++) {
                     stage.stash(
                             Message.of(stage.topic, "k", Integer.toString(number)),
@@ -94,6 +94,9 @@ class ReplayTest {
                         .isEqualTo(Stream.of(expected, range(0, 25))
                                 .flatMap(List::stream)
                                 .toList());
+                assertThat(relay.stats().get(0).strays())
+                        .as("rows that nobody expected where they were read")
+                        .isZero();
             }
         }
     }
