@@ -40,6 +40,9 @@ final class ProgressTopic {
     /** So many transactions may be published whose rows are not durably deleted. */
     static final int WINDOW = 32;
 
+    /** So many offsets from the end are read first. */
+    private static final int FIRST_LOOK = 4;
+
     private static final short REPLICAS = 3;
     private static final long PATIENCE_SECONDS = 10;
     private static final int KNOWN_TRIES = 40;
@@ -183,9 +186,9 @@ final class ProgressTopic {
             var end = offset(admin, partition, OffsetSpec.latest()); // of committed and uncommitted
             try (var consumer = consumer()) {
                 consumer.assign(List.of(partition));
-                // the newest are at the end, mostly a quarter of a window of them to be read, each as large as its
-                // transaction was; what was aborted, and marks, lie between them
-                for (var back = (long) WINDOW; ; back *= 4) {
+                // the newest are at the end, none of them to be read after a leader that ended in order, else mostly a
+                // quarter of a window, each as large as its transaction was; what was aborted, and marks, lie between
+                for (var back = (long) FIRST_LOOK; ; back *= 4) {
                     var from = Math.max(first, end - back);
                     var found = read(consumer, partition, from, end);
                     if (from == first || found.isWholeAfter(after) || found.isFull()) {
@@ -209,6 +212,7 @@ final class ProgressTopic {
     private Consumer<byte[], byte[]> consumer() {
         var all = new HashMap<>(properties);
         all.put("isolation.level", "read_committed");
+        all.put("fetch.max.wait.ms", 10); // whoever closes it waits for its last question, and a new leader for both
         all.put("auto.offset.reset", "earliest"); // what was compacted meanwhile is not needed
         all.put("enable.auto.commit", false);
         return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());

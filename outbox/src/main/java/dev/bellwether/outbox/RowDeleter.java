@@ -24,6 +24,8 @@ final class RowDeleter implements Runnable {
     private final BlockingQueue<Work> queue = new LinkedBlockingQueue<>();
     private volatile boolean finishing;
     private volatile long durable;
+    /** The number of the last transaction whose rows were deleted. */
+    private long deleted;
 
     /** Rows of a transaction to delete, or one to park for a reason. */
     private record Work(
@@ -38,6 +40,7 @@ final class RowDeleter implements Runnable {
         this.session = session;
         this.connection = connection;
         this.durable = durable;
+        deleted = durable;
     }
 
     /** Deletes what a transaction has published; those that keep no progress have no number, but 0. */
@@ -68,6 +71,9 @@ final class RowDeleter implements Runnable {
                 var work = queue.poll(20, TimeUnit.MILLISECONDS);
                 if (work == null) {
                     if (finishing) {
+                        if (deleted > durable) {
+                            mark(); // else the next leader would look for rows that are gone
+                        }
                         return;
                     }
                     continue;
@@ -118,28 +124,34 @@ final class RowDeleter implements Runnable {
         java.util.Arrays.sort(ids);
         // anybody who takes over knows what the last transactions have published, and deletes what a crash brings back
         var durably = work.number() - durable >= ProgressTopic.WINDOW / 4;
-        var deleted = session.store().delete(connection, session.shard(), session.epoch(), ids);
-        if (deleted == 0) {
+        var count = session.store().delete(connection, session.shard(), session.epoch(), ids);
+        if (count == 0) {
             throw new DeposedException(session.shard(), session.epoch());
         }
-        if (deleted < ids.length) {
+        if (count < ids.length) {
             LOG.warn(
                     "outbox {}: {} of {} published rows had been deleted by another user",
                     session.store().table.name(),
-                    ids.length - deleted,
+                    ids.length - count,
                     ids.length);
         }
+        deleted = Math.max(deleted, work.number());
         if (durably) {
-            // the deletes stand before it in the database's log: what makes the mark durable makes them so
-            session.store().durable(connection, true);
-            var mark = new ProgressMark(session.epoch(), work.number());
-            if (!session.store().mark(connection, session.shard(), session.epoch(), mark)) {
-                throw new DeposedException(session.shard(), session.epoch());
-            }
-            durable = work.number();
-            session.store().durable(connection, false);
+            mark();
         }
         session.disposed(ids, bytes);
+    }
+
+    /** Writes down, to outlast whatever the database forgets, that the rows of all transactions up to here are gone. */
+    private void mark() throws SQLException, DeposedException {
+        // the deletes stand before it in the database's log: what makes the mark durable makes them so
+        session.store().durable(connection, true);
+        var mark = new ProgressMark(session.epoch(), deleted);
+        if (!session.store().mark(connection, session.shard(), session.epoch(), mark)) {
+            throw new DeposedException(session.shard(), session.epoch());
+        }
+        durable = deleted;
+        session.store().durable(connection, false);
     }
 
     private void parkNow(Row row, String reason) throws SQLException, DeposedException {
