@@ -387,8 +387,12 @@ final class ShardRun {
         lookAgain();
         lines.close(orderly, drainNanos);
         disposal.finish();
+        var interrupted = Thread.interrupted(); // told to stop, not to forget what is written down in a moment
         join(disposer, until);
         join(reader, until);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
         var left = attempted > disposed.get();
         shard.release(reading, false, !reader.isAlive());
         shard.release(deleting, true, !disposer.isAlive());
