@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -54,7 +55,7 @@ final class AlternatingSenders {
      *
      * @param progress what they say of themselves, sent along; null if it is sent with the commit, or not at all
      */
-    void append(List<Row> rows, @Nullable ProducerRecord<byte[], byte[]> progress)
+    void append(List<Row> rows, @Nullable Supplier<ProducerRecord<byte[], byte[]>> progress)
             throws LineStoppedException, ProgressRefusedException {
         lines[turn].append(rows, progress);
     }

@@ -212,7 +212,7 @@ final class ProgressTopic {
     private Consumer<byte[], byte[]> consumer() {
         var all = new HashMap<>(properties);
         all.put("isolation.level", "read_committed");
-        all.put("fetch.max.wait.ms", 10); // whoever closes it waits for its last question, and a new leader for both
+        all.put("fetch.max.wait.ms", 10); // to close it waits for its last question
         all.put("auto.offset.reset", "earliest"); // what was compacted meanwhile is not needed
         all.put("enable.auto.commit", false);
         return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());

@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -242,7 +243,8 @@ final class ShardRun {
             lines.append(rows, along ? progress : null);
             settle();
             committing = rows;
-            lines.commit(along ? null : progress, () -> committed(rows, told, began), this::wake);
+            lines.commit(
+                    along || progress == null ? null : progress.get(), () -> committed(rows, told, began), this::wake);
         }
         if (halt != null) {
             settle();
@@ -250,10 +252,11 @@ final class ShardRun {
         }
     }
 
-    private @Nullable ProducerRecord<byte[], byte[]> progress(List<Row> rows) {
-        return progress == null
+    private @Nullable Supplier<ProducerRecord<byte[], byte[]>> progress(List<Row> rows) {
+        var start = progress;
+        return start == null
                 ? null
-                : progress.topic().record(shard(), Published.of(number++, progress.base(), epoch(), rows));
+                : () -> start.topic().record(shard(), Published.of(number++, start.base(), epoch(), rows));
     }
 
     private static long weight(List<Row> rows) {

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -48,11 +49,12 @@ final class TransactionalSender {
     /**
      * Returns when all of them are in the log, in this order, in a transaction that is not committed yet.
      *
-     * @param progress sent along; null to send none, or only with the {@link #commit}
+     * @param progress sent along, and made when the rows are on their way, which takes longer; null to send none, or
+     *     only with the {@link #commit}
      * @throws LineStoppedException if one of them failed, or what was sent along
      * @throws ProgressRefusedException if the brokers will never take what was sent along
      */
-    void append(List<Row> rows, @Nullable ProducerRecord<byte[], byte[]> progress)
+    void append(List<Row> rows, @Nullable Supplier<ProducerRecord<byte[], byte[]>> progress)
             throws LineStoppedException, ProgressRefusedException {
         var refused = new AtomicReference<@Nullable Exception>();
         var along = false;
@@ -63,7 +65,7 @@ final class TransactionalSender {
             }
             if (progress != null && failure.get() == null) {
                 along = true;
-                send(progress, refused);
+                send(progress.get(), refused);
             }
             producer.flush();
         } catch (RuntimeException e) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Random;
 import org.apache.kafka.clients.producer.Producer;
@@ -49,7 +50,7 @@ class RecoveryTest {
                 var committed = stage.reader(true);
                 var uncommitted = stage.reader(false)) {
             stage.relay(
-                    more -> more.maxTransactionRecords(10),
+                    more -> more.maxTransactionRecords(10).transactionInterval(Duration.ofMillis(10)),
                     FaultyDatabase.of(stage.database, fault),
                     properties -> FaultyProducer.of(properties, fault));
             var written = new Writers(stage.database, stage.table, stage.topic, 10).write(4, 500, 3);
