@@ -61,9 +61,10 @@ class NeliWeaknessesTest {
         pulse(standby.candidacy(), 1_000);
         var threads = ManagementFactory.getThreadMXBean().getThreadCount();
         var heap = heap();
-        pulse(standby.candidacy(), 20_000);
+        pulse(standby.candidacy(), 200_000);
         assertThat(ManagementFactory.getThreadMXBean().getThreadCount()).isLessThanOrEqualTo(threads + 2);
-        assertThat(heap() - heap).as("bytes kept by 20,000 pulses").isLessThan(2_000_000);
+        // one object kept by each of them would be 3,200,000 at least; what the clients buffer differs by far less
+        assertThat(heap() - heap).as("bytes kept by 200,000 pulses").isLessThan(3_200_000);
     }
 
     private static void pulse(dev.bellwether.Candidacy candidacy, int times) throws InterruptedException {

@@ -33,6 +33,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -55,6 +56,7 @@ public final class LoopCandidacy implements Candidacy {
 
     private final Standing standing;
     private final GuardedLoop loop;
+    private final AtomicBoolean pulseWaits = new AtomicBoolean();
     private final Metrics metrics;
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
@@ -230,7 +232,12 @@ public final class LoopCandidacy implements Candidacy {
     @Override
     public boolean pulse(Duration timeout) throws InterruptedException {
         requireOpen();
-        loop.execute(() -> turn(machine::pulse));
+        if (pulseWaits.compareAndSet(false, true)) { // however fast they come, the loop holds one of them
+            loop.execute(() -> {
+                pulseWaits.set(false);
+                turn(machine::pulse);
+            });
+        }
         var leads = isLeader() || await(timeout).isPresent();
         if (!leads) {
             requireOpen();
