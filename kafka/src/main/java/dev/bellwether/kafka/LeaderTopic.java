@@ -359,6 +359,13 @@ final class LeaderTopic {
 
     private static <T> T await(KafkaFuture<T> future, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
-        return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        try {
+            return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof org.apache.kafka.common.errors.TimeoutException late) {
+                throw (TimeoutException) new TimeoutException(late.getMessage()).initCause(late);
+            }
+            throw e;
+        }
     }
 }

@@ -360,7 +360,7 @@ class OutboxVerbsTest {
                 .contains("ERROR: sequence public.ill_id_seq has CACHE 50", "ALTER SEQUENCE")
                 .contains("ERROR: topic nowhere does not exist")
                 .contains("WARNING: ill has 2 indexes")
-                .contains("WARNING: ill is vacuumed as any table is");
+                .contains("WARNING: ill is vacuumed like any other table");
         var json = outbox("ill", "doctor", "--json");
         assertThat(json.code()).isEqualTo(ExitCode.FAILED);
         assertThat(StreamSupport.stream(json.json().get("findings").spliterator(), false)
