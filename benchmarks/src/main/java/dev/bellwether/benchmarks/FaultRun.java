@@ -62,6 +62,7 @@ record FaultRun(Duration time, Duration lease, long seed) implements Trial {
                 "ms",
                 who,
                 overlaps.isEmpty() ? 0 : Collections.max(overlaps) / 1e6);
+        value(where, "nobody led in the end" + setting, "times", who, findings.isStalled() ? 1 : 0);
         value(where, "late writes that a guard must refuse" + setting, "writes", who, (double) findings.refused());
         Samples.nanos(where, FIGURES + "vacant after a kill" + setting, who, findings.vacancies(BenchFault.KILL));
     }

@@ -42,8 +42,8 @@ final class Scoreboard {
             }
         }
         table.add("| on | who | setting | faults | terms | two led at once | in all | for the longest | late writes "
-                + "| killed: nobody led for, median | longest |");
-        table.add("|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+                + "| killed: nobody led for, median | longest | in the end somebody leads |");
+        table.add("|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|");
         board.forEach((elector, figures) -> table.add(row(elector, settings.getOrDefault(elector, ""), figures)));
         Files.write(folder.resolve("scoreboard.md"), table, StandardCharsets.UTF_8);
         System.out.println(String.join("\n", table));
@@ -63,7 +63,8 @@ final class Scoreboard {
                 Evidence.text(one(figures, "two led at once for the longest"), "ms"),
                 count(figures, "late writes that a guard must refuse"),
                 killed.isEmpty() ? "never" : Evidence.text(Evidence.at(killed, 0.5), "ms"),
-                (killed.isEmpty() ? "" : Evidence.text(Evidence.at(killed, 1), "ms")) + " |");
+                killed.isEmpty() ? "" : Evidence.text(Evidence.at(killed, 1), "ms"),
+                (one(figures, "nobody led in the end") == 0 ? "yes" : "**nobody**") + " |");
     }
 
     private static String count(Map<String, List<Double>> figures, String figure) {

@@ -223,8 +223,12 @@ public final class FaultBench implements AutoCloseable {
 
     /** Waits until somebody leads at an instant from now on, and returns its place. */
     public int awaitLeader() {
+        return awaitLeader(PATIENCE);
+    }
+
+    private int awaitLeader(Duration patience) {
         var since = System.nanoTime();
-        return Eventually.eventually("somebody leads: see " + chronicle.file(), PATIENCE, () -> {
+        return Eventually.eventually("somebody leads: see " + chronicle.file(), patience, () -> {
             var leader = leader();
             return leader.isPresent() && last(leader.getAsInt()).orElseThrow().lastNanos() - since > 0
                     ? Optional.of(leader.getAsInt())
@@ -412,20 +416,33 @@ public final class FaultBench implements AutoCloseable {
     }
 
     /**
-     * Has all candidates leave in order, the leader last, after somebody led once more, and tells what was found.
-     *
-     * @throws AssertionError if nobody leads though nothing is wrong any more
+     * Has all candidates leave in order, the leader last, after somebody led once more, and tells what was found: that
+     * nobody did, too, though nothing is wrong any more.
      */
     public Findings end() {
-        awaitAll();
-        var leader = awaitLeader();
-        chronicle.note("all leave");
-        IntStream.range(0, places.size()).filter(place -> place != leader).forEach(this::leave);
-        leave(leader);
+        return end(PATIENCE);
+    }
+
+    Findings end(Duration patience) {
+        var leader = OptionalInt.empty();
+        try {
+            awaitAll();
+            leader = OptionalInt.of(awaitLeader(patience));
+        } catch (AssertionError nobody) {
+            faults.add("in the end, with nothing wrong any more, " + nobody.getMessage());
+        }
+        if (leader.isPresent()) {
+            var last = leader.getAsInt();
+            chronicle.note("all leave");
+            IntStream.range(0, places.size()).filter(place -> place != last).forEach(this::leave);
+            leave(last);
+        } else {
+            processes.stream().filter(ContestantProcess::isAlive).forEach(ContestantProcess::kill);
+        }
         processes.forEach(process -> faults.addAll(process.faults()));
         var terms = terms();
         chronicle.merge(terms);
-        return new Findings(environment.describe(), terms, faults, deeds, register, chronicle.file());
+        return new Findings(environment.describe(), terms, faults, leader.isEmpty(), deeds, register, chronicle.file());
     }
 
     /** Returns all terms so far, in the order in which they began. */

@@ -18,6 +18,7 @@ public final class Findings {
     private final List<String> faults = new ArrayList<>();
     private final History history = new History();
     private final Map<String, List<Long>> vacanciesByCause = new TreeMap<>();
+    private final boolean stalled;
     private final int deeds;
     private final long accepted;
     private final long refused;
@@ -28,11 +29,13 @@ public final class Findings {
             String where,
             List<ObservedTerm> terms,
             List<String> faults,
+            boolean stalled,
             List<Chronicle.Deed> deeds,
             Register register,
             Path file) {
         this.where = where;
         this.terms = List.copyOf(terms);
+        this.stalled = stalled;
         this.deeds = deeds.size();
         this.file = file;
         accepted = register.accepted();
@@ -133,6 +136,11 @@ public final class Findings {
      */
     public List<String> faults() {
         return List.copyOf(faults);
+    }
+
+    /** Returns whether nobody led in the end, though nothing was wrong any more. */
+    public boolean isStalled() {
+        return stalled;
     }
 
     /** Returns how many writes the register refused: of those who were stopped between the look and the write. */

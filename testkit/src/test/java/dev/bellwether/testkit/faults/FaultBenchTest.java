@@ -71,6 +71,28 @@ class FaultBenchTest {
         }
     }
 
+    /** It leads for a moment, and never again. */
+    static final class LeadsOnce implements Contestant.Maker {
+        @Override
+        public Contestant stand(Contestant.Orders orders) {
+            var until = System.nanoTime() + LEASE.toNanos();
+            return new Contestant() {
+                @Override
+                public boolean isLeader() {
+                    return System.nanoTime() - until < 0;
+                }
+
+                @Override
+                public long token() {
+                    return until;
+                }
+
+                @Override
+                public void close() {}
+            };
+        }
+    }
+
     /** A place for one. */
     private record Room(Least atLeast) implements BenchEnvironment {
         @Override
@@ -122,6 +144,18 @@ class FaultBenchTest {
                     .singleElement()
                     .asString()
                     .contains("it leads a lease after it was closed");
+        }
+    }
+
+    @Test
+    void thatNobodyLeadsInTheEndIsFound() {
+        var setting = Setting.of("leads-once", LEASE).with(LeadsOnce.class);
+        try (var bench = new FaultBench(new Room(new BenchEnvironment.Least(0, 0)), setting)) {
+            bench.startAll();
+            assertThat(bench.leadsNoMore(0, LEASE.multipliedBy(100))).isTrue();
+            var findings = bench.end(LEASE.multipliedBy(4));
+            assertThat(findings.isStalled()).isTrue();
+            assertThat(findings.faults()).singleElement().asString().contains("somebody leads");
         }
     }
 }

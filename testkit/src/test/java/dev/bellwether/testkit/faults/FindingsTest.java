@@ -25,7 +25,7 @@ class FindingsTest {
     }
 
     private Findings findings(List<Chronicle.Deed> deeds, ObservedTerm... terms) {
-        return new Findings("here", List.of(terms), List.of(), deeds, register, Path.of("history.txt"));
+        return new Findings("here", List.of(terms), List.of(), false, deeds, register, Path.of("history.txt"));
     }
 
     @Test
