@@ -5,6 +5,7 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 
 /** A producer of Kafka with something done to it at certain calls. */
 final class FaultyProducer {
@@ -14,6 +15,11 @@ final class FaultyProducer {
     interface Fault {
         /** Returns whether the call is left out. */
         default boolean instead(Producer<byte[], byte[]> producer, String method) {
+            return false;
+        }
+
+        /** Returns whether a record is not sent, nor its callback called. */
+        default boolean insteadOfSending(ProducerRecord<byte[], byte[]> record) {
             return false;
         }
 
@@ -31,7 +37,9 @@ final class FaultyProducer {
         return (Producer<byte[], byte[]>) Proxy.newProxyInstance(
                 FaultyProducer.class.getClassLoader(), new Class<?>[] {Producer.class}, (proxy, method, arguments) -> {
                     fault.before(method.getName());
-                    if (fault.instead(producer, method.getName())) {
+                    if (fault.instead(producer, method.getName())
+                            || (method.getName().equals("send")
+                                    && fault.insteadOfSending((ProducerRecord<byte[], byte[]>) arguments[0]))) {
                         return null;
                     }
                     try {

@@ -10,20 +10,32 @@ import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,6 +81,126 @@ class OnceTest {
                     }
                 }));
         stage.awaitEmpty();
+    }
+
+    /** Progress behind the commit, by another producer: who dies in between has committed what nobody knows of. */
+    @Test
+    void checkerCatchesProgressThatIsWrittenOutsideTheTransaction() throws Exception {
+        var commits = new AtomicInteger();
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true);
+                var outside = new KafkaProducer<byte[], byte[]>(
+                        Map.of("bootstrap.servers", stage.bootstrap),
+                        new ByteArraySerializer(),
+                        new ByteArraySerializer())) {
+            var topic = stage.config(more -> more).progress().name();
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 100));
+            stage.relay(
+                    more -> more.maxTransactionRecords(20),
+                    properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                        private @Nullable ProducerRecord<byte[], byte[]> progress;
+
+                        @Override
+                        public boolean insteadOfSending(ProducerRecord<byte[], byte[]> record) {
+                            if (record.topic().equals(topic)) {
+                                progress = record;
+                            }
+                            return record.topic().equals(topic);
+                        }
+
+                        @Override
+                        public void after(String method) {
+                            if (method.equals("commitTransaction")) {
+                                if (commits.incrementAndGet() == 2) {
+                                    throw new TimeoutException("planted, though it went through");
+                                }
+                                var unused = outside.send(Objects.requireNonNull(progress));
+                                outside.flush();
+                            }
+                        }
+                    }));
+            stage.awaitEmpty();
+            var written = readAll(stage, reader);
+            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.faults(written)).singleElement().asString().contains("k: 20 is seen again");
+        }
+    }
+
+    /** How progress is lost. */
+    enum Loss {
+        TOPIC_DELETED {
+            @Override
+            void inflict(Admin admin, String topic) throws Exception {
+                admin.deleteTopics(List.of(topic)).all().get();
+            }
+        },
+        RECORDS_DELETED { // as by a retention that somebody has set
+            @Override
+            void inflict(Admin admin, String topic) throws Exception {
+                var policy = new AlterConfigOp(new ConfigEntry("cleanup.policy", "delete"), AlterConfigOp.OpType.SET);
+                admin.incrementalAlterConfigs(
+                                Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), List.of(policy)))
+                        .all()
+                        .get();
+                var partition = new TopicPartition(topic, 0);
+                Eventually.eventually("the broker goes by the new policy", RelayStage.PATIENCE, () -> {
+                    try {
+                        admin.deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(-1)))
+                                .all()
+                                .get();
+                        return true;
+                    } catch (ExecutionException e) {
+                        return false;
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                });
+            }
+        };
+
+        abstract void inflict(Admin admin, String topic) throws Exception;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void progressThatIsLostIsNoticedAndReadersSeeARewind(Loss loss) throws Exception {
+        var reached = new CountDownLatch(1);
+        var goOn = new CountDownLatch(1);
+        var commits = new AtomicInteger();
+        try (var stage = new RelayStage();
+                var reader = stage.reader(true);
+                var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
+            publish(stage, true, 0, 3);
+            stage.stash(Writers.numbered(stage.topic, "k", 3, 100));
+            stage.relay(
+                    more -> more.maxTransactionRecords(20),
+                    properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                        @Override
+                        public void after(String method) {
+                            if (method.equals("commitTransaction") && commits.incrementAndGet() == 2) {
+                                reached.countDown();
+                                await(goOn);
+                                throw new TimeoutException("planted, though it went through");
+                            }
+                        }
+                    }));
+            reached.await();
+            loss.inflict(admin, stage.config(more -> more).progress().name());
+            goOn.countDown();
+            stage.awaitEmpty();
+            assertThat(stage.await(RelayEvent.ProgressDoubted.class).reason()).contains("should reach");
+            var written = readAll(stage, reader);
+            assertThat(reader.ledger().faults(written)).isEmpty();
+            assertThat(reader.ledger().again()).isNotEmpty();
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static Map<String, Integer> readAll(RelayStage stage, Reader reader) throws Exception {

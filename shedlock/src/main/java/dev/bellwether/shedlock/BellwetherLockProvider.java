@@ -7,6 +7,7 @@ import dev.bellwether.LockConfig;
 import dev.bellwether.Mandate;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Function;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
@@ -32,7 +33,7 @@ import net.javacrumbs.shedlock.support.LockException;
  */
 public final class BellwetherLockProvider implements ExtensibleLockProvider {
     private final Elections elections;
-    private final LockConfig config;
+    private final Function<String, LockConfig> configs;
 
     /** Locks with the default lease of ten seconds. */
     public BellwetherLockProvider(Elections elections) {
@@ -42,14 +43,23 @@ public final class BellwetherLockProvider implements ExtensibleLockProvider {
     /** Locks with settings of your own: the lease, the candidate id, metadata, and so on. */
     public BellwetherLockProvider(Elections elections, CandidacyConfig candidacy) {
         this.elections = elections;
-        config = LockConfig.builder().candidacy(candidacy).build();
+        var config = LockConfig.builder().candidacy(candidacy).build();
+        configs = name -> config;
+    }
+
+    /** Locks with settings of your own for each name. They are asked for whenever a lock is tried. */
+    public BellwetherLockProvider(Elections elections, Function<String, CandidacyConfig> candidacies) {
+        this.elections = elections;
+        configs =
+                name -> LockConfig.builder().candidacy(candidacies.apply(name)).build();
     }
 
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
         Optional<HeldLock> held;
         try {
-            held = elections.lock(configuration.getName(), config).tryLock().lock();
+            var name = configuration.getName();
+            held = elections.lock(name, configs.apply(name)).tryLock().lock();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new LockException(

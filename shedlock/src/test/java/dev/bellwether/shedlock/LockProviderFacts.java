@@ -20,8 +20,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What ShedLock asks of every lock provider, and of one whose locks can be extended. The tests that it has for its own
- * providers are not published; these are the same facts.
+ * What ShedLock asks of every lock provider, and of one whose locks can be extended, by two processes, and with tokens.
+ * Its own tests are {@link ShedLocksOwnTests}.
  */
 abstract class LockProviderFacts {
     private static final Duration LONG = Duration.ofMinutes(5);

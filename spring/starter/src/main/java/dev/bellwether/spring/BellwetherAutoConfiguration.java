@@ -68,6 +68,11 @@ public class BellwetherAutoConfiguration {
                 election -> observers.orderedStream().forEach(observer -> observer.standing(election)));
     }
 
+    @Bean
+    Locks bellwetherLocks(Elections elections, BellwetherProperties properties) {
+        return new Locks(elections, properties);
+    }
+
     /** Starts last, stops first: stands, and leaves where it does not lead. */
     @Bean
     SmartLifecycle bellwetherStanding(Candidacies candidacies) {

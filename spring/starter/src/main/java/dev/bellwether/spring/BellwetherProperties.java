@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.LockConfig;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -49,6 +50,9 @@ public class BellwetherProperties {
 
     /** The elections to stand in, by name, with their settings. */
     private Map<String, Election> elections = new LinkedHashMap<>();
+
+    /** The locks for one run, by name, with their settings. */
+    private Map<String, Lock> locks = new LinkedHashMap<>();
 
     private final Sql sql = new Sql();
 
@@ -163,6 +167,20 @@ public class BellwetherProperties {
         }
     }
 
+    /** Settings of one lock: those of a candidacy, since each run takes the seat as one, and one more. */
+    public static class Lock extends Election {
+        /** How long the seat is kept from when the lock was taken, however short the run. Not at all by default. */
+        private @Nullable Duration atLeast;
+
+        public @Nullable Duration getAtLeast() {
+            return atLeast;
+        }
+
+        public void setAtLeast(@Nullable Duration atLeast) {
+            this.atLeast = atLeast;
+        }
+    }
+
     /** Settings of the elections on the application's DataSource. */
     public static class Sql {
         /** The table with a row per election. bellwether_election by default. */
@@ -265,7 +283,18 @@ public class BellwetherProperties {
 
     /** Begins the settings of the candidacy in an election, declared or not. */
     CandidacyConfig.Builder candidacy(String name) {
-        var settings = elections.getOrDefault(name, new Election());
+        return candidacy(elections.getOrDefault(name, new Election()));
+    }
+
+    /** Returns the settings of a lock, declared or not. */
+    LockConfig lock(String name) {
+        var settings = locks.getOrDefault(name, new Lock());
+        var builder = LockConfig.builder().candidacy(candidacy(settings).build());
+        Optional.ofNullable(settings.atLeast).ifPresent(builder::atLeast);
+        return builder.build();
+    }
+
+    private CandidacyConfig.Builder candidacy(Election settings) {
         var builder = CandidacyConfig.builder()
                 .metadata(metadata)
                 .priority(settings.priority)
@@ -351,6 +380,14 @@ public class BellwetherProperties {
 
     public void setElections(Map<String, Election> elections) {
         this.elections = elections;
+    }
+
+    public Map<String, Lock> getLocks() {
+        return locks;
+    }
+
+    public void setLocks(Map<String, Lock> locks) {
+        this.locks = locks;
     }
 
     public Sql getSql() {

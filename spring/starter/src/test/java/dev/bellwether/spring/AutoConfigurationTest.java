@@ -173,6 +173,7 @@ class AutoConfigurationTest {
                             "bellwether.client",
                             "bellwether.moving-to",
                             "bellwether.elections",
+                            "bellwether.locks",
                             "bellwether.request-timeout",
                             "bellwether.sql.table",
                             "bellwether.kafka.topic");
