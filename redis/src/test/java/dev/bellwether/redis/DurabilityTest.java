@@ -160,7 +160,7 @@ class DurabilityTest {
             // the replica has taken over that the other has no record: a seat without one is free a lease later
             Eventually.eventually(
                     "one leads under a higher token",
-                    PATIENCE.plus(LONG.multipliedBy(2)),
+                    PATIENCE.plus(LONG.lease().multipliedBy(2)),
                     () -> leader.mandate().filter(next -> next.token() >= mandate.token()));
         }
     }

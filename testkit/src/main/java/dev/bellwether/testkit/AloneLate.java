@@ -9,7 +9,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Has facts that are {@link AloneOnServer} begin when most others are done: before each of them all that run must end,
- * and none may begin meanwhile. Facts that wait longest begin first. Only time depends on it, so it may be wrong.
+ * and none may begin meanwhile. The one that waits longest begins first. Only time depends on it, so it may be wrong.
  *
  * <p>JUnit's threads take facts from the beginning of the list, but one takes them from the end.
  */
@@ -32,10 +32,9 @@ final class AloneLate implements MethodOrderer {
         context.getMethodDescriptors().sort((one, other) -> others.indexOf(one) - others.indexOf(other));
     }
 
-    /** Those with a blocked listener, or one that is cut off, wait for a stand-down budget or for several leases. */
+    /** It waits for a stand-down budget of its long leases. Those that want short ones kept come when all is warm. */
     private static boolean waitsLong(MethodDescriptor method) {
-        var name = method.getMethod().getName();
-        return name.startsWith("twoElections") || name.contains("LongOutage") || name.contains("Pulse");
+        return method.getMethod().getName().startsWith("twoElections");
     }
 
     @Override

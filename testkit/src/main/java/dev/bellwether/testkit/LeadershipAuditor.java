@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeadershipAuditor implements AutoCloseable {
     private static final long PAUSE_NANOS = 150_000;
-    private static final int FORGETTING = 16;
+    private static final int FORGETTING = 64;
+    private static final long AT_FIRST_NANOS = 300_000_000;
     private static final Rounds ROUNDS = new Rounds();
 
     private final Map<String, Audit> audits = new ConcurrentHashMap<>();
@@ -70,7 +71,8 @@ public final class LeadershipAuditor implements AutoCloseable {
 
     /**
      * Returns how long this machine has lately kept a thread from running: a stall counts in full when it is over, and
-     * is forgotten after sixteen times its length. Zero if no auditor has looked yet.
+     * is forgotten after some sixty times its length. A JVM that has just begun is taken for one that stalls, because it does
+     * everything for the first time.
      */
     static long stallNanos() {
         return ROUNDS.stallNanos;
@@ -158,7 +160,7 @@ public final class LeadershipAuditor implements AutoCloseable {
     private static final class Rounds {
         private final List<LeadershipAuditor> open = new CopyOnWriteArrayList<>();
         private boolean running; // guarded by this
-        private volatile long stallNanos; // written by the thread
+        private volatile long stallNanos = AT_FIRST_NANOS; // written by the thread
 
         private synchronized void begin(LeadershipAuditor auditor) {
             open.add(auditor);

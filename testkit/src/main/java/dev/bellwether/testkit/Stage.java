@@ -47,10 +47,10 @@ public final class Stage implements AutoCloseable {
         election = word + '-' + UUID.randomUUID().toString().substring(0, 8);
     }
 
-    /** As long as the infrastructure says, and longer on a machine that is busy; a quarter of the long one at most. */
+    /** As long as the infrastructure says, and longer on a machine that is busy. */
     private static Duration lease(Infrastructure infrastructure) {
         var stalled = LeadershipAuditor.stallNanos() * STALLS;
-        var longest = infrastructure.longLease().toNanos() / 4;
+        var longest = infrastructure.longestLease().toNanos();
         return Duration.ofNanos(Math.max(infrastructure.lease().toNanos(), Math.min(stalled, longest)));
     }
 
@@ -165,6 +165,14 @@ public final class Stage implements AutoCloseable {
                         .findFirst()
                         .flatMap(actor -> actor.candidacy().status().following())
                 : Optional.empty();
+    }
+
+    /**
+     * Stands with a lease that no stall of a busy machine ends, and that a test can wait for: a quarter of the long one.
+     */
+    public Actor standFirm(Elections client) {
+        var firm = longLease().dividedBy(4);
+        return stand(client, new EventLog(), settings -> settings.lease(firm));
     }
 
     /**
