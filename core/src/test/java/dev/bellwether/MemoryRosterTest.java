@@ -15,10 +15,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The face of a roster, over memory: with threads, and with patience. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each in a memory of its own
 class MemoryRosterTest {
     private static final int ROLES = 40;
     private static final int PARTITIONS = 16;

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class TroubleTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(3));
-    private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
+    private static final Duration LONG = Duration.ofSeconds(40);
 
     @ParameterizedTest
     @CsvSource(
@@ -152,12 +152,21 @@ class TroubleTest {
 
     @Test
     void aLongLeaseRidesThroughTheDeathOfTheServersLeaderAndAFrozenOne() throws Exception {
+        var began = System.nanoTime();
         try (var servers = ConsulServers.start(3);
-                var elections = Elections.connect(servers.uri(""));
-                var leader = elections.stand("riding", LONG);
+                var elections = Elections.connect(servers.uri(""))) {
+            // they start, and choose a leader among them, twice within the lease: a busy machine takes longer
+            var started = Duration.ofNanos(System.nanoTime() - began).multipliedBy(4);
+            ride(servers, elections, started.compareTo(LONG) > 0 ? started : LONG);
+        }
+    }
+
+    private static void ride(ConsulServers servers, Elections elections, Duration lease) throws Exception {
+        var config = CandidacyConfig.ofLease(lease);
+        try (var leader = elections.stand("riding", config);
                 var others = Elections.connect(servers.uri(""))) {
             var mandate = leader.await(PATIENCE).orElseThrow();
-            var standby = others.stand("riding", LONG);
+            var standby = others.stand("riding", config);
             var dead = servers.leader();
             dead.kill();
             var killed = System.nanoTime();

@@ -28,11 +28,13 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Three brokers, where the group's coordinator and the leader of the journal's partition are two. */
+@Tag("full") // three brokers and many processes, which compute
 class ClusterFaultsTest {
     private static final TopicPartition JOURNAL = new TopicPartition("bellwether", 0);
     private static final TopicPartition OFFSETS = new TopicPartition("__consumer_offsets", 0);

@@ -11,12 +11,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes in the
  * soak profile.
  */
+@Tag("full") // three brokers and many processes, which compute
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);
 

@@ -20,7 +20,7 @@ class KafkaInfrastructure implements Infrastructure {
     /** How many clients of one test can be cut off at a time. */
     static final int LINKS = 3;
     /** How many clients of those that run side by side. */
-    static final int ALL_LINKS = 4 * LINKS;
+    static final int ALL_LINKS = 6 * LINKS;
 
     private static final FreeNumbers NUMBERS = new FreeNumbers(ALL_LINKS);
 

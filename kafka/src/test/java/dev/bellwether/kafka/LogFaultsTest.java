@@ -29,12 +29,15 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * What becomes of elections by the log when the topic forgets, becomes another one, or holds what is not ours. The stage
  * fails each fact in which two lead at once.
  */
 @Timeout(240)
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a topic of its own
 class LogFaultsTest {
     private static final Duration LONGEST = Duration.ofSeconds(5);
     private static final Duration LEASE = Duration.ofSeconds(4);

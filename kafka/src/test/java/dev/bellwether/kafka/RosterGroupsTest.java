@@ -13,9 +13,11 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Continuous availability: two groups of members, each with a leader for every role, and one of the groups dead. */
+@Tag("full") // three brokers and many processes, which compute
 class RosterGroupsTest {
     private static final int ROLES = 200;
     private static final Duration SESSION = Duration.ofSeconds(3);

@@ -11,12 +11,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * 1,000 roles on 64 partitions, shared by members that are processes of their own: killed, frozen, joining, leaving,
  * and all at work.
  */
+@Tag("full") // three brokers and many processes, which compute
 class RosterProcessesTest {
     private static final int PARTITIONS = 64;
     private static final int ROLES = 1_000;

@@ -24,11 +24,14 @@ import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * What Choria tests of its elections, and what befalls a key. That ours lacks their weaknesses is in
  * {@link ChoriasWeaknessesTest}.
  */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for an election of its own
 class ChoriasTestsTest {
     private static final Duration LEASE = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofSeconds(30);

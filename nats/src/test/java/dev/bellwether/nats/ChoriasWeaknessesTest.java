@@ -25,12 +25,15 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * That ours lacks the known weaknesses of Choria's elections. Those that no backend of ours may have are in the
  * contract; that a lost answer costs nothing, and that a close releases the key, in {@link ChoriasTestsTest}; of
  * missing rights, in {@link PermissionErrorsTest}.
  */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for an election of its own
 class ChoriasWeaknessesTest {
     private static final Duration LEASE = Duration.ofSeconds(4);
     /** Longer than a test waits. */
@@ -169,10 +172,11 @@ class ChoriasWeaknessesTest {
     @Test
     void aStandbySendsNothingWhileTheLeaderRenews() throws Exception {
         try (var admin = Admin.of(server.port());
-                var elections = Elections.connect(server.uri("bucket=weak"));
+                var elections = Elections.connect(server.uri("bucket=quiet"));
                 var leader = elections.stand(election, CandidacyConfig.ofLease(LEASE));
                 var own = Admin.of(server.port());
-                var others = NatsElections.using(own.connection(), CONFIG, ElectionsConfig.defaults())) {
+                var others = NatsElections.using(
+                        own.connection(), NatsConfig.builder().bucket("quiet").build(), ElectionsConfig.defaults())) {
             assertThat(leader.await(PATIENCE)).isPresent();
             var standby = others.stand(election, CandidacyConfig.ofLease(LEASE));
             Eventually.eventually(
@@ -285,11 +289,11 @@ class ChoriasWeaknessesTest {
         return Elections.over(LeaseStore.over(NatsRecordStore.open(client, CONFIG)), config);
     }
 
-    /** Returns how often something was written to the bucket. */
+    /** Returns how often something was written to the bucket that no other test uses. */
     private static long written(Admin admin) {
         return admin.ask(connection -> connection
                 .jetStreamManagement()
-                .getStreamInfo("KV_weak")
+                .getStreamInfo("KV_quiet")
                 .getStreamState()
                 .getLastSequence());
     }

@@ -21,11 +21,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * With the rights that Choria's brokers grant to those who only stand in elections: to ask after the bucket and to
  * write keys, and to hear answers in an inbox of their own. They may not read keys, nor watch them.
  */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for an election of its own
 class PermissionErrorsTest {
     private static final Duration TTL = Duration.ofSeconds(4);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(2));

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three brokers, of which one is always alive and one may not be, while applications write. */
+@Tag("full") // three brokers come and go for minutes
 class ClusterFaultsTest {
     private static final int ROUNDS = Integer.getInteger("bellwether.rounds", 1);
     private static final String TRANSACTIONS = "__transaction_state";

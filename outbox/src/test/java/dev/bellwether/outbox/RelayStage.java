@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -184,8 +185,15 @@ final class RelayStage implements AutoCloseable {
         }
     }
 
+    /** Waits for as long as rows leave the table: a busy machine takes long, and only a standstill is a failure. */
     void awaitEmpty() {
-        Eventually.eventually("the table is empty", PATIENCE, () -> left() == 0);
+        for (var left = left(); left > 0; ) {
+            var before = left;
+            left = Eventually.eventually(
+                    "fewer rows are left than " + before,
+                    PATIENCE,
+                    () -> Optional.of(left()).filter(now -> now < before));
+        }
     }
 
     <E extends RelayEvent> E await(Class<E> kind) {

@@ -77,20 +77,27 @@ final class Tables {
         }
     }
 
+    /**
+     * Creates what is missing. Another process may be quicker, and not every database waits for it: who fails looks
+     * whether all is there by now, and else tries again, because the other has made one table and not yet the next.
+     */
     private static void create(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
-        try {
-            for (var sql : dialect.ddl()) {
-                execute(connection, dialect, dialect.fill(sql, config));
-            }
-        } catch (SQLException e) {
+        for (var tries = dialect.ddl().size(); ; tries--) {
             try {
-                probe(
-                        connection,
-                        dialect,
-                        config); // another process may have been quicker; not every database waits for it
-            } catch (SQLException stillMissing) {
-                e.addSuppressed(stillMissing);
-                throw e;
+                for (var sql : dialect.ddl()) {
+                    execute(connection, dialect, dialect.fill(sql, config));
+                }
+                return;
+            } catch (SQLException e) {
+                try {
+                    probe(connection, dialect, config);
+                    return;
+                } catch (SQLException stillMissing) {
+                    if (tries == 0) {
+                        e.addSuppressed(stillMissing);
+                        throw e;
+                    }
+                }
             }
         }
     }

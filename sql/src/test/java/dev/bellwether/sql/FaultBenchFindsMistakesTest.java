@@ -15,12 +15,14 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The fault bench sees two leaders where there are two: it is shown leaders with the usual mistakes, and to each the
  * fault that shows it.
  */
+@Tag("full") // it tests the bench
 class FaultBenchFindsMistakesTest {
     private static final Duration LEASE = Duration.ofSeconds(2);
 

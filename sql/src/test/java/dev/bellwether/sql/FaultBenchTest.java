@@ -37,6 +37,7 @@ class FaultBenchTest {
     }
 
     @Test
+    @Tag("full")
     void noFaultMakesTwoLeadersOnMySql(@TempDir Path folder) {
         var libfaketime = Scripts.where("libfaketime");
         try (var ground = DatabaseGround.mysqlFamily(Kind.MYSQL, 3, folder, libfaketime)) {
@@ -53,6 +54,7 @@ class FaultBenchTest {
     }
 
     @Test
+    @Tag("full")
     void noFaultMakesTwoLeadersOnH2(@TempDir Path folder) {
         try (var ground = DatabaseGround.h2(3, folder)) {
             FaultBench.run(ground, Setting.of("h2", LEASE).withSteps(Scripts.where("libfaketime")));
@@ -60,6 +62,7 @@ class FaultBenchTest {
     }
 
     @Test
+    @Tag("full")
     void noFaultMakesTwoLeadersOnSqlite(@TempDir Path folder) {
         FaultBench.run(new SqliteGround(folder.resolve("bench.db")), Setting.of("sqlite", LEASE));
     }

@@ -4,19 +4,20 @@ import dev.bellwether.testkit.ElectionsContract;
 import dev.bellwether.testkit.Infrastructure;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** The contract on a file of SQLite, which one writes at a time: facts side by side would wait for each other's locks. */
-@Execution(ExecutionMode.SAME_THREAD)
+/** The contract on files of SQLite: one writes to a file at a time, so each fact has its own and waits for no other. */
 class SqliteContractTest extends ElectionsContract {
+    private static final AtomicInteger SERIAL = new AtomicInteger();
+
     @TempDir
     private static Path folder;
 
     @Override
     protected Infrastructure infrastructure() {
-        return new SqlInfrastructure("SQLite", "jdbc:sqlite:" + folder.resolve("elections.db")) {
+        return new SqlInfrastructure(
+                "SQLite", "jdbc:sqlite:" + folder.resolve("elections-" + SERIAL.incrementAndGet() + ".db")) {
             @Override
             public Map<Capability, String> lacks() {
                 return Map.of(

@@ -7,6 +7,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.parallel.ResourceLockTarget;
  * Sets the stage for each fact, and clears it. Where JUnit runs tests side by side, facts are, but for those that
  * disturb the server of all, or count what is left on it: those are {@link AloneOnServer}.
  */
+@TestMethodOrder(AloneLate.class)
 @Execution(ExecutionMode.CONCURRENT)
 @ResourceLock(value = AloneOnServer.SERVER, mode = ResourceAccessMode.READ, target = ResourceLockTarget.CHILDREN)
 abstract class ContractStage {

@@ -11,11 +11,16 @@ import java.util.function.Supplier;
 /**
  * Waits on conditions, with a limit: what tests do instead of sleeping.
  *
- * <p>A condition is looked at about once a millisecond, on the calling thread. One that throws
+ * <p>A condition is looked at about once a millisecond, on the calling thread; less often if that takes long, so that
+ * many who wait do not keep a server, or this machine, from what they wait for. One that throws
  * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait.
  */
 public final class Eventually {
     private static final long PAUSE_NANOS = 1_000_000;
+    /** A look that takes long, because it asks a server, is followed by a pause of so many times that. */
+    private static final int TIMES = 3;
+
+    private static final long LONGEST_PAUSE_NANOS = 30_000_000;
 
     private Eventually() {}
 
@@ -32,8 +37,8 @@ public final class Eventually {
     public static <T> T eventually(String what, Duration patience, Supplier<Optional<T>> value) {
         var until = System.nanoTime() + patience.toNanos();
         while (true) {
-            var last = System.nanoTime() - until
-                    >= 0; // looked at once more after the time is up: we may have been held up
+            var began = System.nanoTime();
+            var last = began - until >= 0; // looked at once more after the time is up: we may have been held up
             var found = look(value);
             if (found.isPresent()) {
                 return found.get();
@@ -41,7 +46,7 @@ public final class Eventually {
             if (last) {
                 throw new AssertionError("not within " + Durations.show(patience) + ": " + what);
             }
-            LockSupport.parkNanos(PAUSE_NANOS);
+            pauseAfter(System.nanoTime() - began);
         }
     }
 
@@ -56,8 +61,12 @@ public final class Eventually {
             if (!condition.getAsBoolean()) {
                 throw new AssertionError("after " + spent / 1_000_000 + " ms of " + time + " no longer: " + what);
             }
-            LockSupport.parkNanos(PAUSE_NANOS);
+            pauseAfter(System.nanoTime() - began - spent);
         }
+    }
+
+    private static void pauseAfter(long lookNanos) {
+        LockSupport.parkNanos(Math.min(LONGEST_PAUSE_NANOS, Math.max(PAUSE_NANOS, TIMES * lookNanos)));
     }
 
     private static <T> Optional<T> look(Supplier<Optional<T>> value) {

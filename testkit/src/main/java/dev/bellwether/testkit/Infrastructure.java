@@ -101,6 +101,14 @@ public interface Infrastructure extends AutoCloseable {
         return twentyfold.compareTo(least) < 0 ? least : twentyfold;
     }
 
+    /**
+     * Returns the longest lease that takes the place of {@link #lease} on a machine that stalls. By default a quarter of
+     * the long one.
+     */
+    default Duration longestLease() {
+        return longLease().dividedBy(4);
+    }
+
     /** Returns how long a test waits for what must happen. Only a failing test waits this long. */
     default Duration patience() {
         return lease().multipliedBy(3).plusSeconds(20);

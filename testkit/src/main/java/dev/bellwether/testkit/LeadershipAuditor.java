@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Looks all the time, from one thread and on one monotonic clock, whether two candidacies of one election ever lead at
- * once, and whether tokens only rise.
+ * once, and whether tokens only rise. All auditors of a JVM share that thread: each would wake thousands of times a
+ * second.
  *
  * <p>Thread-safe. What it reports is certain: a mandate that holds at two instants held in between, so when another
  * candidacy is seen to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction
@@ -20,17 +21,19 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeadershipAuditor implements AutoCloseable {
     private static final long PAUSE_NANOS = 150_000;
+    private static final int FORGETTING = 64;
+    private static final long AT_FIRST_NANOS = 300_000_000;
+    private static final Rounds ROUNDS = new Rounds();
 
     private final Map<String, Audit> audits = new ConcurrentHashMap<>();
     private final List<String> violations = new CopyOnWriteArrayList<>();
-    private final Thread thread = new Thread(this::run, "bellwether-auditor");
-    private volatile boolean closed;
+    private boolean closed; // guarded by this
+    private long lookedNanos = System.nanoTime(); // guarded by this
     private volatile long longestRoundNanos;
 
     /** Begins to look. */
     public LeadershipAuditor() {
-        thread.setDaemon(true);
-        thread.start();
+        ROUNDS.begin(this);
     }
 
     /** Looks at this one too, from now on, under the name of its election. */
@@ -67,17 +70,24 @@ public final class LeadershipAuditor implements AutoCloseable {
     }
 
     /**
+     * Returns how long this machine has lately kept a thread from running: a stall counts in full when it is over, and
+     * is forgotten after some sixty times its length. A JVM that has just begun is taken for one that stalls, because it does
+     * everything for the first time.
+     */
+    static long stallNanos() {
+        return ROUNDS.stallNanos;
+    }
+
+    /**
      * Looks no more.
      *
      * @throws AssertionError if two led at once, or a token did not rise
      */
     @Override
     public void close() {
-        closed = true;
-        try {
-            thread.join(10_000);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        ROUNDS.end(this);
+        synchronized (this) { // after the look that is under way
+            closed = true;
         }
         if (!violations.isEmpty()) {
             throw new AssertionError(String.join(
@@ -85,14 +95,18 @@ public final class LeadershipAuditor implements AutoCloseable {
         }
     }
 
-    private void run() {
-        var last = System.nanoTime();
-        while (!closed) {
+    /** One round. */
+    private synchronized void look() {
+        if (closed) {
+            return;
+        }
+        var now = System.nanoTime();
+        longestRoundNanos = Math.max(longestRoundNanos, now - lookedNanos);
+        lookedNanos = now;
+        try {
             audits.values().forEach(audit -> audit.seen.forEach(seen -> look(audit, seen)));
-            LockSupport.parkNanos(PAUSE_NANOS);
-            var now = System.nanoTime();
-            longestRoundNanos = Math.max(longestRoundNanos, now - last);
-            last = now;
+        } catch (RuntimeException e) {
+            violations.add("the auditor cannot look: " + e);
         }
     }
 
@@ -139,6 +153,44 @@ public final class LeadershipAuditor implements AutoCloseable {
             its.reported = true;
             violations.add(Never.mark("two lead at once: %s under token %d and %s under token %d"
                     .formatted(one, run.token, other, its.token)));
+        }
+    }
+
+    /** The thread of all auditors, which there is while one of them is open. Thread-safe. */
+    private static final class Rounds {
+        private final List<LeadershipAuditor> open = new CopyOnWriteArrayList<>();
+        private boolean running; // guarded by this
+        private volatile long stallNanos = AT_FIRST_NANOS; // written by the thread
+
+        private synchronized void begin(LeadershipAuditor auditor) {
+            open.add(auditor);
+            if (!running) {
+                running = true;
+                var thread = new Thread(this::run, "bellwether-auditor");
+                thread.setDaemon(true);
+                thread.start();
+            }
+        }
+
+        private void end(LeadershipAuditor auditor) {
+            open.remove(auditor);
+        }
+
+        private void run() {
+            var last = System.nanoTime();
+            do {
+                open.forEach(LeadershipAuditor::look);
+                LockSupport.parkNanos(PAUSE_NANOS);
+                var now = System.nanoTime();
+                var round = now - last;
+                stallNanos = Math.max(round - PAUSE_NANOS, stallNanos - round / FORGETTING);
+                last = now;
+            } while (goesOn());
+        }
+
+        private synchronized boolean goesOn() {
+            running = !open.isEmpty();
+            return running;
         }
     }
 

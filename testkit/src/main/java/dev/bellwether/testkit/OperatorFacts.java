@@ -188,7 +188,7 @@ abstract class OperatorFacts extends OutageFacts {
 
     @Test
     void aStandbyThatIsToldToStandByDoesNotTakeTheSeatUntilItStandsAgain() {
-        var first = stage.stand(stage.client());
+        var first = stage.standFirm(stage.client());
         var before = first.awaitLeads();
         var second = stage.stand(stage.client());
         second.awaitFollows(first);
@@ -205,7 +205,7 @@ abstract class OperatorFacts extends OutageFacts {
         var orders = stage.observe(stage.client());
         var first = stage.stand(stage.client());
         first.awaitLeads();
-        var second = stage.stand(stage.client());
+        var second = stage.standFirm(stage.client());
         second.awaitFollows(first);
         orders.standDown();
         var after = second.awaitLeads();

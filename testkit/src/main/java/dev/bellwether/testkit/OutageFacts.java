@@ -81,7 +81,8 @@ abstract class OutageFacts extends ListenerFacts {
 
     @Test
     void anOutageIsToldToAStandbyToo() {
-        var leader = stage.standLong(stage.client());
+        // not for the long lease: a standby may ask as seldom as the leader's lease lets it
+        var leader = stage.standFirm(stage.client());
         leader.awaitLeads();
         var outages = new OutageCount();
         var linked =
@@ -242,7 +243,7 @@ abstract class OutageFacts extends ListenerFacts {
         linked.link().cut(way);
         victim.awaitLeadsNoMore();
         victim.awaitHears(LeadershipEvent.Fenced.class);
-        var successor = stage.stand(stage.client());
+        var successor = stage.standFirm(stage.client());
         var between = successor.awaitLeads();
         linked.link().heal(); // and whatever was held arrives now: old renewals, old claims
         victim.awaitFollows(successor);
@@ -272,7 +273,7 @@ abstract class OutageFacts extends ListenerFacts {
 
     @Test
     void aStandbysOutageDisturbsNobody() {
-        var leader = stage.stand(stage.client());
+        var leader = stage.standFirm(stage.client());
         var mandate = leader.awaitLeads();
         var linked = stage.linkedClient();
         var standby = stage.stand(linked.elections());

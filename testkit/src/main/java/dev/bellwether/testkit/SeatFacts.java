@@ -28,7 +28,7 @@ abstract class SeatFacts extends ContractStage {
     void exactlyOneOfTenCandidatesLeads() {
         var actors = new ArrayList<Actor>();
         for (var i = 0; i < 10; i++) {
-            actors.add(stage.stand(stage.client()));
+            actors.add(stage.standFirm(stage.client()));
         }
         stage.eventually("one leads", () -> actors.stream().anyMatch(Actor::isLeader));
         var leader = actors.stream().filter(Actor::isLeader).findAny().orElseThrow();

@@ -24,7 +24,14 @@ import java.util.function.UnaryOperator;
  * <p>Confined to the thread of the test, except {@link #closing}.
  */
 public final class Stage implements AutoCloseable {
+    /**
+     * A lease is so many times the longest stall that this machine has lately shown. A renewal comes after a third of it
+     * and has as long again, so another such stall costs no mandate.
+     */
+    private static final int STALLS = 4;
+
     private final Infrastructure infrastructure;
+    private final Duration lease;
     private final String election;
     private final LeadershipAuditor auditor = new LeadershipAuditor();
     private final List<Elections> clients = new ArrayList<>();
@@ -36,7 +43,15 @@ public final class Stage implements AutoCloseable {
     /** Makes a stage; the word makes the name of its election readable. */
     public Stage(Infrastructure infrastructure, String word) {
         this.infrastructure = infrastructure;
+        lease = lease(infrastructure);
         election = word + '-' + UUID.randomUUID().toString().substring(0, 8);
+    }
+
+    /** As long as the infrastructure says, and longer on a machine that is busy. */
+    private static Duration lease(Infrastructure infrastructure) {
+        var stalled = LeadershipAuditor.stallNanos() * STALLS;
+        var longest = infrastructure.longestLease().toNanos();
+        return Duration.ofNanos(Math.max(infrastructure.lease().toNanos(), Math.min(stalled, longest)));
     }
 
     /** Returns the infrastructure. */
@@ -54,9 +69,12 @@ public final class Stage implements AutoCloseable {
         return auditor;
     }
 
-    /** Returns the lease that candidacies have unless told otherwise. */
+    /**
+     * Returns the lease that candidacies have unless told otherwise: that of the infrastructure, or a longer one where
+     * this machine has just been seen to stall.
+     */
     public Duration lease() {
-        return infrastructure.lease();
+        return lease;
     }
 
     /** Returns {@link Infrastructure#longLease}. */
@@ -64,9 +82,11 @@ public final class Stage implements AutoCloseable {
         return infrastructure.longLease();
     }
 
-    /** Returns {@link Infrastructure#patience}. */
+    /** Returns {@link Infrastructure#patience}, and more if the lease is longer than the infrastructure says. */
     public Duration patience() {
-        return infrastructure.patience();
+        return infrastructure
+                .patience()
+                .plus(lease.minus(infrastructure.lease()).multipliedBy(5));
     }
 
     /** Returns a future that completes when the stage is being closed: what a blocked listener should wait for. */
@@ -145,6 +165,14 @@ public final class Stage implements AutoCloseable {
                         .findFirst()
                         .flatMap(actor -> actor.candidacy().status().following())
                 : Optional.empty();
+    }
+
+    /**
+     * Stands with a lease that no stall of a busy machine ends, and that a test can wait for: a quarter of the long one.
+     */
+    public Actor standFirm(Elections client) {
+        var firm = longLease().dividedBy(4);
+        return stand(client, new EventLog(), settings -> settings.lease(firm));
     }
 
     /**

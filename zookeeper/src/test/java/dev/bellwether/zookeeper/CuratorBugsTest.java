@@ -33,6 +33,11 @@ class CuratorBugsTest {
                 public Duration lease() {
                     return Duration.ofSeconds(3); // servers come and go, and take their time
                 }
+
+                @Override
+                public Duration longestLease() {
+                    return lease(); // the servers grant no longer sessions
+                }
             },
             "curator");
 

@@ -817,7 +817,7 @@ final class SeatSimulation {
     }
 
     /** Returns in how many of so many seeds something is found that must never be, and what in the first. */
-    static String found(int seeds, Setting setting, LongSupplier first) {
+    static String found(int seeds, Setting setting, LongSupplier first, boolean firstOnly) {
         var found = 0;
         var example = "";
         for (var seed = first.getAsLong(); seed < first.getAsLong() + seeds; seed++) {
@@ -825,6 +825,9 @@ final class SeatSimulation {
             if (violation.isPresent()) {
                 example = found == 0 ? "seed " + seed + ": " + violation.get() : example;
                 found++;
+                if (firstOnly) {
+                    return example;
+                }
             }
         }
         return found == 0 ? "" : found + " of " + seeds + " seeds, the first being " + example;

@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 
 /** The rules of a seat under all that infrastructure does; and that a wrong rule is found out. */
 class SeatSimulationTest {
-    private static final int SEEDS = Integer.getInteger("bellwether.seats.seeds", 10_000);
+    private static final int ALL = 10_000;
+    private static final int SEEDS = Integer.getInteger("bellwether.seats.seeds", ALL);
     private static final long FIRST = Long.getLong("bellwether.seats.first", 1);
 
     @Test
@@ -220,7 +221,8 @@ class SeatSimulationTest {
     }
 
     private static void caught(String rule, Setting setting) {
-        var found = SeatSimulation.found(SEEDS, setting, () -> FIRST);
+        // where fewer histories are drawn, one in which it shows is enough, whichever it is
+        var found = SeatSimulation.found(Math.max(SEEDS, ALL), setting, () -> FIRST, SEEDS < ALL);
         System.out.println(rule + ": found in " + (found.isEmpty() ? "none" : found));
         assertThat(found).as(rule).isNotEmpty();
     }

@@ -20,6 +20,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Shows that the simulator finds faults: for each of these, core with one text changed is simulated with the default
  * seeds until an invariant is broken.
  */
+@Tag("full") // it tests the simulation, for minutes: ./check full
 class PlantedFaultsTest {
     static final Path CORE = Path.of(System.getProperty("bellwether.core.sources", "../core/src/main/java"));
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);

@@ -11,11 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Shows that the simulator of rosters finds faults, as {@link PlantedFaultsTest} does for elections. */
+@Tag("full") // it tests the simulation, for minutes: ./check full
 class PlantedRosterFaultsTest {
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);
     private static final List<String> TABLE = new ArrayList<>();

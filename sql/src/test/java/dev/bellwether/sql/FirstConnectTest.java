@@ -1,0 +1,53 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Elections;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Processes that are the first at a database, all at once. */
+class FirstConnectTest {
+    private static final int PROCESSES = 6;
+    private static final int ROUNDS = 20;
+
+    static Stream<Named<String>> databases() {
+        return Stream.of(
+                Named.of("PostgreSQL", PostgresServer.shared().uri()),
+                Named.of("MariaDB", MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri()),
+                Named.of("MySQL", MysqlFamilyServer.shared(Kind.MYSQL).uri()));
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
+    void allOfThemConnectThoughOneAloneCanCreateTheTables(String uri) {
+        for (var round = 0; round < ROUNDS; round++) {
+            var table = uri + "&bellwether.table=first_" + round;
+            var together = new CyclicBarrier(PROCESSES);
+            var connected = IntStream.range(0, PROCESSES)
+                    .mapToObj(i -> CompletableFuture.supplyAsync(
+                            () -> connect(table, together), work -> new Thread(work).start()))
+                    .toList();
+            connected.forEach(elections -> elections.join().close());
+        }
+    }
+
+    private static Elections connect(String uri, CyclicBarrier together) {
+        try {
+            together.await();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+        var elections = Elections.connect(uri);
+        assertThat(elections.list()).isEmpty();
+        return elections;
+    }
+}
