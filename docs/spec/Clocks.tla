@@ -24,6 +24,10 @@ Wall(m) == now - lost[m] + set[m]
 Reading(m) == [mono |-> Mono(m), wall |-> Wall(m)]
 Never == [mono |-> 0, wall |-> 0]
 
+Min(x, y) == IF x < y THEN x ELSE y
+Max(x, y) == IF x > y THEN x ELSE y
+Leap == CHOOSE x \in Sets \cup {0} : \A y \in Sets \cup {0} : y <= x      \* the most by which a clock is set back
+
 \* What Validity.holds says: both clocks are before the end, and the wall clock has not fallen behind the other.
 Within(m, since, span) == Mono(m) < since.mono + span /\ Wall(m) < since.wall + span
 Holds(m, since, span) == Within(m, since, span) /\ Wall(m) - since.wall + Drift >= Mono(m) - since.mono

@@ -25,8 +25,6 @@ Init == /\ ClocksStart
         /\ cand = [c \in Candidates |-> Idle(0)]
 
 ServersTime == now - lost[Server]
-Min(x, y) == IF x < y THEN x ELSE y
-
 \* -------------------------------------------------------------- the deadline
 \* What is sure of a lease by our own clock, and what is left of that for leading.
 Sure   == L - (IF Break = "drift ignored" THEN 0 ELSE Drift)
@@ -98,7 +96,7 @@ StandDown(c) ==
                                                 ELSE Send(c, "renew", cand[c].nonce, Budget)
        /\ cand' = [cand EXCEPT ![c].ph = "down", ![c].k = @ + 1,
                                ![c].hard = [mono |-> End(cand[c].since.mono, Mono(c)),
-                                            wall |-> IF Break = "suspension while standing down" THEN Horizon + L
+                                            wall |-> IF Break = "suspension while standing down" THEN Wall(c) + L + Sleep
                                                      ELSE End(cand[c].since.wall, Wall(c))
                                                           + (IF Break = "slack while standing down" THEN Drift ELSE 0)]]
        /\ UNCHANGED <<clocks, store, ans>>
@@ -139,11 +137,23 @@ Next == \/ Pass /\ UNCHANGED <<store, net, ans, cand>>
 
 Spec == Init /\ [][Next]_vars
 Symmetry == Permutations(Candidates)
-\* TLC takes two states for one that differ only in answers that nobody waits for any more.
-Awaited == {x \in ans : CASE cand[x.c].ph = "claim" -> x.kind = "claim"
-                          [] cand[x.c].ph = "lead"  -> x.kind = "renew" /\ x.at.mono > cand[x.c].since.mono
-                          [] OTHER                  -> Break = "any answer"}
-View == <<clocks, store, net, Awaited, cand>>
+\* TLC takes two states for one that differ only in what decides nothing any more. It is not asked what the time is, but
+\* how old things are, and no further than it matters; who waits for an answer, and from when on it would count.
+Age(c, at) == <<Min(Mono(c) - at.mono, L), Min(Wall(c) - at.wall, L + Leap)>>
+Awaited(x) == \/ Break = "any answer"
+              \/ /\ x.nonce = cand[x.c].nonce
+                 /\ \/ x.kind = "claim" /\ cand[x.c].ph = "claim"
+                    \/ x.kind = "renew" /\ cand[x.c].ph = "lead" /\ x.at.mono > cand[x.c].since.mono
+ViewOf(c) == LET m == cand[c] IN
+    <<m.ph, m.k, m.nonce,
+      CASE m.ph = "lead" -> <<Age(c, m.since), Min(store.tok - m.tok, 2)>>
+        [] m.ph = "down" -> <<Max(m.hard.mono - Mono(c), 0), Max(m.hard.wall - Wall(c), 0 - Leap)>>
+        [] OTHER         -> IF Break = "any answer" THEN Age(c, m.since) ELSE <<>> >>
+View == <<lost, slept, set,
+          store.holder, Min(store.tok, 2), IF store.holder = None THEN 0 ELSE Max(store.until - ServersTime, 0),
+          {<<m.c, m.kind, m.nonce, m.term, IF Awaited(m) THEN Age(m.c, m.at) ELSE <<>> >> : m \in net},
+          {<<x.c, x.kind, x.nonce, Min(store.tok - x.tok, 2), Age(x.c, x.at)>> : x \in {y \in ans : Awaited(y)}},
+          [c \in Candidates |-> ViewOf(c)]>>
 
 \* -------------------------------------------------------------- what must hold
 OneLeader == \A c, d \in Candidates : Leads(c) /\ Leads(d) => c = d

@@ -130,6 +130,25 @@ Next == \/ Pass /\ UNCHANGED <<log, net, mem, gaps>>
 Spec == Init /\ [][Next]_vars
 Symmetry == Permutations(Candidates)
 
+\* TLC takes two states for one that differ only in what decides nothing any more: what all have read; when a record was
+\* sent, if its author does not wait for it; what the time is, where it matters only how old things are.
+Age(m, at) == <<Min(Mono(m) - at.mono, L), Min(Wall(m) - at.wall, L + Leap)>>
+Proves(x) == LET k == mem[x.by] IN
+    IF x.n = k.n /\ (\/ x.kind = "claim" /\ k.ph = "claim"
+                     \/ x.kind = "beat" /\ k.ph = "barred"
+                     \/ x.kind = "beat" /\ k.ph = "lead" /\ x.at.mono > k.since.mono)
+    THEN Age(x.by, x.at) ELSE <<>>
+RecordOf(x) == <<x.kind, x.by, x.n, x.tok, Proves(x)>>
+Unread(x, i) == IF mem[x.by].pos >= i THEN <<x.kind, x.by, x.n, x.tok>> ELSE RecordOf(x)
+ReadByAll == CHOOSE p \in {mem[m].pos : m \in M} : \A m \in M : p <= mem[m].pos
+Left(m, until) == Max(until - Mono(m), 0)
+ClaimOf(m, cl) == <<cl.id, cl.tok, Left(m, cl.until), cl.out>>
+ViewOf(m) == LET k == mem[m] IN
+    <<k.ph, k.n, k.tok, IF k.ph = "lead" THEN Age(m, k.since) ELSE <<>>, k.pos, ClaimOf(m, k.last),
+      {ClaimOf(m, e) : e \in k.earlier}, k.ended, k.highest, k.highestId, Left(m, k.unseen)>>
+View == <<lost, slept, set, gaps, Len(log), [i \in (ReadByAll + 1)..Len(log) |-> Unread(log[i], i)],
+          {RecordOf(x) : x \in net}, [m \in M |-> ViewOf(m)]>>
+
 \* -------------------------------------------------------------- what must hold
 OneLeader == \A a, b \in M : Leads(a) /\ Leads(b) => a = b
 \* Must be found to be false: else the model allows nothing.

@@ -105,6 +105,14 @@ Next == Pass \/ Remove \/ \E r \in Readers : Try(r) \/ Late(r) \/ Check(r) \/ Re
                                              \/ Begin(r) \/ OutOfRange(r)
 Spec == Init /\ [][Next]_vars
 
+\* TLC takes two states for one that differ only in what decides nothing any more: what the time is, where it matters
+\* only how old things are; removed records, but for those that may be written once more.
+Age(at) == IF at < 0 THEN at ELSE IF now - at > L THEN L ELSE now - at
+RecordOf(x) == [x EXCEPT !.at = IF x.kind = "try" /\ x.exp = 0 THEN Age(@) ELSE 0]
+MindOf(m) == [m EXCEPT !.since = Age(@), !.waits = Age(@)]
+View == <<gone, Len(log), [i \in (gone + 1)..Len(log) |-> RecordOf(log[i])],
+          {RecordOf(log[i]) : i \in {j \in 1..gone : log[j].kind = "try"}}, [r \in Readers |-> MindOf(mind[r])]>>
+
 \* -------------------------------------------------------------- what must hold
 Leads(r) == mind[r].up /\ mind[r].since >= 0 /\ now < mind[r].since + L
 Agree == \A a, b \in Readers :

@@ -12,7 +12,7 @@ CONSTANTS Nobody,
           MaxK,       \* writes that each candidate may send, besides those that give the seat up
           MaxOrders,  \* operators' orders
           Stale,      \* readings may be old
-          Drops,      \* the store may drop the key; revisions rise all the same
+          Drops,      \* how often the store may drop the key; revisions rise all the same
           Break
 
 VARIABLES reg,     \* the record
@@ -20,8 +20,8 @@ VARIABLES reg,     \* the record
           top,     \* the highest revision that the store has given
           net, ans,
           seen,    \* which record each candidate knows, and since when by its own clock
-          cand, orders
-vars == <<clocks, reg, old, top, net, ans, seen, cand, orders>>
+          cand, orders, drops
+vars == <<clocks, reg, old, top, net, ans, seen, cand, orders, drops>>
 
 \* nonce and stamp name a claim and a write of a candidate; over is the revision over which an order lies.
 Absent == [rev |-> 0, own |-> Nobody, nonce |-> 0, stamp |-> <<Nobody, 0>>, lease |-> 0, tok |-> 0, over |-> 0]
@@ -30,11 +30,10 @@ Idle(k) == [ph |-> "idle", k |-> k, nonce |-> 0, rev |-> 0, stamp |-> <<Nobody, 
 Unseen == [rec |-> Absent, at |-> 0, ever |-> FALSE]
 
 Init == /\ ClocksStart
-        /\ reg = Absent /\ old = {Absent} /\ top = 0 /\ net = {} /\ ans = {} /\ orders = 0
+        /\ reg = Absent /\ old = {Absent} /\ top = 0 /\ net = {} /\ ans = {} /\ orders = 0 /\ drops = 0
         /\ seen = [c \in Candidates |-> Unseen]
         /\ cand = [c \in Candidates |-> Idle(0)]
 
-Min(x, y) == IF x < y THEN x ELSE y
 Usable == L - (IF Break = "drift ignored" THEN 0 ELSE Drift) - (IF Break = "budget not taken off" THEN 0 ELSE Budget)
 Leads(c) == cand[c].ph = "lead" /\ Holds(c, cand[c].since, Usable)
 Works(c) == CASE cand[c].ph = "lead" -> Within(c, cand[c].since, Usable + Budget)
@@ -54,7 +53,7 @@ See(c) == /\ \E r \in (IF Stale THEN old ELSE {}) \cup {reg} :
                /\ r # seen[c].rec \/ ~seen[c].ever
                /\ r.rev >= seen[c].rec.rev \/ r = reg   \* an older one is not believed, unless it is read again
                /\ Know(c, r)
-          /\ UNCHANGED <<clocks, reg, old, top, net, ans, cand, orders>>
+          /\ UNCHANGED <<clocks, reg, old, top, net, ans, cand, orders, drops>>
 
 \* -------------------------------------------------------------- what candidates write
 \* tok is 0 in a claim: its token is the revision that it gets.
@@ -65,7 +64,7 @@ Write(c, k, own, nonce, lease, tok, exp) ==
 Wait(r) == CASE r.rev = 0 -> IF Break = "absent is free after a lease" THEN L ELSE 0
              [] Break = "free at first sight" -> 0
              [] OTHER -> r.lease
-Unmarked(r) == Drops /\ r.rev = 0 /\ Break \notin {"absent is free", "absent is free after a lease"}
+Unmarked(r) == Drops > 0 /\ r.rev = 0 /\ Break \notin {"absent is free", "absent is free after a lease"}
 MayClaim(c) == /\ cand[c].ph = "idle" /\ seen[c].ever
                /\ ~Unmarked(seen[c].rec)
                /\ Mono(c) - seen[c].at >= Wait(seen[c].rec)
@@ -74,25 +73,25 @@ Claim(c) == /\ MayClaim(c) /\ cand[c].k < MaxK
             /\ Write(c, cand[c].k + 1, c, cand[c].k + 1, L, 0, seen[c].rec.rev)
             /\ ans' = {x \in ans : x.c # c}     \* answers to older claims grant nothing
             /\ cand' = [cand EXCEPT ![c] = [Idle(cand[c].k + 1) EXCEPT !.ph = "claim", !.nonce = cand[c].k + 1]]
-            /\ UNCHANGED <<clocks, reg, old, top, seen, orders>>
+            /\ UNCHANGED <<clocks, reg, old, top, seen, orders, drops>>
 
 \* "Nothing there" cannot be watched: who finds it puts a record there that is nobody's, and watches that.
-Mark(c) == /\ Drops /\ cand[c].ph = "idle" /\ seen[c].ever /\ Unmarked(seen[c].rec) /\ cand[c].k < MaxK
+Mark(c) == /\ Drops > 0 /\ cand[c].ph = "idle" /\ seen[c].ever /\ Unmarked(seen[c].rec) /\ cand[c].k < MaxK
            /\ Write(c, cand[c].k + 1, Nobody, 0, L, top, 0)
            /\ cand' = [cand EXCEPT ![c].k = @ + 1]
-           /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders>>
+           /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders, drops>>
 
 \* The request may be sent after the deadline. It keeps others away, and does not bring the mandate back.
 Renew(c) == /\ cand[c].ph = "lead" /\ cand[c].k < MaxK
             /\ Write(c, cand[c].k + 1, c, cand[c].nonce, L, cand[c].tok, cand[c].rev)
             /\ cand' = [cand EXCEPT ![c].k = @ + 1]
-            /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders>>
+            /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders, drops>>
 
 \* The deadline has passed, or the seat is lost, or the candidate stops without a word: the work has the budget.
 Fence(c) == /\ cand[c].ph = "lead"
             /\ cand' = [cand EXCEPT ![c].ph = "down", ![c].hard = [mono |-> cand[c].since.mono + Usable + Budget,
                                                                    wall |-> cand[c].since.wall + Usable + Budget]]
-            /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders>>
+            /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>
 
 \* The mandate ends first; then the lease is cut short to the budget; the work goes on.
 Concede(c, term) ==
@@ -104,7 +103,7 @@ Concede(c, term) ==
        /\ cand' = [cand EXCEPT ![c].ph = "down", ![c].k = @ + 1,
                                ![c].hard = [mono |-> End(cand[c].since.mono, Mono(c)),
                                             wall |-> End(cand[c].since.wall, Wall(c))]]
-       /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders>>
+       /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders, drops>>
 \* It is sent again until it is answered; or later, when the mandate is over anyway. The work ends by then.
 ConcedeAgain(c, term) ==
     /\ cand[c].ph = "down" /\ cand[c].k < MaxK
@@ -112,16 +111,16 @@ ConcedeAgain(c, term) ==
     /\ cand' = [cand EXCEPT ![c].k = @ + 1,
                             ![c].hard = [mono |-> Min(@.mono, Mono(c) + term - Drift),
                                          wall |-> Min(@.wall, Wall(c) + term - Drift)]]
-    /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders>>
+    /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders, drops>>
 
 \* The work has ended: the seat is vacated, over the last record that is known to be ours, or it runs out.
 Release(c) == /\ cand[c].ph = "down"
               /\ Write(c, 0, Nobody, 0, 0, cand[c].tok, cand[c].rev)
               /\ cand' = [cand EXCEPT ![c] = Idle(@.k)]
-              /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders>>
+              /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders, drops>>
 Leave(c) == /\ cand[c].ph \in {"down", "claim"}
             /\ cand' = [cand EXCEPT ![c] = Idle(@.k)]
-            /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders>>
+            /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>
 
 \* -------------------------------------------------------------- what the store does
 Put(r) == reg' = r /\ top' = r.rev /\ old' = IF Stale THEN old \cup {r} ELSE old
@@ -134,16 +133,16 @@ CarryOut(m) ==
        /\ ans' = IF m.own = m.c /\ cand[m.c].nonce = m.nonce
                  THEN ans \cup {[c |-> m.c, k |-> m.k, rev |-> top + 1, tok |-> tok, lease |-> m.lease, at |-> m.at]}
                  ELSE ans
-    /\ UNCHANGED <<clocks, net, seen, cand, orders>>
+    /\ UNCHANGED <<clocks, net, seen, cand, orders, drops>>
 
 \* An operator's order leaves holder, stamp and lease alone.
 Order == /\ orders < MaxOrders /\ reg.own # Nobody
          /\ orders' = orders + 1
          /\ Put([reg EXCEPT !.rev = top + 1, !.over = Origin(reg),
                             !.lease = IF Break = "an order shortens the lease" THEN Budget ELSE @])
-         /\ UNCHANGED <<clocks, net, ans, seen, cand>>
+         /\ UNCHANGED <<clocks, net, ans, seen, cand, drops>>
 
-DropKey == /\ Drops /\ reg.rev # 0 /\ reg' = Absent
+DropKey == /\ drops < Drops /\ reg.rev # 0 /\ reg' = Absent /\ drops' = drops + 1
            /\ UNCHANGED <<clocks, old, top, net, ans, seen, cand, orders>>
 
 \* -------------------------------------------------------------- answers
@@ -152,7 +151,7 @@ Since(c, x) == IF Break = "counted from the answer" THEN Reading(c) ELSE x.at
 \* A grant or a renewal was answered; or was read back, and has the stamp of a write whose answer is missing.
 Won(c, x) == /\ cand' = [cand EXCEPT ![c].ph = "lead", ![c].rev = x.rev, ![c].stamp = <<c, x.k>>,
                                      ![c].tok = x.tok, ![c].since = Since(c, x)]
-             /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders>>
+             /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>
 Granted(c) == cand[c].ph = "claim" /\ \E x \in ans : x.c = c /\ Won(c, x)
 Proven(c) == /\ Leads(c)
              /\ \E x \in ans : x.c = c /\ x.lease = L /\ x.rev > cand[c].rev /\ Won(c, x)
@@ -161,7 +160,7 @@ Proven(c) == /\ Leads(c)
 Noted(c) == /\ cand[c].ph = "down"
             /\ \E x \in ans : /\ x.c = c /\ x.rev > cand[c].rev
                               /\ cand' = [cand EXCEPT ![c].rev = x.rev, ![c].stamp = <<c, x.k>>]
-            /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders>>
+            /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>
 
 \* Under our name, and not by a stamp of ours: a copy of this process wrote it.
 Mistaken(c) == /\ Break = "whatever has our name is ours" /\ cand[c].ph = "claim" /\ reg.own # Nobody
@@ -173,12 +172,12 @@ ReadFromNow(c) == /\ Break = "a reading taken for a proof" /\ Leads(c) /\ reg.ow
 \* An order lies over our record: it is ours still, and proves nothing.
 OrderSeen(c) == /\ cand[c].ph = "lead" /\ reg.over # 0 /\ reg.stamp = cand[c].stamp /\ reg.rev # cand[c].rev
                 /\ cand' = [cand EXCEPT ![c].rev = reg.rev]
-                /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders>>
+                /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>
 
-Next == \/ Pass /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders>>
+Next == \/ Pass /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders, drops>>
         \/ Order \/ DropKey
         \/ \E c \in Candidates :
-             \/ SetWall(c) /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders>>
+             \/ SetWall(c) /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders, drops>>
              \/ cand[c].ph = "idle" /\ See(c)
              \/ Claim(c) \/ Mark(c) \/ Renew(c) \/ (~Leads(c) /\ Fence(c)) \/ Concede(c, Budget) \/ ConcedeAgain(c, Budget)
              \/ Release(c) \/ Leave(c)
@@ -188,12 +187,27 @@ Next == \/ Pass /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders>>
 Spec == Init /\ [][Next]_vars
 \* TLC works it out when it begins, and Trace has a dozen candidates.
 Symmetry == IF Horizon = 0 THEN {} ELSE Permutations(Candidates)
-\* TLC takes two states for one that differ only in requests that cannot be carried out any more, since revisions rise,
-\* and in answers that nobody waits for.
-Alive == {m \in net : \/ Drops \/ m.exp >= reg.rev
-                        \/ Break \in {"written whatever is there", "whatever has our name is ours"}}
-Awaited == {x \in ans : cand[x.c].ph # "idle" /\ x.rev > cand[x.c].rev}
-View == <<clocks, reg, old, top, Alive, Awaited, seen, cand, orders>>
+\* TLC takes two states for one that differ only in what decides nothing any more: requests that cannot be carried out,
+\* since revisions rise; answers that nobody waits for; what the time is, where it matters only how old things are.
+Age(c, at) == <<Min(Mono(c) - at.mono, L), Min(Wall(c) - at.wall, L + Leap)>>
+Alive(m) == \/ Drops > 0 \/ m.exp >= reg.rev
+            \/ Break \in {"written whatever is there", "whatever has our name is ours"}
+Awaited(x) == cand[x.c].ph # "idle" /\ x.rev > cand[x.c].rev
+Proves(c, nonce, lease, at) == IF /\ lease = L /\ nonce = cand[c].nonce
+                                  /\ cand[c].ph \in {"claim", "lead"}
+                               THEN Age(c, at) ELSE <<>>
+ViewOf(c) == LET m == cand[c] IN
+    <<m.ph, m.k, m.nonce, m.rev, m.tok, IF m.ph = "lead" /\ MaxOrders > 0 THEN m.stamp ELSE <<>>,
+      CASE m.ph = "lead" -> Age(c, m.since)
+        [] m.ph = "down" -> <<Max(m.hard.mono - Mono(c), 0), Max(m.hard.wall - Wall(c), 0 - Leap)>>
+        [] OTHER         -> <<>>,
+      seen[c].ever, seen[c].rec, IF seen[c].ever THEN Min(Mono(c) - seen[c].at, L) ELSE 0>>
+View == <<lost, slept, set, reg, old, top, orders, drops,
+          {<<m.c, m.k, m.own, m.nonce, m.lease, m.tok, m.exp, Proves(m.c, m.nonce, m.lease, m.at)>> :
+              m \in {y \in net : Alive(y)}},
+          {<<x.c, x.k, x.rev, x.tok, x.lease, Proves(x.c, cand[x.c].nonce, x.lease, x.at)>> :
+              x \in {y \in ans : Awaited(y)}},
+          [c \in Candidates |-> ViewOf(c)]>>
 
 \* -------------------------------------------------------------- what must hold
 OneLeader == \A c, d \in Candidates : Leads(c) /\ Leads(d) => c = d

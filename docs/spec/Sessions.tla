@@ -148,13 +148,27 @@ Next == \/ Pass /\ UNCHANGED <<seat, sess, net, ans, seenSeat, seenSess, proc>>
         \/ \E m \in net : CarryOut(m)
 Spec == Init /\ [][Next]_vars
 Symmetry == Permutations(Candidates)
-\* TLC takes two states for one that differ only in requests that cannot be carried out any more, since revisions rise,
-\* and in answers that nobody waits for.
-Alive == {m \in net : CASE m.kind = "seat" -> m.exp >= seat.rev \/ (m.n = proc[m.p].n /\ m.exp >= proc[m.p].rev)
-                        [] OTHER           -> m.exp >= sess[m.s].rev}
-Awaited == {x \in ans : CASE x.kind = "seat" -> x.n = proc[x.p].n /\ x.rev > proc[x.p].rev
-                          [] OTHER           -> x.rev > proc[x.p].sRev}
-View == <<clocks, seat, sess, Alive, Awaited, seenSeat, seenSess, proc>>
+\* TLC takes two states for one that differ only in what decides nothing any more: requests that cannot be carried out,
+\* since revisions rise; answers that nobody waits for; what the time is, where it matters only how old things are.
+Age(p, at) == <<Min(Mono(p) - at.mono, L), Min(Wall(p) - at.wall, L + Leap)>>
+Alive(m) == CASE m.kind = "seat" -> m.exp >= seat.rev \/ (m.n = proc[m.p].n /\ m.exp >= proc[m.p].rev)
+              [] OTHER           -> m.exp >= sess[m.s].rev
+Awaited(x) == CASE x.kind = "seat" -> x.n = proc[x.p].n /\ x.rev > proc[x.p].rev
+                [] OTHER           -> x.rev > proc[x.p].sRev
+MessageOf(m) == CASE m.kind = "seat" -> <<m.p, m.n, m.exp, m.own, m.joined,
+                                          IF m.n = proc[m.p].n /\ m.own = m.p THEN Age(m.p, m.at) ELSE <<>> >>
+                  [] m.kind = "sess" -> <<m.s, m.exp, Age(m.s, m.at)>>
+                  [] OTHER           -> <<m.s, m.exp>>
+AnswerOf(x) == CASE x.kind = "seat" -> <<x.p, x.n, x.rev, x.joined, Age(x.p, x.at)>>
+                 [] OTHER           -> <<x.p, x.rev, Age(x.p, x.at)>>
+ViewOf(p) == LET m == proc[p] IN
+    <<m.ph, m.k, m.n, m.rev, m.joined, IF m.ph = "lead" THEN Age(p, m.since) ELSE <<>>,
+      m.r, m.sRev, IF m.sRev > 0 THEN Age(p, m.sSince) ELSE <<>>,
+      seenSeat[p].rec, Min(Mono(p) - seenSeat[p].at, L),
+      [s \in P |-> <<seenSess[p][s].rev, seenSess[p][s].st, Min(Mono(p) - seenSess[p][s].at, L)>>]>>
+View == <<lost, slept, set, seat, sess,
+          {MessageOf(m) : m \in {y \in net : Alive(y)}}, {AnswerOf(x) : x \in {y \in ans : Awaited(y)}},
+          [p \in P |-> ViewOf(p)]>>
 
 \* -------------------------------------------------------------- what must hold
 OneLeader == \A p, q \in P : Leads(p) /\ Leads(q) => p = q

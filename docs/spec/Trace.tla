@@ -27,7 +27,7 @@ Time == /\ now' = Event.t
         /\ lost' = [c \in Clocked |-> IF c \in DOMAIN Event.at THEN Event.t - Event.at[c].wall ELSE lost[c]]
         /\ slept' = [c \in Candidates |-> IF c \in DOMAIN Event.at THEN Event.at[c].wall - Event.at[c].mono ELSE slept[c]]
         /\ alive' = DOMAIN Event.at
-        /\ UNCHANGED <<set, reg, old, top, net, ans, seen, cand, orders>>
+        /\ UNCHANGED <<set, reg, old, top, net, ans, seen, cand, orders, drops>>
 
 \* What has to end before a candidate can do that; the real one has ended it without a message.
 Ends(c, phases) == cand[c].ph \notin phases /\ (Fence(c) \/ Leave(c))
