@@ -72,6 +72,17 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     @Override
+    public Optional<String> handOverObjection() {
+        return Optional.of("candidates queue, and whoever stands behind the leader is next. Order the leader to stand"
+                + " down instead");
+    }
+
+    @Override
+    public Optional<String> proclaimObjection() {
+        return Optional.of("a candidate's node is written once, when it comes. Stand again instead");
+    }
+
+    @Override
     public void check(String election, CandidacyConfig settings) {
         sessions.with(settings.lease(), session -> {
             if (session.awaitConnected(STAND_PATIENCE)) { // else we learn it later, and fail then

@@ -1,11 +1,14 @@
 package dev.bellwether.internal.election;
 
 import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
+import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
@@ -20,6 +23,8 @@ import org.slf4j.LoggerFactory;
 /** An election seen through an arbiter. Thread-safe. */
 public final class SeatElection implements Election {
     private static final Logger log = LoggerFactory.getLogger(Election.class);
+
+    private static final Duration LONGEST_WITHIN = Duration.ofDays(1);
 
     private final String name;
     private final Arbiter arbiter;
@@ -59,6 +64,34 @@ public final class SeatElection implements Election {
     @Override
     public boolean standDown() {
         return order(Order.STAND_DOWN, "order the leader to stand down");
+    }
+
+    @Override
+    public HandOver handOver(String to, Duration within) {
+        return handOver(Optional.of(to), within, Optional.empty());
+    }
+
+    @Override
+    public HandOver handOver(Duration within) {
+        return handOver(Optional.empty(), within, Optional.empty());
+    }
+
+    /**
+     * Hands the seat over.
+     *
+     * @param from the only one whose seat it may be; empty for whoever leads
+     */
+    HandOver handOver(Optional<String> to, Duration within, Optional<String> from) {
+        if (within.isNegative() || within.isZero() || within.compareTo(LONGEST_WITHIN) > 0) {
+            throw new ElectionException("a candidate cannot get ready within " + Durations.show(within)
+                    + ": give it more than nothing, and at most " + Durations.show(LONGEST_WITHIN));
+        }
+        arbiter.handOverObjection().ifPresent(why -> {
+            throw new ElectionException(this + " cannot hand over to a candidate by name: " + why);
+        });
+        var order = new HandOverOrder(name, arbiter, loop, timeout, to, within, from);
+        // it bounds itself: by what the candidate, the leader's lease and the infrastructure may take
+        return Requests.answer(order.begin(), Duration.ofDays(30), "hand over (" + this + ")");
     }
 
     @Override
@@ -119,7 +152,9 @@ public final class SeatElection implements Election {
 
         private static boolean same(View one, View other) {
             return one.token() == other.token()
-                    && one.holder().isPresent() == other.holder().isPresent();
+                    && one.holder()
+                            .map(View.Holder::metadata)
+                            .equals(other.holder().map(View.Holder::metadata));
         }
     }
 }
