@@ -24,6 +24,9 @@ public record HandOverNote(long token, String order, Stage stage, Duration withi
         READY
     }
 
+    /** The longest that a candidate may be given: what is written there by others is not reckoned with. */
+    public static final Duration LONGEST_WITHIN = Duration.ofDays(1);
+
     private static final Pattern FORMAT = Pattern.compile("(ASKED|READY) (\\d{1,19}) (\\S{1,60}) (\\S{1,40}) ?(.*)");
 
     /** Refuses an order without a name. */
@@ -61,11 +64,12 @@ public record HandOverNote(long token, String order, Stage stage, Duration withi
         }
         try {
             return Optional.of(new HandOverNote(
-                    Long.parseLong(parts.group(2)),
-                    parts.group(3),
-                    Stage.valueOf(parts.group(1)),
-                    Duration.parse(parts.group(4)),
-                    parts.group(5)));
+                            Long.parseLong(parts.group(2)),
+                            parts.group(3),
+                            Stage.valueOf(parts.group(1)),
+                            Duration.parse(parts.group(4)),
+                            parts.group(5)))
+                    .filter(note -> !note.within.isNegative() && note.within.compareTo(LONGEST_WITHIN) <= 0);
         } catch (DateTimeException | NumberFormatException e) {
             return Optional.empty();
         }

@@ -73,13 +73,12 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public Optional<String> handOverObjection() {
-        return Optional.of("candidates queue, and whoever stands behind the leader is next. Order the leader to stand"
-                + " down instead");
+        return Optional.empty();
     }
 
     @Override
     public Optional<String> proclaimObjection() {
-        return Optional.of("a candidate's node is written once, when it comes. Stand again instead");
+        return Optional.empty();
     }
 
     @Override
@@ -175,6 +174,11 @@ final class ZooKeeperArbiter implements Arbiter {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return persistently(() -> nodes(main, election).order(order));
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return persistently(() -> nodes(main, election).note(token, expected, note, ""));
     }
 
     /** Deletes all candidates of an election, by telling them; returns false if there is no such election. */

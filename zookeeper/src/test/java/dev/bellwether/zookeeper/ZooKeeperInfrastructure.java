@@ -35,13 +35,6 @@ class ZooKeeperInfrastructure implements Infrastructure {
     }
 
     @Override
-    public Map<Capability, String> lacks() {
-        return Map.of(
-                Capability.HAND_OVER, "the queue decides whose turn it is",
-                Capability.PROCLAIM, "a node is written when a candidate comes");
-    }
-
-    @Override
     public String describe() {
         return "ZooKeeper on " + servers.servers().size() + " server(s)";
     }

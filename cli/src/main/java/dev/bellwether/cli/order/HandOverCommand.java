@@ -7,6 +7,7 @@ import dev.bellwether.Leader;
 import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.HandOverWords;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
@@ -79,7 +80,7 @@ public final class HandOverCommand extends OrderCommand {
 
     @Override
     String done(String election, Optional<Leader> leader) {
-        return nameOf(done.leader()) + " leads \"" + election + "\".";
+        return notDone(election);
     }
 
     @Override
@@ -94,19 +95,7 @@ public final class HandOverCommand extends OrderCommand {
 
     @Override
     String notDone(String election) {
-        return switch (done.outcome()) {
-            case DONE -> done(election, done.leader());
-            case NOBODY_LEADS -> super.notDone(election);
-            case NOT_A_CANDIDATE ->
-                to.map(id -> "\"" + id + "\" does not stand for \"" + election + "\".")
-                                .orElse("Nobody stands by for \"" + election + "\".")
-                        + " Nothing was done: 'bellwether show " + election + "' lists the candidates.";
-            case UNDER_WAY -> "Another hand-over of \"" + election + "\" is under way. Nothing was done.";
-            case NOT_READY ->
-                to.orElse("No standby") + (to.isPresent() ? " was not" : " was") + " ready within "
-                        + CommandDurations.show(within) + ". " + nameOf(done.leader()) + " leads on.";
-            case TAKEN_BY_ANOTHER -> "Another leads \"" + election + "\": " + nameOf(done.leader()) + ".";
-        };
+        return HandOverWords.of(done, election, to, within);
     }
 
     @Override

@@ -39,6 +39,8 @@ final class HandOverOrder {
      */
     private static final long LOOK_NANOS = 1_000_000_000L;
     private static final long LOOK_AGAIN_NANOS = 20_000_000L;
+    /** Beyond the time of a request: then our loop is taken for one that was closed. */
+    private static final long STILL_NANOS = 10_000_000_000L;
 
     private final String name;
     private final Arbiter arbiter;
@@ -55,6 +57,9 @@ final class HandOverOrder {
     private @Nullable Leader next; // the first after the former one, as far as we were told
     private long readyByNanos;
     private long hopeNanos; // then we give up
+    /** When we have last had a turn of our own: for any thread. */
+    private volatile long turnNanos = System.nanoTime();
+
     private boolean inDoubt; // whether it was noted
     private boolean reading;
     private boolean readAgain;
@@ -198,6 +203,12 @@ final class HandOverOrder {
             judgeSuccessor(view);
             return;
         }
+        if (view.token() < order.token()) { // vacant, where a vacant seat has no token; whoever comes has a higher one
+            if (successor.isEmpty() && loop.clock().nanos() - readyByNanos >= 0) {
+                end(Outcome.NOBODY_LEADS, Optional.empty());
+            }
+            return;
+        }
         var present = view.handOver().filter(note -> note.order().equals(order.order()));
         if (present.isEmpty() && inDoubt && view.holder().isPresent()) {
             fail(null); // it may still be noted
@@ -261,7 +272,13 @@ final class HandOverOrder {
         timer = loop.at(due ? readyByNanos : at, this::tick);
     }
 
+    /** Returns whether our loop still runs, as far as we can tell: it takes a turn every second. For any thread. */
+    boolean isDriven() {
+        return System.nanoTime() - turnNanos < timeout.toNanos() + STILL_NANOS;
+    }
+
     private void tick() {
+        turnNanos = System.nanoTime();
         if (loop.clock().nanos() - hopeNanos >= 0) {
             fail(null);
         } else if (asked != null) {

@@ -244,7 +244,7 @@ final class LeaseSeat implements Seat {
         if (claim != null) {
             claim = claim.showing(metadata); // while it is under way, the first renewal brings it
         }
-        if (phase == Phase.HOLDING) {
+        if (phase == Phase.HOLDING && unanswered == null) { // else it goes out behind the answer
             sendRenewal();
         }
     }
@@ -645,6 +645,7 @@ final class LeaseSeat implements Seat {
         }
         unanswered = sent;
         renewAt(sent.nanos() + config.renewInterval().toNanos()); // unless an answer says otherwise
+        var shown = metadata;
         batcher.renew(new Lease(claim, held, config.lease()), (answer, error) -> {
             if (answer != null) {
                 access.answered();
@@ -674,6 +675,9 @@ final class LeaseSeat implements Seat {
                     renewAt(timings.renewalAfter(sent.nanos()));
                 }
                 heed(answer.view());
+                if (phase == Phase.HOLDING && unanswered == null && !shown.equals(metadata)) {
+                    sendRenewal(); // we have proclaimed something meanwhile
+                }
             } else {
                 claimant.attempted(Attempt.LOST, latency(sent));
                 lose(answer.view());

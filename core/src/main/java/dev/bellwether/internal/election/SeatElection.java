@@ -4,11 +4,13 @@ import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
@@ -24,7 +26,7 @@ import org.slf4j.LoggerFactory;
 public final class SeatElection implements Election {
     private static final Logger log = LoggerFactory.getLogger(Election.class);
 
-    private static final Duration LONGEST_WITHIN = Duration.ofDays(1);
+    private static final Duration SLICE = Duration.ofMillis(500);
 
     private final String name;
     private final Arbiter arbiter;
@@ -82,16 +84,24 @@ public final class SeatElection implements Election {
      * @param from the only one whose seat it may be; empty for whoever leads
      */
     HandOver handOver(Optional<String> to, Duration within, Optional<String> from) {
-        if (within.isNegative() || within.isZero() || within.compareTo(LONGEST_WITHIN) > 0) {
+        if (within.isNegative() || within.isZero() || within.compareTo(HandOverNote.LONGEST_WITHIN) > 0) {
             throw new ElectionException("a candidate cannot get ready within " + Durations.show(within)
-                    + ": give it more than nothing, and at most " + Durations.show(LONGEST_WITHIN));
+                    + ": give it more than nothing, and at most " + Durations.show(HandOverNote.LONGEST_WITHIN));
         }
         arbiter.handOverObjection().ifPresent(why -> {
             throw new ElectionException(this + " cannot hand over to a candidate by name: " + why);
         });
         var order = new HandOverOrder(name, arbiter, loop, timeout, to, within, from);
-        // it bounds itself: by what the candidate, the leader's lease and the infrastructure may take
-        return Requests.answer(order.begin(), Duration.ofDays(30), "hand over (" + this + ")");
+        var what = "hand over (" + this + ")";
+        var outcome = order.begin().toCompletableFuture();
+        while (!outcome.isDone() && order.isDriven()) { // it bounds itself, as long as its loop runs
+            Requests.awaitFor(outcome, SLICE, what);
+        }
+        if (!outcome.isDone()) {
+            throw new UnavailableException("could not " + what
+                    + ": the elections were closed, or this process stood still. It may still be carried out");
+        }
+        return Requests.answer(outcome, timeout, what);
     }
 
     @Override
