@@ -1,6 +1,7 @@
 package dev.bellwether;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -90,6 +91,33 @@ public interface Candidacy extends AutoCloseable {
      * LeadershipEvent.Revoked} with the cause {@link Cause#STOOD_DOWN}. May be called from a listener or a task.
      */
     void standDown();
+
+    /**
+     * Hands the seat over to a candidate that stands by, if this candidate leads: as {@link Election#handOver(String,
+     * Duration)}, and for no other mandate than the present one. Waits for the outcome, so it must not be called from a
+     * listener or task of this candidacy: use another thread.
+     *
+     * @throws IllegalStateException if called from a listener or task of this candidacy, which would wait for itself
+     */
+    default HandOver handOver(String to, Duration within) {
+        throw new ElectionException(this + " cannot hand over to a candidate by name");
+    }
+
+    /** The same, to the one that is ready first: all that stand by are asked to get ready. */
+    default HandOver handOver(Duration within) {
+        throw new ElectionException(this + " cannot hand over");
+    }
+
+    /**
+     * Shows this to observers from now on, instead of {@link CandidacyConfig#metadata}. A leader writes it at once, and
+     * those who {@linkplain Election#watch watch} are told; a standby is listed with it from its next sign of life.
+     * Returns at once. May be called from a listener or task.
+     *
+     * @throws ElectionException if it is too large or not printable, or if this backend cannot change it
+     */
+    default void proclaim(Map<String, String> metadata) {
+        throw new ElectionException(this + " cannot change its metadata");
+    }
 
     /**
      * Leaves the seat to others, in order if it is held, and does not lead again before {@link #standAgain}, also if

@@ -8,6 +8,8 @@ public enum Cause {
     STOOD_DOWN,
     /** An operator ordered it: {@link Election#standDown}. */
     REVOKED_BY_OPERATOR,
+    /** The seat was handed over to a standby that is ready for it: {@link Election#handOver}. */
+    HANDED_OVER,
     /** Somebody else holds the seat. */
     REPLACED,
     /** The infrastructure did not answer until the deadline. */

@@ -1,5 +1,6 @@
 package dev.bellwether;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -30,7 +31,7 @@ public interface Election {
     }
 
     /**
-     * Calls the watcher with each change of leader, vacancies too, beginning with the present state: one call at a
+     * Calls the watcher with each change of leader or of its metadata, vacancies too, beginning with the present state: one call at a
      * time, on the executor of the {@link Elections}. If the watcher throws, that is logged, and it gets the next
      * change. Close the returned handle to end it.
      */
@@ -41,6 +42,32 @@ public interface Election {
      * stood down does not stand for a lease. Returns when the order has been recorded, false if nobody leads.
      */
     boolean standDown();
+
+    /**
+     * Hands the seat over to a candidate that stands by, in two steps. First the candidate gets ready: its listener
+     * hears {@link LeadershipEvent.Preparing}, while the leader leads on. When its listener has returned, the leader
+     * stands down in order ({@link Cause#HANDED_OVER}), and all others hold back for a moment, so that the candidate is
+     * the next to lead. Without a listener it is ready at once.
+     *
+     * <p>If it does not get ready in time, or fails in it, the order is over and the leader leads on. Only if it dies
+     * after it was ready may another take the seat: after a retry interval, or two of the former leader's. The former
+     * leader stands by from then on.
+     *
+     * <p>Waits for the outcome: for the given time, and until the seat has passed. An {@link UnavailableException} means
+     * that the outcome is not known; the order may still be carried out.
+     *
+     * @param to the candidate's id; nothing is done if it leads already
+     * @param within how long the candidate may take to get ready
+     * @throws ElectionException if this backend cannot hand over by name; the message says what it can do
+     */
+    default HandOver handOver(String to, Duration within) {
+        throw new ElectionException(this + " cannot hand over to a candidate by name");
+    }
+
+    /** The same, to the one that is ready first: all that stand by are asked to get ready. */
+    default HandOver handOver(Duration within) {
+        throw new ElectionException(this + " cannot hand over");
+    }
 
     /**
      * Ends the election: every candidate is told, the leader stands down in order, and none may join until

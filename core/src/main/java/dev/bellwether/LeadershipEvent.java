@@ -1,5 +1,6 @@
 package dev.bellwether;
 
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -47,6 +48,17 @@ public sealed interface LeadershipEvent {
 
     /** We stand by. The leader that we wait for has changed: empty means that nobody leads as far as we know. */
     record Following(String election, Optional<String> leader, Optional<String> previous) implements LeadershipEvent {}
+
+    /**
+     * We stand by, and the leader is about to hand its seat over to us as soon as you have returned: see {@link
+     * Election#handOver}. Do now what takes long, such as to fill caches; what leading takes comes with {@link
+     * Acquired}. If you throw, or return after the given time, the leader leads on. Nobody is interrupted then; and we
+     * may lead before you have returned, if the leader dies meanwhile: {@code Acquired} is told when you have.
+     *
+     * @param leader who leads until then
+     * @param within how long you have, from when this candidate heard of it
+     */
+    record Preparing(String election, String leader, Duration within) implements LeadershipEvent {}
 
     /** The election is over: an operator ended or deleted it. This candidacy stands no more. */
     record Ended(String election) implements LeadershipEvent {}

@@ -18,6 +18,7 @@ import dev.bellwether.cli.look.ShowCommand;
 import dev.bellwether.cli.look.WatchCommand;
 import dev.bellwether.cli.order.DeleteCommand;
 import dev.bellwether.cli.order.EndCommand;
+import dev.bellwether.cli.order.HandOverCommand;
 import dev.bellwether.cli.order.ReopenCommand;
 import dev.bellwether.cli.order.StandDownCommand;
 import dev.bellwether.cli.outbox.OutboxCommand;
@@ -107,6 +108,7 @@ public final class Main {
                 .addSubcommand(new RolesCommand(around))
                 .addSubcommand(new WatchCommand(around))
                 .addSubcommand(new StandDownCommand(around))
+                .addSubcommand(new HandOverCommand(around))
                 .addSubcommand(new EndCommand(around))
                 .addSubcommand(new ReopenCommand(around))
                 .addSubcommand(new DeleteCommand(around))

@@ -91,6 +91,26 @@ class ConsolePageTest {
     }
 
     @Test
+    void theSeatIsHandedOverToTheStandbyWhoseButtonIsPressed() throws Exception {
+        var ann = stand("billing", "ann");
+        await(ann);
+        stand("billing", "bob");
+        var cyd = stand("billing", "cyd");
+        open(console(backend));
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        browser.evaluate(row("billing") + ".click()");
+        var button = "[...document.querySelectorAll('.near tr')].find(row => row.textContent.startsWith('cyd'))"
+                + "?.querySelector('button')";
+        browser.await("Boolean(" + button + ")");
+        browser.evaluate(button + ".click()");
+        browser.await("document.getElementById('ask').open");
+        browser.evaluate("document.getElementById('ask-yes').click()");
+        browser.await(state("billing") + ".startsWith('cyd, token 2')");
+        assertThat(cyd.isLeader()).isTrue();
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
     void leaderMovesOnThePageThoughItIsOnAServer() throws Exception {
         try (var server = NatsServers.alone();
                 var there = Elections.connect(server.uri("bucket=console"))) {

@@ -58,6 +58,32 @@ abstract class StoreCommandsFacts {
     }
 
     @Test
+    void theSeatIsHandedOverToTheStandbyThatIsNamed() throws Exception {
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(20));
+        try (var elections = Elections.connect(uri());
+                var ann = elections.stand(
+                        "hand-over", lease.toBuilder().candidate("ann").build())) {
+            var first = ann.await(PATIENCE).orElseThrow();
+            var bob = elections.stand(
+                    "hand-over", lease.toBuilder().candidate("bob").build());
+            Eventually.eventually(
+                    "both are shown",
+                    PATIENCE,
+                    () -> spoken("show", "hand-over").out().contains("bob"));
+            var nobody = spoken("hand-over", "hand-over", "--to", "eve", "--yes");
+            assertThat(nobody.code()).isEqualTo(ExitCode.FAILED);
+            assertThat(nobody.out()).contains("\"eve\" does not stand");
+            assertThat(ann.isLeader()).isTrue();
+            var done = spoken("hand-over", "hand-over", "--to", "bob", "--yes", "--json");
+            assertThat(done.code()).isZero();
+            assertThat(done.json().get("outcome").asText()).isEqualTo("done");
+            assertThat(done.json().toString()).contains("bob");
+            assertThat(bob.await(PATIENCE).orElseThrow().token()).isGreaterThan(first.token());
+        }
+        assertThat(spoken("hand-over", "nobody-here", "--yes").code()).isEqualTo(ExitCode.NOBODY_LEADS);
+    }
+
+    @Test
     void aUriWithoutSenseIsRefusedInOneLine() {
         var refused = Spoken.of(Map.of(), "ls", "--on", uriWithoutSense());
         assertThat(refused.code()).isNotZero();

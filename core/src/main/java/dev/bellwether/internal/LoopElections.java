@@ -146,6 +146,7 @@ public final class LoopElections implements Elections {
         var candidacy = new LoopCandidacy(
                 standing,
                 arbiter,
+                seatElection(election),
                 loop,
                 settings.executor().orElse(executor),
                 metrics,
@@ -239,7 +240,11 @@ public final class LoopElections implements Elections {
     @Override
     public Election election(String name) {
         requireOpen();
-        return new SeatElection(Names.election(name), arbiter, loop, executor, config.requestTimeout());
+        return seatElection(Names.election(name));
+    }
+
+    private SeatElection seatElection(String name) {
+        return new SeatElection(name, arbiter, loop, executor, config.requestTimeout());
     }
 
     @Override

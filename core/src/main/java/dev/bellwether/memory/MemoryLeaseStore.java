@@ -84,6 +84,7 @@ public final class MemoryLeaseStore implements LeaseStore {
             seat.since = Instant.ofEpochMilli(clock.wallMillis());
             seat.endNanos = clock.nanos() + claim.lease().toNanos();
             seat.standDown = false;
+            seat.note = "";
             seat.changed = true;
             return true;
         });
@@ -100,8 +101,10 @@ public final class MemoryLeaseStore implements LeaseStore {
                 return false;
             }
             var endNanos = clock.nanos() + lease.term().toNanos();
-            seat.changed = endNanos - seat.endNanos < 0; // the others need not wait as long as they believe
+            seat.changed = endNanos - seat.endNanos < 0 // the others need not wait as long as they believe
+                    || !seat.metadata().equals(lease.claim().metadata());
             seat.endNanos = endNanos;
+            seat.holder = lease.claim();
             seat.enrol(lease.claim());
             return true;
         });
@@ -164,6 +167,21 @@ public final class MemoryLeaseStore implements LeaseStore {
     }
 
     @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return answer(election, seat -> {
+                    seat.changed = seat.isHeld() && seat.token == token && seat.note.equals(expected);
+                    seat.note = seat.changed ? note : seat.note;
+                    return seat.changed;
+                })
+                .thenApply(Answer::granted);
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return Optional.empty();
+    }
+
+    @Override
     public CompletionStage<List<String>> list() {
         synchronized (seats) {
             return CompletableFuture.completedStage(seats.values().stream()
@@ -208,6 +226,7 @@ public final class MemoryLeaseStore implements LeaseStore {
         private Instant since = Instant.EPOCH;
         private long endNanos;
         private boolean standDown;
+        private String note = "";
         private boolean ended;
         private boolean listed;
         private boolean changed;
@@ -223,6 +242,10 @@ public final class MemoryLeaseStore implements LeaseStore {
 
         private boolean isHeldUnder(String nonce) {
             return isHeld() && holder != null && holder.nonce().equals(nonce);
+        }
+
+        private Map<String, String> metadata() {
+            return holder == null ? Map.of() : holder.metadata();
         }
 
         private void enrol(Claim claim) {
@@ -242,6 +265,7 @@ public final class MemoryLeaseStore implements LeaseStore {
                             held == null ? Duration.ZERO : Duration.ofNanos(endNanos - clock.nanos()))
                     .orderedToStandDown(standDown && held != null)
                     .inEra(era, ended)
+                    .noted(note)
                     .among(
                             enrolled.values().stream()
                                     .mapToInt(one -> one.claim.priority())

@@ -1,7 +1,9 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
@@ -22,6 +24,15 @@ public non-sealed interface Arbiter extends Backend {
 
     /** Carries out an operator's order, on whatever thread it likes. Returns false if there was nobody to order. */
     CompletionStage<Boolean> order(String election, Order order);
+
+    /**
+     * Replaces the note over a seat that is held under this token, as {@link LeaseStore#note} does; on whatever thread
+     * it likes. One that cannot says so by {@link #handOverObjection}.
+     */
+    default CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return CompletableFuture.failedStage(
+                new ElectionException(handOverObjection().orElse("no notes are kept") + ": " + describe()));
+    }
 
     /** Returns the names of all elections that were not deleted. */
     CompletionStage<List<String>> list();

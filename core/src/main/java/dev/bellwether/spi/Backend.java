@@ -58,6 +58,27 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
         return false;
     }
 
+    /**
+     * Returns why a seat cannot be handed over to a candidate by name here, and what to do instead; empty if it can. By
+     * default it cannot.
+     */
+    default Optional<String> handOverObjection() {
+        return Optional.of("this backend decides by itself who is next");
+    }
+
+    /**
+     * Returns why a candidate cannot change its metadata while it stands, and what to do instead; empty if it can. By
+     * default it cannot.
+     */
+    default Optional<String> proclaimObjection() {
+        return Optional.of("metadata is written once here, when a candidate comes");
+    }
+
+    /** Returns whether those who stand by are listed, so that one who is not listed does not stand. */
+    default boolean listsCandidates() {
+        return true;
+    }
+
     /** Returns what carries rosters here; by default nothing does. */
     default Optional<RosterCarrier> rosters() {
         return Optional.empty();

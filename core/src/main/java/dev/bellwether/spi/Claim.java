@@ -53,6 +53,11 @@ public record Claim(
         this(election, candidate, nonce, lease, patience, priority, metadata, era, 0);
     }
 
+    /** Returns the same of a candidate that shows this to observers. */
+    public Claim showing(Map<String, String> metadata) {
+        return new Claim(election, candidate, nonce, lease, patience, priority, metadata, era, least);
+    }
+
     /** Returns the token to grant this with, over a seat whose highest one is this. */
     public long tokenAfter(long highest) {
         return Math.max(highest + 1, least);

@@ -27,6 +27,9 @@ public interface Claimant {
     /** The seat is definitely no longer ours. */
     void lost(long token, Cause cause);
 
+    /** We are asked to get ready for the seat of this leader. If we do, {@link Seat#ready} is called. */
+    default void prepare(HandOverNote order, String leader) {}
+
     /** We wait for this one; for nobody, if empty. */
     void following(Optional<String> leader);
 

@@ -1,8 +1,11 @@
 package dev.bellwether.spi;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.record.RecordLeases;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -18,6 +21,8 @@ import java.util.function.Supplier;
  * {@link dev.bellwether.UnavailableException}, says that trying again is pointless.
  */
 public non-sealed interface LeaseStore extends Backend {
+    /** The most characters that a note has. */
+    int LONGEST_NOTE = 400;
 
     /**
      * Takes the seat if it is vacant, never held, or its lease has run out: records the claim with a token higher than
@@ -37,12 +42,16 @@ public non-sealed interface LeaseStore extends Backend {
      * watch are told, since they need not wait as long as they believe. One call carries whatever is due, so that a
      * store may send it at once; the answers come in the order of the leases. A seat may occur twice, and is then dealt
      * with in that order.
+     *
+     * <p>The seat shows the metadata of the lease's claim from then on. If that is another than before, those who watch
+     * are told.
      */
     List<CompletionStage<Answer>> renew(List<Lease> leases);
 
     /**
      * Vacates the seat if it is held under this claim's nonce, and forgets the claimant as a candidate. Granted if the
-     * seat was vacated, refused if it was not held under that nonce. Wakes those who watch.
+     * seat was vacated, refused if it was not held under that nonce. Wakes those who watch. A {@link #note} stays with
+     * the vacant seat until it is granted again.
      */
     CompletionStage<Answer> release(Claim claim);
 
@@ -50,8 +59,8 @@ public non-sealed interface LeaseStore extends Backend {
     CompletionStage<View> read(String election);
 
     /**
-     * Tells the watcher of changes: acquired, released, cut short, ordered to stand down, ended. Views may come late,
-     * doubled, out of order, or not at all, on any thread; renewals need not be told. A store that cannot tell returns
+     * Tells the watcher of changes: acquired, released, cut short, ordered to stand down, noted, ended. Views may come
+     * late, doubled, out of order, or not at all, on any thread; renewals need not be told. A store that cannot tell returns
      * {@link Watch#NONE}.
      */
     Watch watch(String election, Consumer<View> watcher);
@@ -60,6 +69,29 @@ public non-sealed interface LeaseStore extends Backend {
      * Carries out an operator's order, and wakes those who watch. Returns false if there was nobody to order.
      */
     CompletionStage<Boolean> order(String election, Order order);
+
+    /**
+     * Replaces the note over a seat that is held under this token, if it is the expected one, and wakes those who
+     * watch; returns false, having done nothing, if it is another or the seat is not so held. A note is one line of at
+     * most {@link #LONGEST_NOTE} characters, and empty if there is none. It changes nothing else: neither who holds the
+     * seat, nor for how long, nor who waits. {@link View#note} shows it, and the next grant drops it.
+     *
+     * <p>A store that does not implement this says so by {@link #handOverObjection}.
+     */
+    default CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return CompletableFuture.failedStage(
+                new ElectionException(handOverObjection().orElse("no notes are kept") + ": " + describe()));
+    }
+
+    @Override
+    default Optional<String> handOverObjection() {
+        return Optional.of("this store keeps no note over a seat, by which it could be handed over");
+    }
+
+    @Override
+    default Optional<String> proclaimObjection() {
+        return Optional.empty();
+    }
 
     /** Returns the names of all elections that were not deleted. */
     CompletionStage<List<String>> list();

@@ -1,6 +1,7 @@
 package dev.bellwether.spi;
 
 import java.time.Duration;
+import java.util.Map;
 
 /**
  * One candidacy's hold on a seat: what the candidacy asks of a backend.
@@ -32,6 +33,18 @@ public interface Seat {
      * that it should keep.
      */
     void release();
+
+    /**
+     * The candidate is ready, as {@link Claimant#prepare} asked it to be. Called only where a seat can be handed over by
+     * name.
+     */
+    default void ready(HandOverNote order) {}
+
+    /**
+     * Show this to observers from now on: while the seat is ours, at once. Called only where that can be: see {@link
+     * Backend#proclaimObjection}.
+     */
+    default void proclaim(Map<String, String> metadata) {}
 
     /**
      * Stand no more: leave nothing behind, then report {@link Claimant#left}. Asked again if something broke off on the

@@ -19,6 +19,8 @@ import java.util.Optional;
  * @param era how many times the election was deleted
  * @param topPriority the highest priority among the candidates that the backend knows; the asker's own if it knows none
  * @param candidates who stands, if that was asked and is known
+ * @param note what was laid over the seat by {@link LeaseStore#note}, of a vacant one over its last holder's; empty if
+ *     nothing was
  */
 public record View(
         String election,
@@ -29,7 +31,22 @@ public record View(
         boolean ended,
         long era,
         int topPriority,
-        List<Candidate> candidates) {
+        List<Candidate> candidates,
+        String note) {
+
+    /** Makes a view of a seat without a note. */
+    public View(
+            String election,
+            long token,
+            Optional<Holder> holder,
+            Duration remaining,
+            boolean standDown,
+            boolean ended,
+            long era,
+            int topPriority,
+            List<Candidate> candidates) {
+        this(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, "");
+    }
 
     /** Returns the view of a seat that was never held. */
     public static View unheld(String election) {
@@ -47,7 +64,7 @@ public record View(
 
     /** Returns the same, with this holder. */
     public View heldBy(Optional<Holder> holder, Duration remaining) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
     }
 
     /** Returns the same, with the holder ordered to stand down or not. */
@@ -57,12 +74,22 @@ public record View(
 
     /** Returns the same, of an election that has ended or not, in this era. */
     public View inEra(long era, boolean ended) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
     }
 
     /** Returns the same, with those who stand. */
     public View among(int topPriority, List<Candidate> candidates) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
+    }
+
+    /** Returns the same, with this note. */
+    public View noted(String note) {
+        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
+    }
+
+    /** Returns the hand-over that is under way; empty if none is, or only one of a mandate before this. */
+    public Optional<HandOverNote> handOver() {
+        return note.isEmpty() ? Optional.empty() : HandOverNote.parse(note).filter(one -> one.token() == token);
     }
 
     /** Returns whether the seat is held under this nonce. */

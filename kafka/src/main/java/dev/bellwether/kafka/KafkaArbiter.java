@@ -116,6 +116,18 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     }
 
     @Override
+    public Optional<String> handOverObjection() {
+        return Optional.of("the group decides whose turn it is. Elections by the log of the topic can (?by=log); here,"
+                + " order the leader to stand down");
+    }
+
+    @Override
+    public Optional<String> proclaimObjection() {
+        return Optional.of("it is written into the topic once, with the claim. Elections by the log of the topic can"
+                + " change it (?by=log)");
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         limits.check(config);
         topic.check(config);

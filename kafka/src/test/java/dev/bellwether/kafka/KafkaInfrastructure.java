@@ -54,6 +54,13 @@ class KafkaInfrastructure implements Infrastructure {
     }
 
     @Override
+    public Map<Capability, String> lacks() {
+        return Map.of(
+                Capability.HAND_OVER, "the group decides whose turn it is",
+                Capability.PROCLAIM, "metadata is written when a candidate comes");
+    }
+
+    @Override
     public String describe() {
         return "Kafka on " + brokers.brokers().size() + " broker(s)";
     }

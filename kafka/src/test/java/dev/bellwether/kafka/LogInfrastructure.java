@@ -23,6 +23,11 @@ class LogInfrastructure extends KafkaInfrastructure {
     }
 
     @Override
+    public Map<Capability, String> lacks() {
+        return Map.of();
+    }
+
+    @Override
     public String describe() {
         return super.describe() + ", by the log";
     }

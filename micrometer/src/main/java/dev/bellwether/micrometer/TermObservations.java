@@ -70,7 +70,7 @@ public final class TermObservations implements Metrics {
     private static boolean isLoss(Cause cause) {
         return switch (cause) {
             case UNREACHABLE, PAUSED, EXPIRED, UNPULSED, FAILED -> true;
-            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, REPLACED, ENDED -> false;
+            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, HANDED_OVER, REPLACED, ENDED -> false;
         };
     }
 }

@@ -170,6 +170,9 @@ final class Shard {
 
     /** Hears how leading ends, on the candidacy's thread for events; an orderly end is told when the work has ended. */
     void heard(LeadershipEvent event) throws InterruptedException {
+        if (event instanceof LeadershipEvent.Preparing) {
+            return; // what a shard needs it gets when it leads
+        }
         led = event instanceof LeadershipEvent.Acquired
                 || (event instanceof LeadershipEvent.Following now
                         && now.leader().isPresent());

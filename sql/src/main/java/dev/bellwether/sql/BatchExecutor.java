@@ -54,7 +54,7 @@ final class BatchExecutor {
     /** Those who leave: they are struck off before anything else is done, whatever becomes of their releases. */
     private final Queue<Claim> leaving = new ConcurrentLinkedQueue<>();
 
-    private final List<Request.Command> postponed = new ArrayList<>();
+    private final List<Request<?>> postponed = new ArrayList<>();
     private final Set<String> malformed = new HashSet<>(); // of which a person was told
     private long nextOrderNanos;
     private volatile boolean listening;
@@ -302,6 +302,8 @@ final class BatchExecutor {
             }));
         } else if (request instanceof Request.Command command) {
             order(command);
+        } else if (request instanceof Request.Note note) {
+            note(note);
         } else if (request instanceof Request.Names names) {
             names.answer().complete(session.use(PATIENCE, seats::list));
         } else if (request instanceof Request.Probe probe) {
@@ -314,17 +316,37 @@ final class BatchExecutor {
      * waits.
      */
     private void order(Request.Command command) throws SQLException {
-        try {
+        againIfLocked(command, command.bornNanos(), () -> {
             var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
             row.ifPresent(watches::tell);
             command.answer().complete(row.isPresent());
+        });
+    }
+
+    private void note(Request.Note note) throws SQLException {
+        againIfLocked(note, note.bornNanos(), () -> {
+            var row = session.use(
+                    PATIENCE,
+                    connection -> seats.note(connection, note.election(), note.token(), note.expected(), note.note()));
+            row.ifPresent(watches::tell);
+            note.answer().complete(row.isPresent());
+        });
+    }
+
+    /** What is tried on a row. */
+    private interface Attempt {
+        void make() throws SQLException;
+    }
+
+    private void againIfLocked(Request<?> request, long bornNanos, Attempt attempt) throws SQLException {
+        try {
+            attempt.make();
         } catch (SQLException e) {
             var now = System.nanoTime();
-            if (!seats.isLocked(e)
-                    || now - command.bornNanos() > command.patience().toNanos()) {
+            if (!seats.isLocked(e) || now - bornNanos > request.patience().toNanos()) {
                 throw e;
             }
-            postponed.add(command);
+            postponed.add(request);
             nextOrderNanos = now + ORDER_AGAIN_NANOS;
         }
     }

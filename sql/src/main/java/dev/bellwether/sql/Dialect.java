@@ -373,7 +373,8 @@ enum Dialect {
                     stand_down smallint NOT NULL DEFAULT 0,
                     ended      smallint NOT NULL DEFAULT 0,
                     era        bigint NOT NULL DEFAULT 0,
-                    listed     smallint NOT NULL DEFAULT 0%3$s
+                    listed     smallint NOT NULL DEFAULT 0,
+                    note       %2$s%3$s
                 )%4$s""".formatted(name, text, index, options), """
                 CREATE TABLE IF NOT EXISTS {c} (
                     election   %1$s NOT NULL,

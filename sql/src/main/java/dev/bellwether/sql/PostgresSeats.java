@@ -41,6 +41,10 @@ final class PostgresSeats extends SeatTable {
                     + " 'remote_apply')"
                     + " THEN set_config('synchronous_commit', 'on', true) END AS done)";
     private static final int PAYLOAD_METADATA = 5_000;
+    /** Stands in a notice for metadata that found no room. */
+    static final String NO_ROOM = "?";
+
+    private static final int FIELDS = 15;
 
     private final String insert;
     private final String acquire;
@@ -56,9 +60,10 @@ final class PostgresSeats extends SeatTable {
         var notify = "CAST(pg_notify('" + channel + "', concat_ws(E'\\n', '" + announcer + "', e.election, e.token,"
                 + " coalesce(e.candidate, ''), coalesce(e.nonce, ''), e.priority, CASE WHEN octet_length(e.metadata)"
                 + " > " + PAYLOAD_METADATA
-                + " THEN '?' ELSE coalesce(e.metadata, '') END, e.since_at, " + LEFT + ", e.term, e.stand_down,"
+                + " THEN '" + NO_ROOM + "' ELSE coalesce(e.metadata, '') END, e.since_at, " + LEFT
+                + ", e.term, e.stand_down,"
                 + " e.ended, e.era, e.listed,"
-                + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "))) AS text)";
+                + " coalesce(" + TOP + ", " + Integer.MIN_VALUE + "), e.note)) AS text)"; // no note, no field
         // in one order, so that two who make the same rows never wait crosswise
         insert = fill("INSERT INTO {e} (election) SELECT a.election FROM unnest(?::text[]) AS a(election)"
                 + " ORDER BY a.election ON CONFLICT (election) DO NOTHING");
@@ -75,23 +80,23 @@ final class PostgresSeats extends SeatTable {
                         + " candidate = a.candidate, nonce = a.nonce,"
                         + " priority = a.priority, metadata = a.metadata, since_at = {now}, expires_at = {now} +"
                         + " a.lease,"
-                        + " term = a.lease, stand_down = 0, listed = 1 FROM asked a, free f"
+                        + " term = a.lease, stand_down = 0, listed = 1, note = NULL FROM asked a, free f"
                         + " WHERE e.election = a.election AND e.election = f.election RETURNING e.*)"
                         + " SELECT " + COLUMNS + ", true, " + notify + " FROM granted e, durable"
                         + " UNION ALL SELECT " + COLUMNS + ", false, CASE WHEN a.announce THEN " + notify + " END"
                         + " FROM {e} e JOIN asked a ON e.election = a.election"
                         + " WHERE e.election NOT IN (SELECT g.election FROM granted g)");
-        renew = fill(
-                "WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[])"
-                        + " AS a(election, nonce, token, term)),"
-                        + " ours AS (SELECT e.election, a.term, e.expires_at AS until FROM {e} e JOIN asked a ON"
-                        + " e.election = a.election"
-                        + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY"
-                        + " UPDATE OF e SKIP LOCKED),"
-                        + " renewed AS (UPDATE {e} e SET expires_at = {now} + o.term, term = o.term FROM ours o"
-                        + " WHERE e.election = o.election RETURNING e.*, o.until)"
-                        + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true, CASE WHEN e.expires_at <"
-                        + " e.until THEN " + notify + " END FROM renewed e, durable");
+        renew = fill("WITH " + DURABLE
+                + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[])"
+                + " AS a(election, nonce, token, term, metadata)),"
+                + " ours AS (SELECT e.election, a.term, a.metadata, e.expires_at AS until, e.metadata AS was FROM {e} e JOIN asked a ON"
+                + " e.election = a.election"
+                + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY"
+                + " UPDATE OF e SKIP LOCKED),"
+                + " renewed AS (UPDATE {e} e SET expires_at = {now} + o.term, term = o.term, metadata = o.metadata"
+                + " FROM ours o WHERE e.election = o.election RETURNING e.*, o.until, o.was)"
+                + " SELECT " + COLUMNS.replace(TOP, "NULL::integer") + ", true, CASE WHEN e.expires_at <"
+                + " e.until OR e.metadata <> coalesce(e.was, '') THEN " + notify + " END FROM renewed e, durable");
         release = fill("WITH " + DURABLE + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])"
                 + " AS a(election, nonce, candidate)),"
                 + " struck AS (DELETE FROM {c} c USING asked a WHERE c.election = a.election AND c.candidate ="
@@ -202,6 +207,12 @@ final class PostgresSeats extends SeatTable {
                     4,
                     "bigint",
                     leases.stream().map(lease -> micros(lease.term())).toArray());
+            texts(
+                    statement,
+                    5,
+                    leases.stream()
+                            .map(lease -> Metadata.encode(lease.claim().metadata()))
+                            .toList());
             told = judge(statement, judged);
         }
         judgeMissed(connection, leases, judged);
@@ -277,7 +288,7 @@ final class PostgresSeats extends SeatTable {
      */
     static Optional<Announcement> parse(String payload) {
         var fields = payload.split("\n", -1);
-        if (fields.length != 15) {
+        if (fields.length != FIELDS && fields.length != FIELDS + 1) {
             return Optional.empty();
         }
         try {
@@ -297,7 +308,8 @@ final class PostgresSeats extends SeatTable {
                             !fields[11].equals("0"),
                             Long.parseLong(fields[12]),
                             !fields[13].equals("0"),
-                            Integer.parseInt(fields[14]))));
+                            Integer.parseInt(fields[14]),
+                            fields.length > FIELDS ? fields[FIELDS] : "")));
         } catch (NumberFormatException e) {
             return Optional.empty();
         }
@@ -316,8 +328,8 @@ final class PostgresSeats extends SeatTable {
         try (ResultSet result = statement.executeQuery()) {
             while (result.next()) {
                 var row = row(result);
-                judged.put(row.election(), new Judged(result.getBoolean(15) ? Verdict.GRANTED : Verdict.REFUSED, row));
-                announced |= result.getString(16) != null;
+                judged.put(row.election(), new Judged(result.getBoolean(16) ? Verdict.GRANTED : Verdict.REFUSED, row));
+                announced |= result.getString(17) != null;
             }
         }
         return announced;

@@ -25,7 +25,9 @@ final class PresenceSchedule {
         return claims.stream()
                 .filter(claim -> {
                     var sign = signs.get(Entry.of(claim));
-                    return sign == null || nowNanos - sign.nextNanos >= 0;
+                    return sign == null
+                            || nowNanos - sign.nextNanos >= 0
+                            || !sign.claim.metadata().equals(claim.metadata());
                 })
                 .toList();
     }

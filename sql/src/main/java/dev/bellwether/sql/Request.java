@@ -84,6 +84,21 @@ sealed interface Request<T> {
         }
     }
 
+    /** A note to be laid over a seat. */
+    record Note(
+            String election,
+            long token,
+            String expected,
+            String note,
+            long bornNanos,
+            CompletableFuture<Boolean> answer)
+            implements Request<Boolean> {
+        @Override
+        public Duration patience() {
+            return OPERATOR_PATIENCE;
+        }
+    }
+
     /** All names to be read. */
     record Names(CompletableFuture<List<String>> answer) implements Request<List<String>> {
         @Override

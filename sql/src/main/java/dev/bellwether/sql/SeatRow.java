@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param remaining how much of the lease is left; zero or less if it has run out
  * @param term how long the lease was when it was granted or extended
  * @param listed whether it was claimed since it was last deleted
+ * @param note what was laid over the seat; empty for nothing
  * @param topPriority the highest priority among those who stand; the least integer if nobody does
  */
 record SeatRow(
@@ -34,7 +35,8 @@ record SeatRow(
         boolean ended,
         long era,
         boolean listed,
-        int topPriority) {
+        int topPriority,
+        String note) {
 
     /** No lease is longer: a row that says so was not written by us, and tells nothing about how long the lease is. */
     private static final long LONGEST_TERM = TimeUnit.DAYS.toMicros(36_500);
@@ -45,7 +47,7 @@ record SeatRow(
     }
 
     static SeatRow unheld(String election) {
-        return new SeatRow(election, 0, null, null, 0, "", 0, 0, 0, false, false, 0, false, Integer.MIN_VALUE);
+        return new SeatRow(election, 0, null, null, 0, "", 0, 0, 0, false, false, 0, false, Integer.MIN_VALUE, "");
     }
 
     boolean isHeld() {
@@ -76,8 +78,46 @@ record SeatRow(
     }
 
     /** Returns the row as it is when the holder has let go of it. */
-    SeatRow vacated(int top) {
-        return new SeatRow(election, token, null, null, 0, "", since, 0, term, false, ended, era, listed, top);
+    SeatRow vacated(int top, String note) {
+        return new SeatRow(election, token, null, null, 0, "", since, 0, term, false, ended, era, listed, top, note);
+    }
+
+    SeatRow withNote(String note) {
+        return new SeatRow(
+                election,
+                token,
+                candidate,
+                nonce,
+                priority,
+                metadata,
+                since,
+                remaining,
+                term,
+                standDown,
+                ended,
+                era,
+                listed,
+                topPriority,
+                note);
+    }
+
+    SeatRow withMetadata(String metadata) {
+        return new SeatRow(
+                election,
+                token,
+                candidate,
+                nonce,
+                priority,
+                metadata,
+                since,
+                remaining,
+                term,
+                standDown,
+                ended,
+                era,
+                listed,
+                topPriority,
+                note);
     }
 
     /** Returns the row with its lease given again. */
@@ -100,7 +140,8 @@ record SeatRow(
                 ended,
                 era,
                 listed,
-                topPriority);
+                topPriority,
+                note);
     }
 
     View view() {
@@ -113,7 +154,8 @@ record SeatRow(
                 .heldBy(held ? Optional.of(holder()) : Optional.empty(), Duration.of(waitMicros(), ChronoUnit.MICROS))
                 .orderedToStandDown(held && standDown)
                 .inEra(era, ended)
-                .among(topPriority, candidates);
+                .among(topPriority, candidates)
+                .noted(note);
     }
 
     /** Returns who holds the seat. A row that somebody else has written may not say. */

@@ -40,7 +40,7 @@ class SeatTable {
     static final String LEFT = "CASE WHEN e.expires_at < 0 THEN 0 ELSE e.expires_at END - {now}";
 
     static final String COLUMNS = "e.election, e.token, e.candidate, e.nonce, e.priority, e.metadata, e.since_at, "
-            + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed, " + TOP;
+            + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed, " + TOP + ", e.note";
     private static final int CHUNK = 500;
 
     private final Dialect dialect;
@@ -137,11 +137,17 @@ class SeatTable {
                     continue;
                 }
                 if (isHeldUnder(row, lease)) {
+                    var metadata = Metadata.encode(lease.claim().metadata());
+                    var shown = row.withMetadata(metadata);
+                    if (!row.metadata().equals(metadata)) {
+                        update(connection, "UPDATE {e} SET metadata = ? WHERE election = ?", metadata, row.election());
+                    }
                     byTerm.computeIfAbsent(lease.term(), term -> new ArrayList<>())
                             .add(row.election());
-                    var extended = row.extendedBy(micros(lease.term()));
+                    var extended = shown.extendedBy(micros(lease.term()));
                     judged.put(row.election(), new Judged(Verdict.GRANTED, extended));
-                    if (extended.remaining() < row.remaining()) {
+                    if (extended.remaining() < row.remaining()
+                            || !row.metadata().equals(metadata)) {
                         news.add(extended); // nobody need wait as long as it believes
                     }
                 } else {
@@ -277,6 +283,28 @@ class SeatTable {
         return ordered.stream().findFirst();
     }
 
+    /** Replaces the note over a seat. Returns the row if that was done. */
+    Optional<SeatRow> note(Connection connection, String election, long token, String expected, String note)
+            throws SQLException {
+        var noted = new ArrayList<SeatRow>();
+        transact(connection, () -> {
+            var row =
+                    select(connection, List.of(election), dialect.lockToRenew()).get(election);
+            if (row == null && !read(connection, List.of(election)).isEmpty()) {
+                throw new LockedRow(election);
+            }
+            if (row != null
+                    && row.isHeld()
+                    && row.token() == token
+                    && row.note().equals(expected)) {
+                update(connection, "UPDATE {e} SET note = NULLIF(?, '') WHERE election = ?", note, election);
+                announce(connection, List.of(election));
+                noted.add(row.withNote(note));
+            }
+        });
+        return noted.stream().findFirst();
+    }
+
     /** Returns whether there is anybody, or anything, to order. */
     private static boolean concerns(Order order, SeatRow row) {
         return switch (order) {
@@ -396,7 +424,7 @@ class SeatTable {
     private void grant(Connection connection, Claim claim) throws SQLException {
         var sql = "UPDATE {e} SET token = CASE WHEN token < ? THEN ? ELSE token + 1 END, candidate = ?, nonce = ?,"
                 + " priority = ?, metadata = ?,"
-                + " since_at = {now}, expires_at = {now} + ?, term = ?, stand_down = 0, listed = 1"
+                + " since_at = {now}, expires_at = {now} + ?, term = ?, stand_down = 0, listed = 1, note = NULL"
                 + " WHERE election = ? AND token < 9223372036854775807";
         try (var statement = prepare(connection, sql)) {
             statement.setLong(1, claim.least());
@@ -480,6 +508,7 @@ class SeatTable {
         var metadata = result.getString(6);
         var top = result.getInt(14);
         var topKnown = !result.wasNull();
+        var note = result.getString(15);
         return new SeatRow(
                 result.getString(1),
                 result.getLong(2),
@@ -494,7 +523,8 @@ class SeatTable {
                 result.getInt(11) != 0,
                 result.getLong(12),
                 result.getInt(13) != 0,
-                topKnown ? top : Integer.MIN_VALUE);
+                topKnown ? top : Integer.MIN_VALUE,
+                note == null ? "" : note);
     }
 
     private int update(Connection connection, String sql, String... parameters) throws SQLException {

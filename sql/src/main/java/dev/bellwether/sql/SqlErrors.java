@@ -161,7 +161,9 @@ final class SqlErrors {
             case NO_COLUMN ->
                 "the table " + config.table() + " of " + source
                         + " lacks a column or an index: it is of another version, or not ours; "
-                        + "compare it with what `bellwether schema` prints, and add what is missing" + said;
+                        + "compare it with what `bellwether schema` prints, and add what is missing (a table made"
+                        + " before hand-overs by name wants ALTER TABLE " + config.table()
+                        + " ADD COLUMN note text)" + said;
             case NO_RIGHT ->
                 source + " denies us a right: " + grant
                         + "; (to look, SELECT is enough; to make tables that are missing, CREATE on the"

@@ -14,6 +14,7 @@ import dev.bellwether.spi.View;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -191,6 +192,17 @@ final class SqlLeaseStore implements LeaseStore {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return requests.submit(new Request.Command(election, order, System.nanoTime(), new CompletableFuture<>()));
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return requests.submit(
+                new Request.Note(election, token, expected, note, System.nanoTime(), new CompletableFuture<>()));
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return Optional.empty();
     }
 
     @Override

@@ -8,7 +8,7 @@ import java.time.Duration;
 final class Tables {
     private static final String PROBE =
             "SELECT election, token, candidate, nonce, priority, metadata, since_at, expires_at,"
-                    + " term, stand_down, ended, era, listed, {now} FROM {from} WHERE 1 = 0";
+                    + " term, stand_down, ended, era, listed, note, {now} FROM {from} WHERE 1 = 0";
     private static final String PROBE_CANDIDATES =
             "SELECT election, candidate, priority, metadata, until_at, heard_at FROM {c} WHERE 1 = 0";
 

@@ -98,19 +98,26 @@ final class WatchRegistry {
             return true;
         }
         if (!hint.isHeld()) {
-            tellHint(last.row.vacated(Math.min(last.row.topPriority(), hint.topPriority())));
+            tellHint(last.row.vacated(Math.min(last.row.topPriority(), hint.topPriority()), hint.note()));
             return false;
         }
         var nonce = last.row.nonce();
         if (nonce == null
                 || !nonce.equals(hint.nonce())
                 || last.row.standDown() != hint.standDown()
+                || !last.row.note().equals(hint.note())
+                || showsOther(hint, last.row)
                 || (System.nanoTime() - last.nanos) / 1_000 > BELIEVED_TERMS * last.row.term()) {
             return true;
         }
         var extended = last.row.withRemaining(Math.min(hint.remaining(), last.row.term()));
         tellHint(own ? extended : afterOthers(extended));
         return false;
+    }
+
+    /** What found no room in the notice is taken for what was read. */
+    private static boolean showsOther(SeatRow hint, SeatRow read) {
+        return !hint.metadata().equals(read.metadata()) && !hint.metadata().equals(PostgresSeats.NO_ROOM);
     }
 
     private void tellHint(SeatRow row) {
@@ -178,7 +185,9 @@ final class WatchRegistry {
                 || before.isHeld() != row.isHeld()
                 || before.standDown() != row.standDown()
                 || before.ended() != row.ended()
-                || before.era() != row.era();
+                || before.era() != row.era()
+                || !before.note().equals(row.note())
+                || !before.metadata().equals(row.metadata());
     }
 
     /** Whether a lease that they believe to run out before the next poll but one was extended. */

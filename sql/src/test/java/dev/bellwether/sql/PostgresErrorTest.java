@@ -71,6 +71,20 @@ class PostgresErrorTest {
     }
 
     @Test
+    void aTableFromBeforeHandOversIsMendedByTheStatementInTheMessage() throws Exception {
+        Elections.connect(uri("")).close();
+        execute("ALTER TABLE " + table + " DROP COLUMN note");
+        var refused = assertThrows(ElectionException.class, () -> Elections.connect(uri("")));
+        var statement = "ALTER TABLE " + table + " ADD COLUMN note text";
+        assertThat(refused).hasMessageContaining(statement);
+        execute(statement);
+        try (var elections = Elections.connect(uri(""));
+                var leader = elections.stand("billing")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
     void aMissingRightIsNamedWithTheGrantThatGivesIt() throws Exception {
         Elections.connect(uri("")).close();
         execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT ON " + table + ", " + table + "_candidate TO " + role);

@@ -428,6 +428,30 @@ class StoreTest {
 
     @ParameterizedTest
     @MethodSource("databases")
+    void aNoteIsReplacedForItsTokenOnlyAndIsThereUntilTheNextGrant(String database) {
+        open(database);
+        var claim = claim("ann");
+        var token = acquire(claim).view().token();
+        assertThat(join(store.note(election, token + 1, "", "a note"))).as("for another token").isFalse();
+        assertThat(join(store.note(election, token, "other", "a note"))).as("in place of another").isFalse();
+        assertThat(join(store.note(election, token, "", "a 'note' & ü"))).isTrue();
+        assertThat(join(store.note(election, token, "", "late"))).isFalse();
+        var shown = claim.showing(Map.of("version", "2"));
+        var renewed = renew(new Lease(shown, token, LEASE));
+        assertThat(renewed.granted()).isTrue();
+        assertThat(renewed.view().note()).isEqualTo("a 'note' & ü");
+        assertThat(renewed.view().leader().orElseThrow().metadata()).containsEntry("version", "2");
+        var read = read();
+        assertThat(read.leader().orElseThrow().metadata()).containsEntry("version", "2");
+        assertThat(join(store.release(shown)).view().note()).isEqualTo("a 'note' & ü");
+        assertThat(read().note()).as("over the vacant seat").isEqualTo("a 'note' & ü");
+        assertThat(join(store.note(election, token, "a 'note' & ü", ""))).as("over the vacant seat").isFalse();
+        assertThat(acquire(claim("bob")).view().note()).isEmpty();
+        assertThat(read().note()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @MethodSource("databases")
     void whoWatchesIsToldOfAGrantAShortenedLeaseAnOrderAReleaseAndAnEnd(String database) throws Exception {
         open(database);
         try (var other = (LeaseStore) ConnectUri.parse(database).connect()) {

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
  * waited for, with a bound, and what must not is looked for all the time. {@code -Dbellwether.cycles=1000
  * -Dbellwether.minutes=60} makes a soak test of the leak check: so many cycles again and again until the time is over.
  */
-public abstract class ElectionsContract extends LockFacts {
+public abstract class ElectionsContract extends HandOverFacts {
     private static final String CYCLES = "bellwether.cycles";
     private static final String MINUTES = "bellwether.minutes";
     private static final int WARM_UP = 20;

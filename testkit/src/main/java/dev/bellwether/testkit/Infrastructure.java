@@ -27,7 +27,11 @@ public interface Infrastructure extends AutoCloseable {
         /** {@link #pauseServer} and {@link #resumeServer}. */
         PAUSE,
         /** Telling who stands by: without it, {@link dev.bellwether.Election#candidates} knows the leader only. */
-        STANDBYS
+        STANDBYS,
+        /** Handing over to a candidate by name: see {@link dev.bellwether.Election#handOver}. */
+        HAND_OVER,
+        /** Changing what a candidate shows while it stands: see {@link dev.bellwether.Candidacy#proclaim}. */
+        PROCLAIM
     }
 
     /** A client that can be cut off. */

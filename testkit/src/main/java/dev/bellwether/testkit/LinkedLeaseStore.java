@@ -14,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -202,6 +203,26 @@ public final class LinkedLeaseStore implements LeaseStore, Link {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return ask(() -> store.order(election, order));
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return ask(() -> store.note(election, token, expected, note));
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return store.handOverObjection();
+    }
+
+    @Override
+    public Optional<String> proclaimObjection() {
+        return store.proclaimObjection();
+    }
+
+    @Override
+    public boolean listsCandidates() {
+        return store.listsCandidates();
     }
 
     @Override

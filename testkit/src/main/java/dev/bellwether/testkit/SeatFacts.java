@@ -311,8 +311,8 @@ abstract class SeatFacts extends ContractStage {
                     infrastructure.pauseServer();
                     infrastructure.resumeServer();
                 }
-                case STANDBYS -> {
-                    return false; // the facts that look at standbys see that
+                case STANDBYS, HAND_OVER, PROCLAIM -> {
+                    return false; // the facts that need them see that
                 }
             }
             return true;

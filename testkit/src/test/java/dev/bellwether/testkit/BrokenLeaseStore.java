@@ -207,6 +207,16 @@ final class BrokenLeaseStore implements LeaseStore {
     }
 
     @Override
+    public CompletionStage<Boolean> note(String asked, long token, String expected, String note) {
+        return sound.note(bend(asked), token, expected, note);
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return Optional.empty();
+    }
+
+    @Override
     public CompletionStage<List<String>> list() {
         return is(Fault.LISTS_NOTHING) ? done(List.of()) : sound.list();
     }

@@ -21,6 +21,11 @@ class JointContractTest extends ElectionsContract {
         }
 
         @Override
+        public Map<Capability, String> lacks() {
+            return Map.of(Capability.HAND_OVER, "two seats do not pass in one step");
+        }
+
+        @Override
         public Duration lease() {
             return old.lease();
         }

@@ -44,6 +44,22 @@ record ElectionNodes(NodeSession session, String path) {
         return path + '/' + Paths.STAND_DOWN;
     }
 
+    /** Returns the path of the node that holds the note of a hand-over. */
+    String handOver() {
+        return path + '/' + Paths.HAND_OVER;
+    }
+
+    /** Returns the note of what stands in {@link #handOver}: its first line. */
+    static String noteOf(String text) {
+        return text.split("\n", 2)[0];
+    }
+
+    /** Returns the node of the candidate that is ready, which stands behind the note. */
+    static String readyNodeOf(String text) {
+        var lines = text.split("\n", 2);
+        return lines.length > 1 ? lines[1] : "";
+    }
+
     /** Returns whether this is what stands in {@link #done} while an election is being deleted. */
     static boolean isDeletion(String text) {
         return text.equals(DELETION);
@@ -60,7 +76,8 @@ record ElectionNodes(NodeSession session, String path) {
     CompletableFuture<View> view(String election) {
         return synced().thenCompose(children -> readAll(Paths.queue(children))
                 .thenCompose(queue -> isOrdered(children)
-                        .thenApply(ordered -> view(election, children.contains(Paths.DONE), ordered, queue))));
+                        .thenApply(ordered -> view(election, children.contains(Paths.DONE), ordered, queue)))
+                .thenCompose(view -> note(children).thenApply(view::noted)));
     }
 
     private static View view(String election, boolean ended, boolean ordered, List<NodeRequests.Node> queue) {
@@ -93,6 +110,22 @@ record ElectionNodes(NodeSession session, String path) {
                 : readAll(List.of(Paths.STAND_DOWN))
                         .thenApply(order ->
                                 order.stream().anyMatch(node -> node.text().equals(queue.get(0))));
+    }
+
+    private CompletableFuture<String> note(List<String> children) {
+        return children.contains(Paths.HAND_OVER)
+                ? readAll(List.of(Paths.HAND_OVER)).thenApply(note -> note.stream()
+                        .map(node -> noteOf(node.text()))
+                        .findFirst()
+                        .orElse(""))
+                : CompletableFuture.completedFuture("");
+    }
+
+    /** Returns the first node of the queue. */
+    CompletableFuture<Optional<NodeRequests.Node>> first() {
+        return synced().thenCompose(children -> readAll(
+                        Paths.queue(children).stream().limit(1).toList())
+                .thenApply(queue -> queue.stream().findFirst()));
     }
 
     /** Returns those that are there. */
@@ -135,6 +168,50 @@ record ElectionNodes(NodeSession session, String path) {
         return falseIfGone(reopened.exceptionallyCompose(error -> ZooKeeperErrors.code(error) == Code.BADVERSION
                 ? CompletableFuture.completedFuture(false) // another operator was faster
                 : CompletableFuture.failedFuture(error)));
+    }
+
+    /**
+     * Replaces the note of a hand-over, if it is the expected one and the leader has this token. It may be asked twice.
+     *
+     * @param readyNode of the candidate that is ready; empty if none is
+     */
+    CompletableFuture<Boolean> note(long token, String expected, String note, String readyNode) {
+        return first().thenCompose(leader -> leader.filter(node -> node.stat().getCzxid() == token)
+                        .isEmpty()
+                ? CompletableFuture.completedFuture(false)
+                : NodeRequests.ifMissing(
+                                requests().data(handOver(), null).thenApply(Optional::of),
+                                Optional.<NodeRequests.Node>empty())
+                        .thenCompose(present -> replaceNote(present, expected, note, readyNode)));
+    }
+
+    private CompletableFuture<Boolean> replaceNote(
+            Optional<NodeRequests.Node> present, String expected, String note, String readyNode) {
+        var before = present.map(node -> noteOf(node.text())).orElse("");
+        if (before.equals(note)) {
+            return CompletableFuture.completedFuture(true);
+        }
+        if (!before.equals(expected)) {
+            return CompletableFuture.completedFuture(false);
+        }
+        var text = readyNode.isEmpty() ? note : note + '\n' + readyNode;
+        var version = present.map(node -> node.stat().getVersion()).orElse(-1);
+        var replaced = note.isEmpty()
+                ? requests().delete(handOver(), version)
+                : present.isPresent()
+                        ? requests().write(handOver(), text, version)
+                        : requests()
+                                .create(CreateMode.PERSISTENT, handOver(), text)
+                                .thenApply(made -> true);
+        return replaced.exceptionallyCompose(error -> switch (ZooKeeperErrors.code(error)) {
+            case BADVERSION, NODEEXISTS, NONODE -> CompletableFuture.completedFuture(false); // another was faster
+            default -> CompletableFuture.failedFuture(error);
+        });
+    }
+
+    /** Takes this note away, unless there is a newer one. */
+    void withdrawNote(NodeRequests.Node note) {
+        NodeRequests.whenDone(requests().delete(handOver(), note.stat().getVersion()), (deleted, failure) -> {});
     }
 
     private CompletableFuture<Boolean> standDownFirst() {
@@ -207,6 +284,9 @@ record ElectionNodes(NodeSession session, String path) {
                     var deletions = new ArrayList<Op>();
                     if (names.contains(Paths.STAND_DOWN)) {
                         deletions.add(Op.delete(standDown(), -1));
+                    }
+                    if (names.contains(Paths.HAND_OVER)) {
+                        deletions.add(Op.delete(handOver(), -1));
                     }
                     deletions.add(Op.delete(done(), read.stat().getVersion()));
                     if (isDeletion(read.text())) {

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 
 /**
  * Where things stand: {@code root/election/le_0000000042}, {@code root/election/DONE},
- * {@code root/election/stand_down}. Immutable.
+ * {@code root/election/stand_down}, {@code root/election/successor}. Immutable.
  *
  * @param root the parent of all elections; empty for the root of the server or chroot
  */
@@ -23,6 +23,9 @@ record Paths(String root) {
      * first.
      */
     static final String STAND_DOWN = "stand_down";
+
+    /** Holds the note of a hand-over. Sorts behind the candidates, too. */
+    static final String HAND_OVER = "successor";
 
     private static final Pattern CANDIDATE_NODE = Pattern.compile("le_(-?\\d{10})");
 
@@ -61,11 +64,21 @@ record Paths(String root) {
         return Long.parseLong(node.substring(CANDIDATE.length()));
     }
 
+    /** Returns whether this candidate's node stands before that one; false if either is none. */
+    static boolean isBefore(String node, String other) {
+        return CANDIDATE_NODE.matcher(node).matches()
+                && CANDIDATE_NODE.matcher(other).matches()
+                && number(node) < number(other);
+    }
+
     /** Returns the children that are none of ours. */
     static List<String> foreign(List<String> children) {
         return children.stream()
                 .filter(child ->
-                        !CANDIDATE_NODE.matcher(child).matches() && !child.equals(DONE) && !child.equals(STAND_DOWN))
+                        !CANDIDATE_NODE.matcher(child).matches()
+                        && !child.equals(DONE)
+                        && !child.equals(STAND_DOWN)
+                        && !child.equals(HAND_OVER))
                 .toList();
     }
 

@@ -65,7 +65,11 @@ final class QueueNode {
     private final Owner owner;
     private final Loop loop;
     private final ElectionNodes nodes;
-    private final NodeData data;
+    private NodeData data;
+    /** What we have sent with the last creation. */
+    private NodeData created;
+    /** What is shown is not what our node says, as far as we know. */
+    private boolean unshown;
     private final Duration retry;
     private final boolean createElections;
     private final NodeWatch done;
@@ -94,6 +98,7 @@ final class QueueNode {
         this.loop = loop;
         this.nodes = nodes;
         this.data = data;
+        created = data;
         this.retry = retry;
         this.createElections = createElections;
         done = new NodeWatch(
@@ -115,6 +120,28 @@ final class QueueNode {
     /** What we have may stay; if it is lost, we want no other. */
     void unwant() {
         wanted = false;
+    }
+
+    /** Observers are to see this from now on. */
+    void show(NodeData data) {
+        this.data = data;
+        unshown = true;
+        writeIfUnshown();
+    }
+
+    private void writeIfUnshown() {
+        var mine = node;
+        if (!unshown || mine == null || phase != Phase.THERE) {
+            return;
+        }
+        unshown = false;
+        var shown = data;
+        NodeRequests.then(loop, nodes.requests().write(mine.path(), shown.text(), -1), (written, error) -> {
+            if (error != null && mine.equals(node)) {
+                unshown = true; // tried again with the next proof
+                owner.refused(error);
+            }
+        });
     }
 
     /** We want to have nothing there. */
@@ -151,6 +178,7 @@ final class QueueNode {
         if (phase == Phase.THERE && own != null) {
             done.readIfUnread();
             own.readIfUnread();
+            writeIfUnshown();
         }
     }
 
@@ -164,7 +192,7 @@ final class QueueNode {
     /** Nobody will drive us any more: what is there, or may be, is taken away behind us if the session goes on. */
     void abandon() {
         if (phase != Phase.OUT) {
-            Orphans.sweep(nodes, data, node);
+            Orphans.sweep(nodes, created, node);
         }
     }
 
@@ -205,6 +233,7 @@ final class QueueNode {
     private void create() {
         phase = Phase.JOINING;
         joined = nodes.session().state();
+        created = data;
         var creation =
                 nodes.requests().create(CreateMode.EPHEMERAL_SEQUENTIAL, nodes.candidate(Paths.CANDIDATE), data.text());
         NodeRequests.then(loop, creation, (path, error) -> {
@@ -263,7 +292,7 @@ final class QueueNode {
             notJoined();
             return;
         }
-        NodeRequests.then(loop, Orphans.find(nodes, joined.id(), data), (found, error) -> {
+        NodeRequests.then(loop, Orphans.find(nodes, joined.id(), created), (found, error) -> {
             if (found != null) {
                 found.ifPresentOrElse(this::confirm, this::notJoined);
             } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
@@ -336,6 +365,8 @@ final class QueueNode {
         stood = true;
         stuck = false;
         phase = Phase.THERE;
+        unshown = !created.equals(data);
+        writeIfUnshown();
         if (!wanted) {
             takeBack();
         } else {

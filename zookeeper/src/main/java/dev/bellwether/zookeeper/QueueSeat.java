@@ -6,11 +6,13 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.apache.zookeeper.KeeperException.Code;
@@ -22,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Confined to the loop, and a function of its state, of what it is told and of the loop's clock. A {@link QueueNode}
  * has our node in the queue, a {@link QueuePosition} finds where it stands.
  */
-final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePosition.Owner {
+final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePosition.Owner, HandOverWatch.Owner {
     /*
      *   AWAY --our node is made--> WAITING --first in the queue--> FIRST --session proven--> HOLDING --conceded-->
      *   ENDING
@@ -54,6 +56,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     private final QueuePosition position;
     private final QueueNode node;
     private final NodeWatch order;
+    private final HandOverWatch handOver;
     private final AccessPatience patience;
 
     private Phase phase = Phase.AWAY;
@@ -92,6 +95,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         node = new QueueNode(this, nodes, loop, data, config.retryInterval(), createElections);
         order = new NodeWatch(
                 nodes.session(), loop, nodes.standDown(), NodeWatch.Usually.MISSING, this::orderSeen, this::unanswered);
+        handOver = new HandOverWatch(this, nodes, loop, standing, this::unanswered);
         patience = new AccessPatience(config.accessPatience());
     }
 
@@ -126,6 +130,25 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     }
 
     @Override
+    public void ready(HandOverNote ordered) {
+        var mine = node.node();
+        if (mine != null && phase == Phase.WAITING) {
+            var said = ordered.readyBy(standing.candidate());
+            var noted = nodes.note(ordered.token(), ordered.text(), said.text(), mine.name());
+            NodeRequests.then(loop, noted, (done, error) -> {
+                if (error != null) {
+                    refused(error); // then the order fails, and the leader leads on
+                }
+            });
+        }
+    }
+
+    @Override
+    public void proclaim(Map<String, String> metadata) {
+        node.show(new NodeData(standing.candidate(), standing.config().priority(), metadata));
+    }
+
+    @Override
     public void leave() {
         over = true;
         if (entered) {
@@ -147,6 +170,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         phase = Phase.WAITING;
         patience.answered();
         position.seek(made);
+        handOver.begin(made);
     }
 
     @Override
@@ -244,6 +268,32 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         claimant.attempted(Attempt.WON, Duration.ofNanos(loop.clock().now().nanosSince(sessionProof.since())));
         claimant.granted(mine.token(), proof);
         order.begin();
+        handOver.leads();
+    }
+
+    // ---------------------------------------------------------------- told of a hand-over
+
+    @Override
+    public void prepare(HandOverNote ordered, String leader) {
+        if (phase == Phase.WAITING) {
+            claimant.prepare(ordered, leader);
+        }
+    }
+
+    @Override
+    public void goBehind() {
+        if (phase == Phase.WAITING) {
+            rest();
+            node.withdraw();
+            node.enter();
+        }
+    }
+
+    @Override
+    public void handOver() {
+        if (phase == Phase.HOLDING) {
+            asked(Cause.HANDED_OVER);
+        }
     }
 
     /** How old a proof may be to begin with: a quarter of its use must be left, or we would soon have to stop again. */
@@ -336,6 +386,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     private void readUnread() {
         node.readUnread();
         order.readIfUnread();
+        handOver.readIfUnread();
     }
 
     private void rest() {
@@ -344,6 +395,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         proof = null;
         position.rest();
         order.end();
+        handOver.end();
     }
 
     // ---------------------------------------------------------------- what fails

@@ -72,6 +72,16 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     @Override
+    public Optional<String> handOverObjection() {
+        return Optional.empty();
+    }
+
+    @Override
+    public Optional<String> proclaimObjection() {
+        return Optional.empty();
+    }
+
+    @Override
     public void check(String election, CandidacyConfig settings) {
         sessions.with(settings.lease(), session -> {
             if (session.awaitConnected(STAND_PATIENCE)) { // else we learn it later, and fail then
@@ -164,6 +174,11 @@ final class ZooKeeperArbiter implements Arbiter {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return persistently(() -> nodes(main, election).order(order));
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return persistently(() -> nodes(main, election).note(token, expected, note, ""));
     }
 
     /** Deletes all candidates of an election, by telling them; returns false if there is no such election. */

@@ -7,13 +7,16 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.View;
 import dev.bellwether.zookeeper.TreeModel.Planted;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -288,6 +291,105 @@ class QueueSeatTest {
         assertThat(leader.told).endsWith("asked REVOKED_BY_OPERATOR");
     }
 
+    @Test
+    void aSeatIsHandedOverWhenAllWhoStoodBeforeTheOneThatIsReadyHaveGoneBehindIt() {
+        var leader = standing("a");
+        var second = standing("b");
+        var third = standing("c");
+        var fourth = standing("d");
+        var order = ask("c");
+        assertThat(third.told).endsWith("prepare for a");
+        assertThat(second.told).containsExactly("follows a");
+        third.seat.ready(order);
+        pass(500);
+        assertThat(second.told).endsWith("follows d");
+        assertThat(fourth.told).containsExactly("follows c");
+        assertThat(third.told).endsWith("follows a");
+        assertThat(leader.told).endsWith("asked HANDED_OVER");
+        leader.seat.release();
+        pass(300);
+        assertThat(third.told).endsWith("granted");
+        assertThat(tree.has(PATH + "/successor")).as("a note for a leader before").isFalse();
+        assertThat(second.told).doesNotContain("granted");
+    }
+
+    @Test
+    void aLeaderHandsNothingOverWhileAnotherStandsBetween() {
+        var leader = standing("a");
+        var client = client(LEASE.multipliedBy(10));
+        standing("b", client);
+        var third = standing("c");
+        client.disconnect(); // it does not hear of it
+        var order = ask("c");
+        third.seat.ready(order);
+        pass(500);
+        assertThat(leader.told).doesNotContain("asked HANDED_OVER");
+        pass(LEASE.toMillis());
+        assertThat(tree.has(PATH + "/successor")).as("a note that nobody can obey").isFalse();
+        client.reconnect(false);
+        pass(1_000);
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    @Test
+    void anOrderByWhichNobodyGetsReadyIsTakenAwayByTheLeader() {
+        var leader = standing("a");
+        standing("b");
+        ask("nobody");
+        assertThat(tree.has(PATH + "/successor")).isTrue();
+        pass(2_000);
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    @Test
+    void aNoteForALeaderBeforeConcernsNobody() {
+        var leader = standing("a");
+        var second = standing("b");
+        var third = standing("c");
+        var order = ask("c");
+        leader.seat.leave(); // before anybody is ready
+        pass(300);
+        assertThat(second.told).endsWith("granted");
+        third.seat.ready(order);
+        pass(1_000);
+        assertThat(second.told).endsWith("granted");
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+    }
+
+    @Test
+    void whatACandidateProclaimsIsInItsNodeAndInTheNextOneToo() {
+        var leader = standing("a");
+        var token = view().token();
+        leader.seat.proclaim(Map.of("version", "2"));
+        pass(300);
+        assertThat(view().leader().orElseThrow().metadata()).containsEntry("version", "2");
+        assertThat(view().token()).isEqualTo(token);
+        assertThat(leader.told).containsExactly("granted");
+        leader.seat.release();
+        leader.seat.claim();
+        pass(300);
+        assertThat(view().leader().orElseThrow().metadata()).containsEntry("version", "2");
+        assertThat(view().token()).isGreaterThan(token);
+    }
+
+    /** Orders that the leader hands over to this one. */
+    private HandOverNote ask(String to) {
+        var order = new HandOverNote(
+                view().token(), "o1", HandOverNote.Stage.ASKED, Duration.ofMillis(500), to);
+        var noted = operator.note(order.token(), "", order.text(), "");
+        pass(200);
+        assertThat(noted).isCompletedWithValue(true);
+        return order;
+    }
+
+    private View view() {
+        var view = operator.view("e");
+        pass(100);
+        assertThat(view).isCompleted();
+        return view.join();
+    }
+
     private Candidate standing(String name) {
         return standing(name, client(LEASE));
     }
@@ -340,6 +442,11 @@ class QueueSeatTest {
         @Override
         public void asked(long token, Cause cause, Duration within) {
             told.add("asked " + cause);
+        }
+
+        @Override
+        public void prepare(HandOverNote order, String leader) {
+            told.add("prepare for " + leader);
         }
 
         @Override

@@ -39,6 +39,11 @@ public final class Connected implements AutoCloseable {
         endNanos = System.nanoTime() + timeout.toNanos();
     }
 
+    /** Gives it so much more time: what it asks next takes longer than an answer. */
+    public void allow(Duration more) {
+        endNanos += more.toNanos();
+    }
+
     /** Asks, in what is left of the time. */
     public <T> T ask(Callable<T> question) throws Exception {
         return new Bounded(Duration.ofNanos(endNanos - System.nanoTime()), late).ask(question);

@@ -1,16 +1,20 @@
 package dev.bellwether.cli.console;
 
 import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.HandOverWords;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
 import dev.bellwether.cli.page.PageClock;
 import dev.bellwether.cli.page.PageServer;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -26,6 +30,7 @@ import java.util.Optional;
  * that is longer ago.
  */
 final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
+    private static final Duration READY_WITHIN = Duration.ofSeconds(30);
     private static final int TERMS_KEPT = 40;
 
     private final Elections elections;
@@ -204,15 +209,32 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
         if (readOnly) {
             throw new IllegalStateException("this console is read-only");
         }
-        if (!words.getOrDefault("action", "").equals("stand-down")) {
-            throw new IllegalArgumentException("there is no action \"" + words.get("action") + "\"");
-        }
         try {
-            if (!elections.election(name).standDown()) {
-                throw new IllegalStateException("nobody leads " + name);
+            switch (words.getOrDefault("action", "")) {
+                case "stand-down" -> {
+                    if (!elections.election(name).standDown()) {
+                        throw new IllegalStateException("nobody leads " + name);
+                    }
+                }
+                case "hand-over" -> handOver(name, words.getOrDefault("to", ""));
+                default -> throw new IllegalArgumentException("there is no action \"" + words.get("action") + "\"");
             }
         } catch (UnavailableException e) {
             throw new IllegalStateException(e.getMessage(), e);
+        }
+    }
+
+    private void handOver(String name, String to) {
+        HandOver done;
+        try {
+            done = elections.election(name).handOver(to, READY_WITHIN);
+        } catch (UnavailableException e) {
+            throw e;
+        } catch (ElectionException e) { // not on this backend
+            throw new IllegalStateException(e.getMessage(), e);
+        }
+        if (!done.isDone()) {
+            throw new IllegalStateException(HandOverWords.of(done, name, Optional.of(to), READY_WITHIN));
         }
     }
 

@@ -8,6 +8,8 @@ import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.UsageException;
+import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Mixin;
@@ -46,6 +48,11 @@ abstract class OrderCommand implements Callable<Integer> {
     /** Gives the order; returns false if there was nobody to order. */
     abstract boolean give(Election election);
 
+    /** Returns how long it takes beyond what the backend takes to answer. */
+    Duration takes() {
+        return Duration.ZERO;
+    }
+
     /** Returns whether it is refused where no such election is known: it would leave something behind. */
     boolean mustBeKnown() {
         return true;
@@ -53,6 +60,16 @@ abstract class OrderCommand implements Callable<Integer> {
 
     /** Returns what was done, in words. */
     abstract String done(String election, Optional<Leader> leader);
+
+    /** Returns what else a program may want to know of what was done. */
+    Map<String, String> details() {
+        return Map.of();
+    }
+
+    /** Returns the leader that is shown to a program: the one from before the order. */
+    Optional<Leader> after(Optional<Leader> before) {
+        return before;
+    }
 
     /** Returns what to say if there was nobody to order. */
     String notDone(String election) {
@@ -89,12 +106,16 @@ abstract class OrderCommand implements Callable<Integer> {
                 }
                 connected.again();
             }
+            connected.allow(takes());
             var given = connected.ask(() -> give(seat));
             if (json) {
                 around.out().println(Json.object(json -> {
                     json.writeStringField("election", election);
                     json.writeBooleanField("done", given);
-                    Json.leader(json, leader);
+                    for (var detail : details().entrySet()) {
+                        json.writeStringField(detail.getKey(), detail.getValue());
+                    }
+                    Json.leader(json, after(leader));
                 }));
             } else {
                 around.out().println(given ? done(election, leader) : notDone(election));

@@ -145,7 +145,7 @@ final class RunSession implements LeadershipListener {
             }
             return; // the command has ended already
         }
-        lost = job.tell().isEmpty() && cause != Cause.REVOKED_BY_OPERATOR;
+        lost = job.tell().isEmpty() && cause != Cause.REVOKED_BY_OPERATOR && cause != Cause.HANDED_OVER;
         if (job.tell().isPresent() && !leaving) {
             present.lost();
             say.accept("leading no more (" + why + "): SIG" + job.tell().get().lost() + " sent");
@@ -206,7 +206,7 @@ final class RunSession implements LeadershipListener {
 
     private static String wordsFor(Cause cause) {
         return switch (cause) {
-            case RESIGNED, STOOD_DOWN -> "handing over";
+            case RESIGNED, STOOD_DOWN, HANDED_OVER -> "handing over";
             case REVOKED_BY_OPERATOR -> "an operator ordered it to stand down";
             case REPLACED -> "somebody else leads";
             case UNREACHABLE -> "the backend did not answer in time";

@@ -229,8 +229,9 @@ export class ConsoleView {
     text(this.nearState, state.ended ? 'It has ended: nobody may stand.' : leader
       ? `${leader.candidate} leads, token ${leader.token}, since ${new Date(leader.since).toLocaleString()}` : 'Nobody leads.');
     const candidates = state.candidates.map(one => [one.id, one.leads ? 'leads' : one.heard ? 'stands by, last heard ' + age(Date.now() - Date.parse(one.heard)) + ' ago' : 'stands by', String(one.priority),
-      Object.entries(one.metadata).map(([key, value]) => `${key}=${value}`).join(' ') || '–']);
-    fill(this.candidates, candidates.length ? candidates : [['nobody', '', '', '']]);
+      Object.entries(one.metadata).map(([key, value]) => `${key}=${value}`).join(' ') || '–',
+      this.standDown && leader && !one.leads && mayAct() ? { button: 'Hand over…', act: () => this.orderHandOver(state.name, one.id) } : '']);
+    fill(this.candidates, candidates.length ? candidates : [['nobody', '', '', '', '']]);
     const terms = [...(this.terms.get(state.name) || new Map()).values()].sort((a, b) => b.from - a.from);
     fill(this.changes, terms.slice(0, 12).map((term, i) => {
       const earlier = terms[i + 1];
@@ -253,7 +254,7 @@ export class ConsoleView {
         make('button', { type: 'button', onclick: () => this.leave() }, 'Close')),
       this.nearState,
       make('div', { class: 'tables' },
-        table('Candidates', ['id', 'state', 'priority', 'metadata'], this.candidates),
+        table('Candidates', ['id', 'state', 'priority', 'metadata', ''], this.candidates),
         table('Changes seen', ['from', 'leader', 'token', 'vacant before', 'for'], this.changes)));
     if (this.near.getBoundingClientRect().top < 0) {
       this.near.scrollIntoView({ block: 'start' });
@@ -266,6 +267,14 @@ export class ConsoleView {
     if (await ask(`Have ${leader || 'the leader'} stand down?`, `The leader of ${name} ends its work and hands over; if nobody else stands, it leads again a lease later.`, 'Stand down')) {
       if (await order({ action: 'stand-down', name })) {
         say('The order has been given.');
+      }
+    }
+  }
+
+  async orderHandOver(name, to) {
+    if (await ask(`Hand over to ${to}?`, `${to} gets ready while the leader of ${name} leads on; then it takes the seat. If it is not ready within 30 seconds, the leader leads on.`, 'Hand over')) {
+      if (await order({ action: 'hand-over', name, to })) {
+        say(`${to} leads.`);
       }
     }
   }
@@ -295,7 +304,7 @@ function fill(body, lines) {
   const key = JSON.stringify(lines);
   if (body.dataset.key !== key) {
     body.dataset.key = key;
-    body.replaceChildren(...lines.map(cells => make('tr', {}, ...cells.map(cell => make('td', {}, cell)))));
+    body.replaceChildren(...lines.map(cells => make('tr', {}, ...cells.map(cell => make('td', {}, cell.button ? make('button', { type: 'button', class: 'hand-over', onclick: cell.act }, cell.button) : cell)))));
   }
 }
 

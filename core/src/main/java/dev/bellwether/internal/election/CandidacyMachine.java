@@ -7,11 +7,13 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -56,6 +58,9 @@ public final class CandidacyMachine {
 
         /** Tells the listener. */
         void tell(LeadershipEvent event);
+
+        /** Tells the listener to get ready, and then us how that went. */
+        default void prepare(HandOverNote order, LeadershipEvent.Preparing event) {}
 
         /** Lets the task of the mandate run, again and again. */
         void startWork(LocalMandate mandate);
@@ -107,6 +112,11 @@ public final class CandidacyMachine {
     private boolean aside;
     /** When the seat was given up while we stood by: what was granted by then, and is told later, is not ours. */
     private @Nullable Long gaveUpNanos;
+
+    /** While standing by: for whose seat we are getting ready. */
+    private @Nullable HandOverNote preparing;
+    /** Until when we have to be. */
+    private long prepareUntilNanos;
 
     /** While standing by: when to claim the seat again, if that is put off. */
     private @Nullable Long claimAtNanos;
@@ -395,6 +405,30 @@ public final class CandidacyMachine {
         }
     }
 
+    /** Asked to get ready for the seat of this leader. What we do not claim, we do not get ready for. */
+    public void prepare(Moment now, HandOverNote order, String leader) {
+        if (phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside && !closing) {
+            preparing = order;
+            prepareUntilNanos = now.nanos() + order.within().toNanos();
+            effects.prepare(order, new LeadershipEvent.Preparing(standing.election(), leader, order.within()));
+        }
+    }
+
+    /** The listener has got ready for this. */
+    public void prepared(Moment now, HandOverNote order) {
+        if (!order.equals(preparing)) {
+            return; // another has come since
+        }
+        preparing = null;
+        if (phase == Phase.STANDING_BY && !awaitingPulse && !aside && !closing && now.nanos() - prepareUntilNanos < 0) {
+            seat.ready(order);
+        }
+    }
+
+    public void proclaim(Map<String, String> metadata) {
+        seat.proclaim(metadata);
+    }
+
     public void following(Optional<String> leader) {
         if (phase == Phase.STANDING_BY) {
             follow(leader, true);
@@ -495,6 +529,9 @@ public final class CandidacyMachine {
         become(Phase.STANDING_BY, null);
         if (cause == Cause.REVOKED_BY_OPERATOR || (cause == Cause.STOOD_DOWN && !aside)) {
             claimAtNanos = now.nanos() + standing.config().lease().toNanos(); // let another have it
+        } else if (cause == Cause.HANDED_OVER) {
+            // its successor, and should that be dead, all others: these hold back for one
+            claimAtNanos = now.nanos() + 2 * standing.config().retryInterval().toNanos();
         } else {
             claim();
         }

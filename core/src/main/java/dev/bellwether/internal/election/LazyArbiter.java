@@ -8,6 +8,7 @@ import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
@@ -17,6 +18,7 @@ import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -171,6 +173,28 @@ public final class LazyArbiter implements Arbiter {
     }
 
     @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return ask(present -> present.note(election, token, expected, note));
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return present().handOverObjection();
+    }
+
+    /** None as long as nothing is written. */
+    @Override
+    public Optional<String> proclaimObjection() {
+        var present = connected;
+        return present == null ? Optional.empty() : present.proclaimObjection();
+    }
+
+    @Override
+    public boolean listsCandidates() {
+        return present().listsCandidates();
+    }
+
+    @Override
     public CompletionStage<List<String>> list() {
         return ask(Arbiter::list);
     }
@@ -259,6 +283,7 @@ public final class LazyArbiter implements Arbiter {
         private final Claimant claimant;
         private final Loop loop;
         private @Nullable Seat seat;
+        private @Nullable Map<String, String> proclaimed; // before there was a seat
         private boolean begun;
         private boolean wanted;
         private long least;
@@ -283,8 +308,14 @@ public final class LazyArbiter implements Arbiter {
             }
             loop.execute(() -> {
                 if (!left) {
-                    var completed =
-                            new Standing(standing.election(), standing.candidate(), standing.instance(), config);
+                    var shown = proclaimed;
+                    var completed = new Standing(
+                            standing.election(),
+                            standing.candidate(),
+                            standing.instance(),
+                            shown == null
+                                    ? config
+                                    : config.toBuilder().metadata(shown).build());
                     var real = present.seat(completed, claimant, loop);
                     seat = real;
                     if (wanted) {
@@ -345,6 +376,22 @@ public final class LazyArbiter implements Arbiter {
             wanted = false;
             if (seat != null) {
                 seat.release();
+            }
+        }
+
+        @Override
+        public void ready(HandOverNote order) {
+            if (seat != null) {
+                seat.ready(order);
+            }
+        }
+
+        @Override
+        public void proclaim(Map<String, String> metadata) {
+            if (seat != null) {
+                seat.proclaim(metadata);
+            } else {
+                proclaimed = metadata;
             }
         }
 

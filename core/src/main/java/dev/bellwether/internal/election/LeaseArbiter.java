@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -94,6 +95,26 @@ final class LeaseArbiter implements Arbiter {
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
         return store.order(election, order);
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return store.note(election, token, expected, note);
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return store.handOverObjection();
+    }
+
+    @Override
+    public Optional<String> proclaimObjection() {
+        return store.proclaimObjection();
+    }
+
+    @Override
+    public boolean listsCandidates() {
+        return store.listsCandidates();
     }
 
     @Override

@@ -8,6 +8,7 @@ import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
@@ -18,6 +19,7 @@ import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -95,6 +97,9 @@ final class LeaseSeat implements Seat {
     }
 
     private static final int RELEASE_TRIES = 3;
+    private static final int READY_TRIES = 3;
+    /** So often notices may put off what we would do, between two claims. */
+    private static final int MOST_HOLDINGS = 2;
     /**
      * A claim before these that is carried out after all is somebody else's to us: we wait until its lease has run out.
      */
@@ -128,6 +133,16 @@ final class LeaseSeat implements Seat {
     private long era = Claim.ANY_ERA;
     private Loop.@Nullable Timer timer;
     private long timerNanos; // when that is due
+    private Map<String, String> metadata;
+    private String preparing = ""; // the last order by which we were asked to get ready
+    private @Nullable HandOverNote ready; // what we have said last
+    /** What we have held back for, so that it puts us off once, whatever we are told; and until when. */
+    private String heldBackFor = "";
+
+    private long heldBackUntilNanos;
+    private int holdings; // since our last claim: notices, which may not be true, must not put us off forever
+    private String watchedOrder = ""; // while we lead: by which a candidate is to get ready
+    private long orderOverNanos; // and when it should have been
     private boolean confirming; // reading what a notice told
     private boolean confirmAgain;
     private long confirmUntilNanos; // after that, the reading has gone unanswered
@@ -140,6 +155,7 @@ final class LeaseSeat implements Seat {
         this.loop = loop;
         timings = new Timings(standing.config(), loop.random());
         access = new AccessPatience(standing.config().accessPatience());
+        metadata = standing.config().metadata();
     }
 
     // ---------------------------------------------------------------- asked by the machine
@@ -188,6 +204,49 @@ final class LeaseSeat implements Seat {
                 }
             }
         });
+    }
+
+    @Override
+    public void ready(HandOverNote order) {
+        ready = order.readyBy(standing.candidate());
+        sendReady(order, 1);
+    }
+
+    /** Says that we are ready. Should that get lost each time, the order fails, and the leader leads on. */
+    private void sendReady(HandOverNote order, int tries) {
+        var said = ready;
+        if (said == null || !said.order().equals(order.order()) || !claims()) {
+            return;
+        }
+        var sent = loop.clock().now();
+        ask(() -> store.note(standing.election(), order.token(), order.text(), said.text()), (done, error) -> {
+            if (done == null) {
+                claimant.unanswered(latency(sent), error);
+                if (tries < READY_TRIES) {
+                    loop.at(loop.clock().nanos() + timings.retryNanos(), () -> sendReady(order, tries + 1));
+                }
+            } else if (done && phase == Phase.WAITING) {
+                var soon = timings.retryNanos(); // should we not be told that the seat is vacant
+                if (loop.clock().nanos() + soon - timerNanos < 0) {
+                    waitFor(soon);
+                }
+            }
+        });
+    }
+
+    private boolean claims() {
+        return phase == Phase.WAITING || phase == Phase.CLAIMING || phase == Phase.RESOLVING;
+    }
+
+    @Override
+    public void proclaim(Map<String, String> metadata) {
+        this.metadata = metadata;
+        if (claim != null) {
+            claim = claim.showing(metadata); // while it is under way, the first renewal brings it
+        }
+        if (phase == Phase.HOLDING && unanswered == null) { // else it goes out behind the answer
+            sendRenewal();
+        }
     }
 
     @Override
@@ -251,8 +310,9 @@ final class LeaseSeat implements Seat {
                 } else if (view.holder().isEmpty()) {
                     claimant.following(Optional.empty());
                     refusals = 0;
-                    if (givesWay()) {
-                        waitFor(timings.courtesyNanos());
+                    var wait = courtesyNanos(view);
+                    if (wait > 0) {
+                        waitFor(wait);
                     } else {
                         sendClaim();
                     }
@@ -262,10 +322,19 @@ final class LeaseSeat implements Seat {
                     if (loop.clock().nanos() + wait - timerNanos < 0) {
                         waitFor(wait); // never later than we would have asked: it may not be true
                     }
+                    var courtesy = holdBackNanos(view);
+                    if (loop.clock().nanos() + courtesy - timerNanos > 0) {
+                        waitFor(courtesy); // but that once: what is due just now would come between
+                    }
+                    if (asksUs(view)) {
+                        confirm();
+                    }
                 }
             }
             case HOLDING -> {
                 if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {
+                    confirm();
+                } else if (view.token() == token && isReady(view)) {
                     confirm();
                 }
             }
@@ -311,7 +380,14 @@ final class LeaseSeat implements Seat {
 
     private void confirmed(View view) {
         switch (phase) {
-            case WAITING, IDLE -> {
+            case WAITING -> {
+                if (endedFor(view)) {
+                    over();
+                } else {
+                    getReady(view);
+                }
+            }
+            case IDLE -> {
                 if (endedFor(view)) {
                     over();
                 }
@@ -325,6 +401,7 @@ final class LeaseSeat implements Seat {
 
     private void sendClaim() {
         become(Phase.CLAIMING);
+        holdings = 0;
         meanwhile = null;
         var mine = ++attempt;
         var sent = loop.clock().now();
@@ -432,8 +509,86 @@ final class LeaseSeat implements Seat {
     private void standBy(View view) {
         become(Phase.WAITING);
         claimant.following(view.holder().map(View.Holder::candidate));
-        waitFor(standbyNanos(view));
+        waitFor(Math.max(standbyNanos(view), holdBackNanos(view)));
+        getReady(view);
         catchUp();
+    }
+
+    // ---------------------------------------------------------------- handed over
+
+    /** Gets ready if the leader is to hand over to us. What tells it has been read. */
+    private void getReady(View view) {
+        if (asksUs(view)) {
+            var order = view.handOver().orElseThrow();
+            preparing = order.order();
+            claimant.prepare(order, view.holder().map(View.Holder::candidate).orElse(""));
+        }
+    }
+
+    /** Returns whether this asks us to get ready, and did not before. */
+    private boolean asksUs(View view) {
+        return view.holder().isPresent()
+                && view.handOver()
+                        .filter(order -> order.asks(standing.candidate())
+                                && !order.order().equals(preparing))
+                        .isPresent();
+    }
+
+    private static boolean isReady(View view) {
+        return view.handOver().filter(HandOverNote::isReady).isPresent();
+    }
+
+    private boolean isForUs(View view) {
+        return view.handOver()
+                .filter(order -> order.isReady() && order.to().equals(standing.candidate()))
+                .isPresent();
+    }
+
+    /** Returns how long to leave a vacant seat to others: to its successor, or to those of higher priority. */
+    private long courtesyNanos(View view) {
+        if (isForUs(view)) {
+            return 0;
+        }
+        var held = holdBackNanos(view);
+        return held > 0 || !givesWay() || isReady(view) ? held : timings.courtesyNanos();
+    }
+
+    /**
+     * Returns how long to leave the seat to another who is ready for it: from when we hear of that, and again from when
+     * we hear that the seat is vacant. It may not be true. So each puts us off once, and both not more than that between
+     * two claims.
+     */
+    private long holdBackNanos(View view) {
+        if (!isReady(view) || isForUs(view)) {
+            return 0;
+        }
+        var now = loop.clock().nanos();
+        var what = view.handOver().orElseThrow().order() + (view.holder().isEmpty() ? " vacant" : "");
+        if (!what.equals(heldBackFor) && holdings < MOST_HOLDINGS) {
+            heldBackFor = what;
+            heldBackUntilNanos = now + timings.courtesyNanos();
+            holdings++;
+        }
+        return what.equals(heldBackFor) ? Math.max(0, heldBackUntilNanos - now) : 0;
+    }
+
+    /** While we lead: withdraws an order by which nobody has got ready in time, should whoever gave it not do that. */
+    private void withdraw(View view) {
+        var asked = view.handOver().filter(order -> !order.isReady());
+        if (asked.isEmpty()) {
+            return;
+        }
+        var order = asked.get();
+        var now = loop.clock().nanos();
+        if (!order.order().equals(watchedOrder)) {
+            watchedOrder = order.order();
+            orderOverNanos = now + order.within().toNanos() + 2 * timings.answerNanos();
+        } else if (now - orderOverNanos >= 0) {
+            orderOverNanos = now + timings.answerNanos();
+            ask(
+                    () -> store.note(standing.election(), token, order.text(), ""),
+                    (done, error) -> {}); // or the next time
+        }
     }
 
     private long standbyNanos(View view) {
@@ -442,6 +597,9 @@ final class LeaseSeat implements Seat {
                 .filter(holder -> !holder.candidate().equals(standing.candidate()))
                 .isPresent();
         var wait = timings.standbyNanos(view, others ? refusals : 0);
+        if (isForUs(view)) {
+            return Math.min(wait, timings.retryNanos()); // it will be vacant any moment
+        }
         return givesWay() ? wait + timings.courtesyNanos() : wait;
     }
 
@@ -487,6 +645,7 @@ final class LeaseSeat implements Seat {
         }
         unanswered = sent;
         renewAt(sent.nanos() + config.renewInterval().toNanos()); // unless an answer says otherwise
+        var shown = metadata;
         batcher.renew(new Lease(claim, held, config.lease()), (answer, error) -> {
             if (answer != null) {
                 access.answered();
@@ -516,6 +675,9 @@ final class LeaseSeat implements Seat {
                     renewAt(timings.renewalAfter(sent.nanos()));
                 }
                 heed(answer.view());
+                if (phase == Phase.HOLDING && unanswered == null && !shown.equals(metadata)) {
+                    sendRenewal(); // we have proclaimed something meanwhile
+                }
             } else {
                 claimant.attempted(Attempt.LOST, latency(sent));
                 lose(answer.view());
@@ -531,6 +693,10 @@ final class LeaseSeat implements Seat {
             claimant.asked(token, Cause.ENDED, standing.config().standDownBudget());
         } else if (view.standDown() && view.token() == token) {
             claimant.asked(token, Cause.REVOKED_BY_OPERATOR, standing.config().standDownBudget());
+        } else if (isReady(view) && view.token() == token) {
+            claimant.asked(token, Cause.HANDED_OVER, standing.config().standDownBudget());
+        } else if (view.token() == token) {
+            withdraw(view);
         }
     }
 
@@ -661,7 +827,7 @@ final class LeaseSeat implements Seat {
                 standing.config().lease(),
                 timings.patience(),
                 standing.config().priority(),
-                standing.config().metadata(),
+                metadata,
                 era,
                 least);
     }

@@ -1,9 +1,11 @@
 package dev.bellwether.internal.election;
 
 import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
+import dev.bellwether.HandOver;
 import dev.bellwether.LeaderTask;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
@@ -21,6 +23,7 @@ import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
@@ -28,6 +31,7 @@ import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -57,6 +61,8 @@ public final class LoopCandidacy implements Candidacy {
     private final Standing standing;
     private final GuardedLoop loop;
     private final AtomicBoolean pulseWaits = new AtomicBoolean();
+    private final Arbiter arbiter;
+    private final SeatElection election;
     private final Metrics metrics;
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
@@ -99,6 +105,7 @@ public final class LoopCandidacy implements Candidacy {
     public LoopCandidacy(
             Standing standing,
             Arbiter arbiter,
+            SeatElection election,
             Loop loop,
             Executor executor,
             Metrics metrics,
@@ -106,6 +113,8 @@ public final class LoopCandidacy implements Candidacy {
             OutageLog outages,
             Consumer<LoopCandidacy> onClosed) {
         this.standing = standing;
+        this.arbiter = arbiter;
+        this.election = election;
         this.loop = new GuardedLoop(loop, this::recover);
         this.metrics = metrics;
         this.outages = outages;
@@ -285,6 +294,33 @@ public final class LoopCandidacy implements Candidacy {
                 s.lastCause,
                 sinceProof,
                 Optional.ofNullable(s.failure));
+    }
+
+    @Override
+    public HandOver handOver(String to, Duration within) {
+        return handOver(Optional.of(to), within);
+    }
+
+    @Override
+    public HandOver handOver(Duration within) {
+        return handOver(Optional.empty(), within);
+    }
+
+    private HandOver handOver(Optional<String> to, Duration within) {
+        if (runsHere()) {
+            throw new IllegalStateException("handOver was called from a listener or task of " + this
+                    + ", which the hand-over waits for: call it from another thread");
+        }
+        return election.handOver(to, within, Optional.of(standing.candidate()));
+    }
+
+    @Override
+    public void proclaim(Map<String, String> metadata) {
+        var shown = CandidacyConfig.builder().metadata(metadata).build().metadata();
+        arbiter.proclaimObjection().ifPresent(why -> {
+            throw new ElectionException(this + " cannot change its metadata on " + arbiter.describe() + ": " + why);
+        });
+        loop.execute(() -> turn(now -> machine.proclaim(shown)));
     }
 
     @Override
@@ -470,15 +506,32 @@ public final class LoopCandidacy implements Candidacy {
         }
     }
 
-    private void tellListener(LeadershipEvent event) {
+    private void tellListener(LeadershipEvent event, Consumer<@Nullable Throwable> then) {
         List.copyOf(listeners).forEach(listener -> {
             if (listener.isFor(event)) {
-                tell(listener, event);
+                tell(listener, event, then);
+            }
+        });
+    }
+
+    /** Tells all listeners, and then that they have got ready, unless one has failed in it. */
+    private void prepare(HandOverNote order, LeadershipEvent.Preparing event) {
+        var failures = new boolean[1];
+        tellListener(event, failure -> failures[0] |= failure != null);
+        events.submit(() -> null, (failure, queuedNanos) -> {
+            if (failure == null && !failures[0]) {
+                turn(now -> machine.prepared(now, order));
+            } else {
+                Quietly.run(() -> log.warn("{} is not ready for a hand-over, so the leader leads on", this));
             }
         });
     }
 
     private void tell(Listening listener, LeadershipEvent event) {
+        tell(listener, event, failure -> {});
+    }
+
+    private void tell(Listening listener, LeadershipEvent event, Consumer<@Nullable Throwable> then) {
         events.submit(
                 () -> {
                     listener.hear(event);
@@ -494,6 +547,7 @@ public final class LoopCandidacy implements Candidacy {
                     if (event instanceof LeadershipEvent.Acquired) {
                         loop.execute(this::bite);
                     }
+                    then.accept(failure);
                 });
     }
 
@@ -546,7 +600,17 @@ public final class LoopCandidacy implements Candidacy {
                 losses.turned(LoopCandidacy.this, event);
                 logEnd(event);
             });
-            tellListener(event); // last: it has been told, or this has thrown
+            tellListener(event, failure -> {}); // last: it has been told, or this has thrown
+        }
+
+        @Override
+        public void prepare(HandOverNote order, LeadershipEvent.Preparing event) {
+            Quietly.run(() -> log.info(
+                    "{} gets ready, within {}, for the seat of {}",
+                    LoopCandidacy.this,
+                    Durations.show(event.within()),
+                    event.leader()));
+            LoopCandidacy.this.prepare(order, event);
         }
 
         @Override
@@ -622,6 +686,11 @@ public final class LoopCandidacy implements Candidacy {
         @Override
         public void lost(long token, Cause cause) {
             report(now -> machine.lost(now, token, cause));
+        }
+
+        @Override
+        public void prepare(HandOverNote order, String leader) {
+            report(now -> machine.prepare(now, order, leader));
         }
 
         @Override

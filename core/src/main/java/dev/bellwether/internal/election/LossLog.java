@@ -55,7 +55,7 @@ public final class LossLog {
         return switch (cause) {
             case UNREACHABLE, PAUSED, EXPIRED, UNPULSED, FAILED -> true;
             case REPLACED -> !detail.isEmpty(); // else it was asked to move on
-            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, ENDED -> false;
+            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, HANDED_OVER, ENDED -> false;
         };
     }
 }

@@ -1,11 +1,16 @@
 package dev.bellwether.internal.election;
 
 import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
+import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
@@ -20,6 +25,8 @@ import org.slf4j.LoggerFactory;
 /** An election seen through an arbiter. Thread-safe. */
 public final class SeatElection implements Election {
     private static final Logger log = LoggerFactory.getLogger(Election.class);
+
+    private static final Duration SLICE = Duration.ofMillis(500);
 
     private final String name;
     private final Arbiter arbiter;
@@ -59,6 +66,42 @@ public final class SeatElection implements Election {
     @Override
     public boolean standDown() {
         return order(Order.STAND_DOWN, "order the leader to stand down");
+    }
+
+    @Override
+    public HandOver handOver(String to, Duration within) {
+        return handOver(Optional.of(to), within, Optional.empty());
+    }
+
+    @Override
+    public HandOver handOver(Duration within) {
+        return handOver(Optional.empty(), within, Optional.empty());
+    }
+
+    /**
+     * Hands the seat over.
+     *
+     * @param from the only one whose seat it may be; empty for whoever leads
+     */
+    HandOver handOver(Optional<String> to, Duration within, Optional<String> from) {
+        if (within.isNegative() || within.isZero() || within.compareTo(HandOverNote.LONGEST_WITHIN) > 0) {
+            throw new ElectionException("a candidate cannot get ready within " + Durations.show(within)
+                    + ": give it more than nothing, and at most " + Durations.show(HandOverNote.LONGEST_WITHIN));
+        }
+        arbiter.handOverObjection().ifPresent(why -> {
+            throw new ElectionException(this + " cannot hand over to a candidate by name: " + why);
+        });
+        var order = new HandOverOrder(name, arbiter, loop, timeout, to, within, from);
+        var what = "hand over (" + this + ")";
+        var outcome = order.begin().toCompletableFuture();
+        while (!outcome.isDone() && order.isDriven()) { // it bounds itself, as long as its loop runs
+            Requests.awaitFor(outcome, SLICE, what);
+        }
+        if (!outcome.isDone()) {
+            throw new UnavailableException("could not " + what
+                    + ": the elections were closed, or this process stood still. It may still be carried out");
+        }
+        return Requests.answer(outcome, timeout, what);
     }
 
     @Override
@@ -119,7 +162,9 @@ public final class SeatElection implements Election {
 
         private static boolean same(View one, View other) {
             return one.token() == other.token()
-                    && one.holder().isPresent() == other.holder().isPresent();
+                    && one.holder()
+                            .map(View.Holder::metadata)
+                            .equals(other.holder().map(View.Holder::metadata));
         }
     }
 }

@@ -84,6 +84,17 @@ public final class JointArbiter implements Arbiter {
     // ---------------------------------------------------------------- candidates
 
     @Override
+    public Optional<String> handOverObjection() {
+        return Optional.of("joint elections are made of two seats, which cannot pass to one candidate in one step: let"
+                + " the leader stand down, or hand over when the move is done");
+    }
+
+    @Override
+    public Optional<String> proclaimObjection() {
+        return old.arbiter().proclaimObjection().or(next.arbiter()::proclaimObjection);
+    }
+
+    @Override
     public void check(String election, CandidacyConfig config) {
         if (!next.arbiter().setsTokens()) {
             throw cannotRaise(election);

@@ -9,6 +9,7 @@ import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -136,6 +137,12 @@ final class JointSeat implements Seat {
             giveBackBoth();
             become(Phase.IDLE);
         }
+    }
+
+    @Override
+    public void proclaim(Map<String, String> metadata) {
+        old.proclaim(metadata);
+        next.proclaim(metadata);
     }
 
     @Override

@@ -8,6 +8,7 @@ import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -109,6 +110,10 @@ final class SeatSide {
                 joint.execute(() -> givingBack--);
             });
         }
+    }
+
+    void proclaim(Map<String, String> metadata) {
+        post(() -> seat.proclaim(metadata));
     }
 
     /** Gives back what was granted too late. */

@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -12,6 +13,18 @@ import java.util.concurrent.TimeoutException;
 /** Waits for the answer to a request. */
 public final class Requests {
     private Requests() {}
+
+    /** Waits so long at most, and returns then, answered or not. */
+    public static void awaitFor(CompletableFuture<?> answer, Duration time, String what) {
+        try {
+            answer.get(time.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            // anybody who asks for the answer is told
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("interrupted while waiting to " + what, e);
+        }
+    }
 
     public static <T> T answer(CompletionStage<T> stage, Duration timeout, String what) {
         try {

@@ -88,7 +88,7 @@ final class ClaimRequest extends SeatRequest<Answer> {
                     before.taken(claim, Kind.HELD, stamp(), 0, memory.base(before, known.revision())));
         }
         var pending = memory.isOurPending(known.stored(), claim)
-                ? before.renewed(0, null, claim.lease(), "", stamp())
+                ? before.renewed(0, null, claim.lease(), claim.metadata(), "", stamp())
                 : before.taken(claim, Kind.PENDING, stamp(), 0, memory.base(before, known.revision()));
         return writeOwn(known.revision(), pending.withGrace(grace));
     }

@@ -85,6 +85,8 @@ record ObservedRecord(StoredRecord stored, long seenNanos, long untilNanos, bool
                 || record().ended() != before.record().ended()
                 || record().era() != before.record().era()
                 || !record().session().equals(before.record().session())
+                || !record().orders().note().equals(before.record().orders().note())
+                || !record().metadata().equals(before.record().metadata())
                 || untilNanos - before.untilNanos < -1_000_000;
     }
 

@@ -241,6 +241,23 @@ public final class RecordLeases implements LeaseStore {
     }
 
     @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return seats.note(election, token, expected, note);
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return store.traits().writeOnly()
+                ? Optional.of(store.traits().unreadable() + ", and so nobody would see a note over a seat")
+                : Optional.empty();
+    }
+
+    @Override
+    public boolean listsCandidates() {
+        return store.traits().listsStandbys();
+    }
+
+    @Override
     public CompletionStage<View> read(String election) {
         return seats.read(election).thenCompose(observed -> {
             // in a crowd, who reads is a candidate of ours whose claim went unanswered, and waits for this
@@ -266,7 +283,11 @@ public final class RecordLeases implements LeaseStore {
                 .isPresent();
         var all = new ArrayList<Candidate>();
         listed.candidates()
-                .forEach(one -> all.add(new Candidate(one.id(), one.priority(), one.metadata(), one.leads() && !gone)));
+                .forEach(one -> all.add(new Candidate(
+                        one.id(),
+                        one.priority(),
+                        one.leads() ? seat.metadata() : one.metadata(),
+                        one.leads() && !gone)));
         if (!gone && all.stream().noneMatch(Candidate::leads)) {
             all.add(new Candidate(seat.candidate(), seat.priority(), seat.metadata(), true));
         }

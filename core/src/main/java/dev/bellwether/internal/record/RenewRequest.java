@@ -53,7 +53,14 @@ final class RenewRequest extends SeatRequest<Answer> {
             return answer(true, known, nowNanos); // the session was renewed for all of its seats
         }
         var joined = mayJoin.getAsBoolean() ? session : "";
-        var next = known.record().renewed(known.token(), known.since(), lease.term(), joined, stamp());
+        var next = known.record()
+                .renewed(
+                        known.token(),
+                        known.since(),
+                        lease.term(),
+                        lease.claim().metadata(),
+                        joined,
+                        stamp());
         return writeOwn(known.revision(), next);
     }
 
@@ -66,8 +73,11 @@ final class RenewRequest extends SeatRequest<Answer> {
         return SeatStep.done(new Answer(granted, memory.view(known, nowNanos, 0)));
     }
 
+    /** Returns whether it shares the session already, and shows what it is to show. */
     private boolean isIn(ObservedRecord known) {
-        return known.record().isShared() && known.record().session().equals(session);
+        return known.record().isShared()
+                && known.record().session().equals(session)
+                && known.record().metadata().equals(lease.claim().metadata());
     }
 
     private boolean isOurs(ObservedRecord known) {

@@ -422,7 +422,8 @@ final class SeatMemory {
         return View.of(election, token)
                 .heldBy(held ? Optional.of(holder) : Optional.empty(), Duration.ofNanos(remaining))
                 .orderedToStandDown(held && record.orders().standDown() == token)
-                .inEra(record.era(), record.ended());
+                .inEra(record.era(), record.ended())
+                .noted(record.orders().note());
     }
 
     /** Nobody is to take a seat for theirs that is not to be led yet, or that a copy of theirs holds. */

@@ -71,33 +71,39 @@ record SeatRecord(
      * @param listed whether it was claimed since it was last deleted
      * @param origin the revision of the record over which the order was laid; 0 if this record is itself what its
      *     writer wrote
+     * @param note of a hand-over, for the holder or the last one; empty for none
      */
-    record Orders(long standDown, boolean ended, long era, boolean listed, long origin) {
-        static final Orders NONE = new Orders(0, false, 0, false, 0);
+    record Orders(long standDown, boolean ended, long era, boolean listed, long origin, String note) {
+        static final Orders NONE = new Orders(0, false, 0, false, 0, "");
 
         /** Returns the same, laid over a record that was written at this revision. */
         Orders over(long origin) {
-            return new Orders(standDown, ended, era, listed, origin);
+            return new Orders(standDown, ended, era, listed, origin, note);
         }
 
         /** Returns these, with the order to the holder of this token to stand down. */
         Orders standDown(long token) {
-            return new Orders(token, ended, era, listed, origin);
+            return new Orders(token, ended, era, listed, origin, note);
         }
 
         /** Returns these, with the end of the election. */
         Orders end() {
-            return new Orders(standDown, true, era, true, origin);
+            return new Orders(standDown, true, era, true, origin, note);
         }
 
         /** Returns these, with the end undone: another era begins. */
         Orders reopen() {
-            return new Orders(standDown, false, era + 1, true, origin);
+            return new Orders(standDown, false, era + 1, true, origin, note);
         }
 
         /** Returns these, with the election forgotten: another era begins. */
         Orders delete() {
-            return new Orders(standDown, false, era + 1, false, origin);
+            return new Orders(standDown, false, era + 1, false, origin, note);
+        }
+
+        /** Returns these, with this note. */
+        Orders noted(String note) {
+            return new Orders(standDown, ended, era, listed, origin, note);
         }
     }
 
@@ -109,7 +115,7 @@ record SeatRecord(
 
     /** Returns a record of which nothing is known but this. */
     static SeatRecord bare(Kind kind, String candidate) {
-        var orders = kind == Kind.FOREIGN ? new Orders(0, false, 0, true, 0) : Orders.NONE;
+        var orders = kind == Kind.FOREIGN ? new Orders(0, false, 0, true, 0, "") : Orders.NONE;
         return new SeatRecord(
                 kind, candidate, "", "", 0, 0, Duration.ZERO, Duration.ZERO, null, 0, Map.of(), "", orders);
     }
@@ -129,7 +135,7 @@ record SeatRecord(
                 claim.priority(),
                 claim.metadata(),
                 "",
-                new Orders(0, false, era(), true, 0));
+                new Orders(0, false, era(), true, 0, ""));
     }
 
     /**
@@ -137,8 +143,14 @@ record SeatRecord(
      *
      * @param session the record whose lease it shares from now on; empty for none
      */
-    SeatRecord renewed(long token, @Nullable Instant since, Duration lease, String session, String stamp) {
-        var same = new Orders(orders.standDown, orders.ended, orders.era, orders.listed, 0);
+    SeatRecord renewed(
+            long token,
+            @Nullable Instant since,
+            Duration lease,
+            Map<String, String> metadata,
+            String session,
+            String stamp) {
+        var same = orders.over(0);
         return new SeatRecord(
                 kind, candidate, nonce, stamp, token, base, lease, grace, since, priority, metadata, session, same);
     }
@@ -150,7 +162,7 @@ record SeatRecord(
 
     /** Returns a record that is nobody's, which others must have watched for this lease before they claim. */
     SeatRecord nobodys(long lastToken, long base, Duration lease, String stamp) {
-        var kept = new Orders(0, orders.ended, orders.era, orders.listed, 0);
+        var kept = orders.standDown(0).over(0);
         return new SeatRecord(
                 Kind.VACANT, "", "", stamp, lastToken, base, lease, Duration.ZERO, null, 0, Map.of(), "", kept);
     }

@@ -56,6 +56,9 @@ final class SeatText {
                 .and("ended", orders.ended())
                 .and("listed", orders.listed())
                 .andMetadata(record.metadata());
+        if (!orders.note().isEmpty()) {
+            fields.and("note", orders.note());
+        }
         if (!record.nonce().isEmpty()) {
             fields.and("candidate", record.candidate()).and("nonce", record.nonce());
         }
@@ -137,7 +140,8 @@ final class SeatText {
                         fields.text("ended").equals("true"),
                         fields.number("era"),
                         fields.text("listed").equals("true"),
-                        fields.number("origin")));
+                        fields.number("origin"),
+                        fields.text("note")));
     }
 
     private static SeatRecord.@Nullable Kind kind(String state) {

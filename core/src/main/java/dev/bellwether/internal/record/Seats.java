@@ -186,6 +186,12 @@ final class Seats {
                 .thenCompose(done -> done ? nudge(election) : CompletableFuture.completedFuture(false));
     }
 
+    /** Replaces the note over a seat: see {@link dev.bellwether.spi.LeaseStore#note}. */
+    CompletableFuture<Boolean> note(String election, long token, String expected, String note) {
+        return run(election, PATIENCE, memory -> new NoteRequest(memory, stamps, token, expected, note))
+                .thenCompose(done -> done ? nudge(election) : CompletableFuture.completedFuture(false));
+    }
+
     /**
      * Anybody who shares a session does not write its seat, and may not hear of what is written there: tells it there,
      * too.

@@ -50,7 +50,7 @@ final class Standbys {
     private boolean asking; // guarded by wanted
 
     /** The last sign of a candidate of ours. */
-    private record Sign(long writtenNanos, CompletableFuture<?> written) {}
+    private record Sign(long writtenNanos, Map<String, String> metadata, CompletableFuture<?> written) {}
 
     /** What is known of an election's priorities. */
     private record Priorities(int standing, long askedNanos, int top) {
@@ -101,7 +101,9 @@ final class Standbys {
         var now = clock.nanos();
         signs.computeIfPresent(
                 key(claim),
-                (key, last) -> unlisted.remove(key) || now - last.writtenNanos > betweenSignsNanos(claim)
+                (key, last) -> unlisted.remove(key)
+                                || now - last.writtenNanos > betweenSignsNanos(claim)
+                                || !last.metadata.equals(claim.metadata())
                         ? sign(key, claim, now)
                         : last);
         if (isTimeToAsk(claim.election(), now)) {
@@ -279,7 +281,7 @@ final class Standbys {
                     }
                     return true;
                 });
-        return new Sign(now, written);
+        return new Sign(now, claim.metadata(), written);
     }
 
     private static String message(@Nullable Throwable error) {

@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -357,6 +358,16 @@ public final class Rig implements AutoCloseable {
         @Override
         public CompletionStage<Boolean> order(String election, Order order) {
             return store.order(election, order);
+        }
+
+        @Override
+        public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+            return carry("note", () -> store.note(election, token, expected, note));
+        }
+
+        @Override
+        public Optional<String> handOverObjection() {
+            return store.handOverObjection();
         }
 
         @Override

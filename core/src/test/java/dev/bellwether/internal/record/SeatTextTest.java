@@ -25,8 +25,10 @@ class SeatTextTest {
         var claim = new Claim(
                 "e", "ann & bob=1", "nonce-1", Duration.ofSeconds(3), Duration.ofSeconds(9), 4, Map.of("zone", "ä b"));
         var taken = SeatRecord.ABSENT.taken(claim, Kind.HELD, "stamp", 0, 17);
-        var renewed = taken.renewed(40, Instant.parse("2026-11-22T18:00:00Z"), Duration.ofSeconds(2), "", "later");
-        var shared = renewed.renewed(40, renewed.since(), Duration.ofSeconds(2), "a session", "last");
+        var renewed = taken.renewed(
+                40, Instant.parse("2026-11-22T18:00:00Z"), Duration.ofSeconds(2), taken.metadata(), "", "later");
+        var shared =
+                renewed.renewed(40, renewed.since(), Duration.ofSeconds(2), renewed.metadata(), "a session", "last");
         var session = SeatRecord.session("a session", Duration.ofSeconds(2), 7, "stamp");
         var ordered =
                 renewed.ordered(40, renewed.since(), renewed.orders().over(23).standDown(40));

@@ -218,6 +218,16 @@ class PlantedFaultsTest {
                         "if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {",
                         "heed(view); if (phase == Phase.HOLDING && view.token() > token) {"),
                 new Plant(
+                        "a leader hands over though nobody is ready",
+                        "internal/election/LeaseSeat.java",
+                        "} else if (isReady(view) && view.token() == token) {",
+                        "} else if (view.handOver().isPresent() && view.token() == token) {"),
+                new Plant(
+                        "a leader hands over by a notice without having read the seat",
+                        "internal/election/LeaseSeat.java",
+                        "} else if (view.token() == token && isReady(view)) {\n                    confirm();",
+                        "} else if (view.token() == token && isReady(view)) {\n                    heed(view);"),
+                new Plant(
                         "a notice puts the next claim off",
                         "internal/election/LeaseSeat.java",
                         "if (loop.clock().nanos() + wait - timerNanos < 0) {",

@@ -30,6 +30,13 @@ public class BellwetherProperties {
      */
     private @Nullable String movingTo;
 
+    /**
+     * For how long the application, when it stops while it leads, waits for a standby to get ready, so that the seat is
+     * handed over to that one: the work goes on until then. By default it does not wait, and whichever standby claims
+     * first is next.
+     */
+    private @Nullable Duration handOverOnShutdown;
+
     /** Which client of the application to use where it has several: sql, kafka, zookeeper or nats. */
     private @Nullable String client;
 
@@ -332,6 +339,14 @@ public class BellwetherProperties {
 
     public void setMovingTo(@Nullable String movingTo) {
         this.movingTo = movingTo;
+    }
+
+    public @Nullable Duration getHandOverOnShutdown() {
+        return handOverOnShutdown;
+    }
+
+    public void setHandOverOnShutdown(@Nullable Duration handOverOnShutdown) {
+        this.handOverOnShutdown = handOverOnShutdown;
     }
 
     public @Nullable String getClient() {

@@ -1,13 +1,18 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.Candidacy;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.context.ApplicationEventPublisher;
 
@@ -17,6 +22,8 @@ import org.springframework.context.ApplicationEventPublisher;
  * <p>Thread-safe. There are none before the context has started, and after it has stopped.
  */
 public final class Candidacies {
+    private static final Logger log = LoggerFactory.getLogger(Candidacies.class);
+
     private final Elections elections;
     private final BellwetherProperties properties;
     private final NamedElections named;
@@ -105,8 +112,34 @@ public final class Candidacies {
         leadership.stands(elections.stand(election, config));
     }
 
-    /** The context begins to stop: anybody who does not lead leaves, and nothing is started any more. */
-    synchronized void closing() {
+    /**
+     * The context begins to stop: a leader hands over, if so configured; anybody who does not lead leaves, and nothing is
+     * started any more.
+     */
+    void closing() {
+        Optional.ofNullable(properties.getHandOverOnShutdown()).ifPresent(this::handOver);
+        leave();
+    }
+
+    /** Everything runs still while standbys get ready; and the lock is free. */
+    private void handOver(Duration within) {
+        var all = all().stream()
+                .filter(Candidacy::isLeader)
+                .map(candidacy -> CompletableFuture.runAsync(
+                        () -> handOver(candidacy, within), task -> new Thread(task, "bellwether-hand-over").start()))
+                .toList();
+        all.forEach(CompletableFuture::join);
+    }
+
+    private static void handOver(Candidacy candidacy, Duration within) {
+        try {
+            log.info("{}: {}", candidacy, candidacy.handOver(within));
+        } catch (ElectionException e) { // then it is left to the standbys, when we give it up
+            log.info("{} is not handed over: {}", candidacy, e.getMessage());
+        }
+    }
+
+    private synchronized void leave() {
         running = false;
         for (var leadership : leaderships.values()) {
             leadership.closing();

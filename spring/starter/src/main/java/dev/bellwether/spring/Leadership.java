@@ -67,6 +67,9 @@ final class Leadership implements LeadershipListener {
             revoked(revoked);
         } else if (event instanceof LeadershipEvent.Fenced fenced) {
             fenced(fenced);
+        } else if (event instanceof LeadershipEvent.Preparing preparing) {
+            publisher.publishEvent(
+                    new PreparingEvent(preparing.election(), preparing.leader(), preparing.within()));
         } else if (event instanceof LeadershipEvent.Failed failed) {
             failure = failed.error();
             publisher.publishEvent(new FailedEvent(failed.election(), failed.error()));

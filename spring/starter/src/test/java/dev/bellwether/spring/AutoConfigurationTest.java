@@ -172,6 +172,7 @@ class AutoConfigurationTest {
                             "bellwether.uri",
                             "bellwether.client",
                             "bellwether.moving-to",
+                            "bellwether.hand-over-on-shutdown",
                             "bellwether.elections",
                             "bellwether.locks",
                             "bellwether.request-timeout",

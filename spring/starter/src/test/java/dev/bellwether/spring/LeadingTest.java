@@ -105,6 +105,54 @@ class LeadingTest {
     }
 
     @Test
+    void anApplicationThatStopsHandsOverToTheOneThatHasGotReady() {
+        var uri = "memory:" + UUID.randomUUID();
+        var ledWhilePreparing = new CopyOnWriteArrayList<Boolean>();
+        var settings = new String[] {
+            "bellwether.uri=" + uri,
+            "bellwether.elections.billing.lease=60s",
+            "bellwether.hand-over-on-shutdown=20s"
+        };
+        Contexts.plain().withPropertyValues(settings).run(old -> {
+            var leaving = old.getBean(Candidacies.class);
+            assertThat(leaving.of("billing").await(Contexts.PATIENCE)).isPresent();
+            Contexts.plain()
+                    .withPropertyValues(settings)
+                    .withInitializer(context -> context.addApplicationListener(event -> {
+                        if (event instanceof PayloadApplicationEvent<?> told
+                                && told.getPayload() instanceof PreparingEvent preparing
+                                && preparing.election().equals("billing")) {
+                            ledWhilePreparing.add(leaving.isLeader("billing"));
+                        }
+                    }))
+                    .run(young -> {
+                        var next = young.getBean(Candidacies.class).of("billing");
+                        while (next.status().following().isEmpty()) {
+                            Thread.onSpinWait();
+                        }
+                        old.close();
+                        assertThat(ledWhilePreparing).containsExactly(true);
+                        assertThat(next.isLeader()).isTrue();
+                    });
+        });
+    }
+
+    @Test
+    void anApplicationThatStopsAloneDoesNotWait() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.elections.billing.lease=60s",
+                        "bellwether.hand-over-on-shutdown=10m")
+                .run(context -> {
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                    context.close(); // the timeout of this test is shorter
+                    assertThat(candidacy.departure()).isPresent();
+                });
+    }
+
+    @Test
     void whoHearsOfATermFindsItsCandidacyHoweverSoonItBegins() {
         var led = new CompletableFuture<Boolean>();
         try (var elections = Elections.connect("memory:" + UUID.randomUUID())) {

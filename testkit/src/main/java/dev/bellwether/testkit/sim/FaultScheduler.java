@@ -1,8 +1,11 @@
 package dev.bellwether.testkit.sim;
 
+import dev.bellwether.spi.HandOverNote;
+import dev.bellwether.spi.HandOverNote.Stage;
 import dev.bellwether.spi.Order;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -68,8 +71,10 @@ final class FaultScheduler {
             case STAND_DOWN -> {
                 if (process != null && random.nextBoolean()) {
                     standDown(process, nanos);
-                } else {
+                } else if (random.nextBoolean()) {
                     order(Order.STAND_DOWN);
+                } else {
+                    handOver(nanos);
                 }
             }
             case END -> order(random.nextBoolean() ? Order.END : Order.DELETE);
@@ -111,6 +116,7 @@ final class FaultScheduler {
     /** The application leaves the seats to others: for a lease, or until it says that it stands again. */
     private void standDown(SimProcess process, long nanos) {
         var candidacies = List.copyOf(process.candidacies());
+        candidacies.forEach(one -> one.proclaim(Map.of("struck", String.valueOf(nanos))));
         if (random.nextBoolean()) {
             tell(Fault.STAND_DOWN, process.name(), 0);
             candidacies.forEach(ObservedCandidacy::standDown);
@@ -142,6 +148,41 @@ final class FaultScheduler {
                                     () -> world.server().carryOut(election, opening));
                 }
             });
+        }
+    }
+
+    /** A hand-over is ordered to one who stands, or to whoever is ready; and is withdrawn later, or never. */
+    private void handOver(long nanos) {
+        var elections = List.copyOf(world.invariants().seats().keySet());
+        if (elections.isEmpty()) {
+            return;
+        }
+        var election = elections.get(random.nextInt(elections.size()));
+        var seat = world.server().look(election);
+        var stand = world.processes().stream()
+                .flatMap(process -> process.candidacies().stream())
+                .filter(one -> one.election().equals(election) && !one.leads())
+                .map(ObservedCandidacy::candidate)
+                .toList();
+        if (seat.holder().isEmpty() || stand.isEmpty()) {
+            return;
+        }
+        var to = random.nextInt(3) == 0 ? "" : stand.get(random.nextInt(stand.size()));
+        var asked = new HandOverNote(
+                seat.token(), "o" + random.nextInt(1_000_000), Stage.ASKED, Duration.ofNanos(nanos), to);
+        if (world.trace().isOn()) {
+            world.trace().line("storm", "hand-over of \"" + election + "\" to " + (to.isEmpty() ? "any" : to));
+        }
+        world.server()
+                .receive("hand-over", () -> world.server().note(election, seat.token(), seat.note(), asked.text()));
+        if (random.nextBoolean()) {
+            world.agenda()
+                    .in(
+                            nanos,
+                            () -> world.server()
+                                    .receive(
+                                            "withdrawal",
+                                            () -> world.server().note(election, seat.token(), asked.text(), "")));
         }
     }
 

@@ -14,6 +14,7 @@ import dev.bellwether.Phase;
 import dev.bellwether.Status;
 import dev.bellwether.Watch;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -154,6 +155,11 @@ final class ObservedCandidacy implements Candidacy {
     }
 
     @Override
+    public void proclaim(Map<String, String> metadata) {
+        real().proclaim(metadata);
+    }
+
+    @Override
     public void standDown() {
         real().standDown();
     }
@@ -277,6 +283,8 @@ final class ObservedCandidacy implements Candidacy {
             right &= !toldAcquired;
             toldRevoked = false;
             right &= !following.leader().equals(following.previous());
+        } else if (event instanceof LeadershipEvent.Preparing) {
+            right &= !toldAcquired;
         } else {
             right &= !toldAcquired;
             toldTheEnd = true;
@@ -307,6 +315,7 @@ final class ObservedCandidacy implements Candidacy {
             case ENDED -> ended;
             case REPLACED -> ended || world.server().look(election).token() > led;
             case REVOKED_BY_OPERATOR -> world.server().wasOrdered(election, led);
+            case HANDED_OVER -> world.server().wasReady(election, led);
             default -> true;
         };
     }

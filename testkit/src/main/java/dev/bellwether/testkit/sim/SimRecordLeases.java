@@ -9,6 +9,7 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
@@ -68,6 +69,17 @@ final class SimRecordLeases implements LeaseStore {
                 "order " + order + " \"" + election + '"',
                 () -> world.server().carryOut(election, order),
                 String::valueOf);
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        world.server().noting(election, token, note);
+        return engine.note(election, token, expected, note);
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return engine.handOverObjection();
     }
 
     @Override

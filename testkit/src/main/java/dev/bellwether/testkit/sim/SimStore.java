@@ -3,6 +3,8 @@ package dev.bellwether.testkit.sim;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.HandOverNote;
+import dev.bellwether.spi.HandOverNote.Stage;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
@@ -105,6 +107,18 @@ final class SimStore implements LeaseStore {
     }
 
     @Override
+    public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+        return call(
+                "note over token " + token + " of \"" + election + '"',
+                () -> world.server().note(election, token, expected, note));
+    }
+
+    @Override
+    public Optional<String> handOverObjection() {
+        return Optional.empty();
+    }
+
+    @Override
     public CompletionStage<List<String>> list() {
         return call("list", () -> theirs().list().toCompletableFuture().join());
     }
@@ -128,7 +142,7 @@ final class SimStore implements LeaseStore {
         var held = Optional.of(truth.holder()
                 .orElse(new View.Holder(
                         "stranger", "no nonce of ours at all, but long enough", Instant.EPOCH, Map.of())));
-        var kind = random.nextInt(6);
+        var kind = random.nextInt(7);
         var token = kind == 1 ? truth.token() + 1 + random.nextInt(3) : truth.token();
         var forged = View.of(truth.election(), token)
                 .heldBy(
@@ -136,7 +150,8 @@ final class SimStore implements LeaseStore {
                         kind == 3 ? Duration.ofDays(3_650) : truth.remaining())
                 .orderedToStandDown(kind == 4)
                 .inEra(kind == 5 ? truth.era() + 1 : truth.era(), kind == 0)
-                .among(truth.topPriority(), truth.candidates());
+                .among(truth.topPriority(), truth.candidates())
+                .noted(kind == 6 ? ready(truth) : truth.note());
         if (world.trace().isOn()) {
             world.trace()
                     .line(
@@ -144,6 +159,11 @@ final class SimStore implements LeaseStore {
                             process.name() + " is told what is not so: " + shown(forged) + ", era " + forged.era());
         }
         world.network().answer(process, "a forged notification", () -> whom.watch.tell(forged));
+    }
+
+    /** A note by which somebody is ready for the seat who may not even stand. */
+    private static String ready(View seat) {
+        return new HandOverNote(seat.token(), "forged", Stage.READY, Duration.ofSeconds(1), "stranger").text();
     }
 
     private record Watched(String election, RemoteWatch<View> watch) {}

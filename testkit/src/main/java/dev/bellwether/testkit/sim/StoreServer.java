@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Watch;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
@@ -20,6 +21,7 @@ final class StoreServer {
     private final Map<SimProcess, Set<Watch>> watches = new HashMap<>();
     private final Map<String, Integer> ends = new HashMap<>();
     private final Set<String> ordered = new HashSet<>();
+    private final Set<String> ready = new HashSet<>();
     private long pausedUntil;
     private long downUntil;
     private long setBackNanos;
@@ -89,6 +91,24 @@ final class StoreServer {
             ends.merge(election, 1, Integer::sum);
         }
         return store.order(election, order).toCompletableFuture().join();
+    }
+
+    /** Replaces a note, and remembers who was ready. */
+    boolean note(String election, long token, String expected, String note) {
+        noting(election, token, note);
+        return store.note(election, token, expected, note).toCompletableFuture().join();
+    }
+
+    /** Remembers that somebody may lay this over the seat of this token. */
+    void noting(String election, long token, String note) {
+        if (HandOverNote.parse(note).filter(HandOverNote::isReady).isPresent()) {
+            ready.add(election + token);
+        }
+    }
+
+    /** Returns whether anybody was ever ready for the seat of this token. */
+    boolean wasReady(String election, long token) {
+        return ready.contains(election + token);
     }
 
     /** Returns how often an election was ended, deleted or reopened. */

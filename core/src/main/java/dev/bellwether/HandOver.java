@@ -1,0 +1,32 @@
+package dev.bellwether;
+
+import java.util.Optional;
+
+/**
+ * What became of a hand-over: see {@link Election#handOver}.
+ *
+ * @param outcome what became of it
+ * @param leader who led when that was seen, if anybody did
+ */
+public record HandOver(Outcome outcome, Optional<Leader> leader) {
+    /** How a hand-over ended. */
+    public enum Outcome {
+        /** The candidate leads. */
+        DONE,
+        /** Nobody leads, so there is nothing to hand over. */
+        NOBODY_LEADS,
+        /** The candidate does not stand, as far as the backend lists who does. Nothing was asked of anybody. */
+        NOT_A_CANDIDATE,
+        /** Another hand-over is under way. Nothing was asked of anybody. */
+        UNDER_WAY,
+        /** The candidate did not get ready in time, or failed in that. The leader leads on. */
+        NOT_READY,
+        /** Another candidate leads: the leader was gone before it could hand over, or its successor died then. */
+        TAKEN_BY_ANOTHER
+    }
+
+    /** Returns whether the candidate leads that was to get the seat. */
+    public boolean isDone() {
+        return outcome == Outcome.DONE;
+    }
+}

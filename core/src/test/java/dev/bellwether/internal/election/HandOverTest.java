@@ -1,0 +1,345 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.HandOver;
+import dev.bellwether.HandOver.Outcome;
+import dev.bellwether.Leader;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.spi.HandOverNote;
+import dev.bellwether.spi.HandOverNote.Stage;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Seats that are handed over by name, and what candidates show of themselves. */
+class HandOverTest {
+    private static final Duration WITHIN = Duration.ofSeconds(5);
+
+    private final Rig rig = new Rig();
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    @Test
+    void theNamedStandbyGetsTheSeatWhenItIsReady() {
+        var first = stand("a");
+        var second = stand("b");
+        var third = stand("c");
+        var outcome = handOver("c");
+        rig.settle();
+        assertThat(third.mandate().orElseThrow().token()).isEqualTo(2);
+        assertThat(first.isLeader()).isFalse();
+        assertThat(second.isLeader()).isFalse();
+        assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
+        assertThat(rig.heard).containsSubsequence("a Acquired", "c Preparing", "a Revoked HANDED_OVER", "c Acquired");
+        assertThat(rig.heard).doesNotContain("b Preparing", "b Acquired", "a Fenced HANDED_OVER");
+        rig.pass(Duration.ofSeconds(30)); // the former leader stands by, as the other does
+        assertThat(third.isLeader()).isTrue();
+        assertThat(view().note()).isEmpty();
+    }
+
+    @Test
+    void theFormerLeaderIsASuccessorAgainSoon() {
+        var first = stand("a");
+        stand("b");
+        var there = handOver("b");
+        rig.settle();
+        assertThat(done(there).outcome()).isEqualTo(Outcome.DONE);
+        rig.pass(rig.config().build().retryInterval().multipliedBy(2));
+        var back = handOver("a");
+        rig.settle();
+        assertThat(done(back).outcome()).isEqualTo(Outcome.DONE);
+        assertThat(first.mandate().orElseThrow().token()).isEqualTo(3);
+    }
+
+    @Test
+    void theLeaderLeadsOnWhileTheStandbyGetsReady() {
+        var leader = stand("a");
+        var standby = stand("b");
+        rig.executor.keeps = true;
+        var outcome = handOver("b");
+        rig.pass(WITHIN.minusMillis(100));
+        assertThat(leader.isLeader()).isTrue();
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(standby.isLeader()).isTrue();
+        assertThat(leader.isLeader()).isFalse();
+        assertThat(done(outcome).isDone()).isTrue();
+    }
+
+    @Test
+    void aStandbyThatIsNotReadyInTimeChangesNothing() {
+        var leader = stand("a");
+        var standby = stand("b");
+        rig.executor.keeps = true;
+        var outcome = handOver("b");
+        rig.pass(WITHIN.plusMillis(1));
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.NOT_READY);
+        assertThat(done(outcome).leader().map(Leader::candidate)).contains("a");
+        rig.executor.letGo(); // too late
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(leader.mandate().orElseThrow().token()).isOne();
+        assertThat(standby.isLeader()).isFalse();
+        assertThat(view().note()).isEmpty();
+    }
+
+    @Test
+    void aStandbyWhoseListenerThrowsIsNotReady() {
+        var leader = stand("a");
+        rig.stand("b", rig.config().listener(event -> {
+            if (event instanceof LeadershipEvent.Preparing) {
+                throw new IllegalStateException("no memory for caches");
+            }
+        }));
+        var outcome = handOver("b");
+        rig.pass(WITHIN.plusMillis(1));
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.NOT_READY);
+        assertThat(leader.mandate().orElseThrow().token()).isOne();
+        assertThat(rig.figures.failures).singleElement().isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aStandbyThatLeavesWhileItGetsReadyChangesNothing() {
+        var leader = stand("a");
+        var standby = stand("b");
+        rig.executor.keeps = true;
+        var outcome = handOver("b");
+        rig.settle();
+        standby.resign();
+        rig.executor.letGo();
+        rig.pass(WITHIN.plusMillis(1));
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.NOT_READY);
+        assertThat(leader.mandate().orElseThrow().token()).isOne();
+    }
+
+    @Test
+    void whatCannotBeHandedOverIsRefusedAtOnce() {
+        assertThat(done(handOver("b")).outcome()).isEqualTo(Outcome.NOBODY_LEADS);
+        var leader = stand("a");
+        assertThat(done(handOver("b")).outcome()).isEqualTo(Outcome.NOT_A_CANDIDATE);
+        assertThat(done(handOver("")).outcome()).isEqualTo(Outcome.NOT_A_CANDIDATE);
+        assertThat(done(handOver("a")).outcome()).isEqualTo(Outcome.DONE);
+        stand("b");
+        rig.executor.keeps = true;
+        var unused = handOver("b");
+        rig.settle();
+        assertThat(done(handOver("b")).outcome()).isEqualTo(Outcome.UNDER_WAY);
+        assertThat(leader.isLeader()).isTrue();
+    }
+
+    @Test
+    void theOneThatIsReadyFirstGetsTheSeatIfNoneIsNamed() {
+        var leader = stand("a");
+        rig.stand("b", rig.config().listener(event -> {
+            if (event instanceof LeadershipEvent.Preparing) {
+                throw new IllegalStateException("not this one");
+            }
+        }));
+        var standby = stand("c");
+        var outcome = handOver("");
+        rig.settle();
+        assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
+        assertThat(standby.isLeader()).isTrue();
+        assertThat(leader.isLeader()).isFalse();
+    }
+
+    @Test
+    void aSuccessorThatDiesWhenItIsReadyCostsARetryInterval() {
+        var leader = stand("a");
+        var standby = stand("b");
+        note("", order(Stage.READY, 1, "gone"));
+        rig.settle();
+        assertThat(leader.isLeader()).isFalse();
+        var retry = rig.config().build().retryInterval();
+        rig.pass(retry.minusMillis(1));
+        assertThat(standby.isLeader()).isFalse(); // it holds back
+        rig.pass(Duration.ofMillis(2));
+        assertThat(standby.isLeader()).isTrue();
+        rig.pass(Duration.ofSeconds(20));
+        assertThat(standby.isLeader()).isTrue();
+    }
+
+    @Test
+    void theFormerLeaderLeadsAgainIfNobodyElseDoes() {
+        var leader = stand("a");
+        note("", order(Stage.READY, 1, "gone"));
+        var retry = rig.config().build().retryInterval();
+        rig.pass(retry.multipliedBy(2).minusMillis(1));
+        assertThat(leader.isLeader()).isFalse();
+        rig.pass(Duration.ofMillis(2));
+        assertThat(leader.mandate().orElseThrow().token()).isEqualTo(2);
+    }
+
+    @Test
+    void anOrderThatNobodyWaitsForAnyMoreIsWithdrawnByTheLeader() {
+        var leader = stand("a");
+        note("", order(Stage.ASKED, 1, "b"));
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(view().note()).isEmpty();
+        stand("b");
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(leader.mandate().orElseThrow().token()).isOne();
+    }
+
+    @Test
+    void aNoticeThatIsNotTrueHandsNothingOver() {
+        var leader = stand("a");
+        stand("b");
+        rig.wire.tell(view().noted(order(Stage.READY, 1, "b").text()));
+        rig.wire.tell(view().noted(order(Stage.ASKED, 1, "b").text()));
+        rig.settle();
+        assertThat(leader.isLeader()).isTrue();
+        assertThat(rig.heard).doesNotContain("b Preparing");
+    }
+
+    @Test
+    void noticesThatAreNotTruePutNoStandbyOffForever() {
+        var dead = new Rig.Wire(rig.server);
+        rig.elections(dead).stand("billing", rig.config().candidate("dead").build());
+        rig.settle();
+        var standby = stand("b");
+        dead.cut = true;
+        var seat = view();
+        var lease = rig.config().build().lease();
+        var retry = rig.config().build().retryInterval();
+        for (var i = 0; i < 200 && !standby.isLeader(); i++) {
+            rig.wire.tell((i % 2 == 0 ? seat : seat.heldBy(Optional.empty(), Duration.ZERO))
+                    .noted(new HandOverNote(1, "order" + i, Stage.READY, WITHIN, "c").text()));
+            rig.pass(Duration.ofMillis(100));
+        }
+        assertThat(standby.isLeader()).isTrue();
+        assertThat(Duration.ofNanos(rig.clock.nanos() - 1_000_000_000_000L))
+                .isLessThan(lease.plus(retry.multipliedBy(4)));
+    }
+
+    @Test
+    void aNoteOfAnEarlierMandateIsNone() {
+        var note = order(Stage.READY, 7, "b");
+        assertThat(View.of("billing", 7).noted(note.text()).handOver()).contains(note);
+        assertThat(View.of("billing", 8).noted(note.text()).handOver()).isEmpty();
+    }
+
+    @Test
+    void aNoteIsReadAsItWasWritten() {
+        for (var to : List.of("", "b", " b c ", "ü=&")) {
+            var note = order(Stage.ASKED, 9, to);
+            assertThat(HandOverNote.parse(note.text())).contains(note);
+            assertThat(HandOverNote.parse(note.readyBy("x y").text())).contains(note.readyBy("x y"));
+        }
+        for (var text : List.of("", "ASKED", "READY x o PT1S b", "READY 1 o 1s b", "DONE 1 o PT1S b")) {
+            assertThat(HandOverNote.parse(text)).isEmpty();
+        }
+    }
+
+    @Test
+    void aListenerThatHandsOverWouldWaitForItself() {
+        var thrown = new ArrayList<Throwable>();
+        var candidacy = new CompletableFuture<LoopCandidacy>();
+        rig.executor.keeps = true;
+        candidacy.complete(rig.stand("a", rig.config().listener(event -> {
+            try {
+                candidacy.join().handOver("b", WITHIN);
+            } catch (IllegalStateException e) {
+                thrown.add(e);
+            }
+        })));
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(thrown).singleElement().isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void whatALeaderProclaimsIsSeenByWatchers() {
+        var leader = stand("a");
+        var seen = new ArrayList<Map<String, String>>();
+        var watch = rig.elections.election("billing").watch(now -> now.ifPresent(one -> seen.add(one.metadata())));
+        rig.settle();
+        leader.proclaim(Map.of("version", "2"));
+        rig.settle();
+        assertThat(seen).containsExactly(Map.of(), Map.of("version", "2"));
+        assertThat(rig.wire.calls).filteredOn("renew"::equals).hasSize(1); // at once
+        watch.close();
+    }
+
+    @Test
+    void whatAStandbyProclaimsIsItsOwnWhenItLeads() {
+        var leader = stand("a");
+        var standby = stand("b");
+        standby.proclaim(Map.of("version", "3"));
+        leader.proclaim(Map.of("version", "2"));
+        rig.settle();
+        assertThat(view().leader().orElseThrow().metadata()).containsEntry("version", "2");
+        var unused = handOver("b");
+        rig.settle();
+        assertThat(view().leader().orElseThrow().metadata()).containsEntry("version", "3");
+        rig.pass(Duration.ofSeconds(20));
+        assertThat(view().leader().orElseThrow().metadata()).containsEntry("version", "3");
+        assertThat(view().candidates())
+                .filteredOn(one -> one.id().equals("a"))
+                .singleElement()
+                .satisfies(one -> assertThat(one.metadata()).containsEntry("version", "2"));
+    }
+
+    @Test
+    void whatIsTooLongIsNotProclaimed() {
+        var leader = stand("a");
+        assertThatThrownBy(() -> leader.proclaim(Map.of("k", "v".repeat(2_000))))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("1024");
+    }
+
+    private LoopCandidacy stand(String candidate) {
+        return rig.stand(candidate, config(candidate));
+    }
+
+    private CandidacyConfig.Builder config(String candidate) {
+        return rig.config().listener(rig.heardBy(candidate + " "));
+    }
+
+    private CompletableFuture<HandOver> handOver(String to) {
+        return new HandOverOrder(
+                        "billing",
+                        LazyArbiter.arbiter(rig.wire),
+                        rig.loop,
+                        Duration.ofSeconds(2),
+                        Optional.of(to).filter(one -> !one.isEmpty()),
+                        WITHIN,
+                        Optional.empty())
+                .begin()
+                .toCompletableFuture();
+    }
+
+    private HandOver done(CompletableFuture<HandOver> outcome) {
+        rig.settle();
+        assertThat(outcome).isCompleted();
+        return outcome.join();
+    }
+
+    private static HandOverNote order(Stage stage, long token, String to) {
+        return new HandOverNote(token, "order", stage, WITHIN, to);
+    }
+
+    private void note(String expected, HandOverNote note) {
+        assertThat(rig.server
+                        .note("billing", note.token(), expected, note.text())
+                        .toCompletableFuture()
+                        .join())
+                .isTrue();
+    }
+
+    private View view() {
+        return rig.server.read("billing").toCompletableFuture().join();
+    }
+}

@@ -1,0 +1,142 @@
+package dev.bellwether.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.Candidate;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.HandOver.Outcome;
+import dev.bellwether.Leader;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.testkit.Infrastructure.Capability;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+/** Seats that are handed over to a candidate by name, and what a leader shows of itself. */
+abstract class HandOverFacts extends LockFacts {
+    private static final Duration SHORT = Duration.ofMillis(300);
+
+    @Test
+    void aSeatIsHandedOverToTheNamedStandbyWhenItIsReadyAndToNobodyElse() {
+        var first = stage.standLong(stage.client());
+        var before = first.awaitLeads();
+        if (lacks(Capability.HAND_OVER).isPresent()) {
+            assertThatThrownBy(() -> stage.observe(stage.client()).handOver("nobody", SHORT))
+                    .isInstanceOf(ElectionException.class)
+                    .isNotInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("hand over");
+            return;
+        }
+        var second = stage.standLong(stage.client());
+        var ledThen = new AtomicBoolean();
+        var third = stage.standLong(
+                stage.client(),
+                new EventLog(event -> {
+                    if (event instanceof LeadershipEvent.Preparing preparing) {
+                        ledThen.set(before.isValid() && preparing.leader().equals(first.id()));
+                    }
+                }),
+                settings -> settings);
+        second.awaitFollows(first);
+        third.awaitFollows(first);
+        awaitListed(third);
+        var done = first.candidacy().handOver(third.id(), stage.patience());
+        assertThat(done.outcome()).as("the outcome for " + third).isEqualTo(Outcome.DONE);
+        var after = third.awaitLeads();
+        assertThat(done.leader().map(Leader::token)).contains(after.token());
+        assertThat(after.token()).isGreaterThan(before.token());
+        assertThat(before.isValid()).as("the mandate that was handed over").isFalse();
+        assertThat(ledThen)
+                .as("the leader led on while its successor got ready")
+                .isTrue();
+        assertThat(second.events().count(LeadershipEvent.Preparing.class))
+                .as("who was not named is asked nothing")
+                .isZero();
+        assertThat(first.events().turns())
+                .containsExactly("Acquired " + before.token(), "Revoked " + before.token() + " " + Cause.HANDED_OVER);
+        Eventually.throughout("the seat stays where it went", stage.lease(), after::isValid);
+        assertThat(second.events().turns()).as("the other standby led").isEmpty();
+    }
+
+    @Test
+    void aStandbyThatIsNotReadyLeavesTheLeaderWhereItIs() {
+        if (lacks(Capability.HAND_OVER).isPresent()) {
+            return;
+        }
+        var operator = stage.observe(stage.client());
+        var first = stage.standLong(stage.client());
+        var mandate = first.awaitLeads();
+        if (lacks(Capability.STANDBYS).isEmpty()) {
+            assertThat(operator.handOver("nobody", SHORT).outcome()).isEqualTo(Outcome.NOT_A_CANDIDATE);
+        }
+        var fails = new AtomicBoolean(true);
+        var second = stage.standLong(
+                stage.client(),
+                new EventLog(event -> {
+                    if (event instanceof LeadershipEvent.Preparing && fails.get()) {
+                        throw new IllegalStateException("this is a test: not ready");
+                    }
+                }),
+                settings -> settings);
+        second.awaitFollows(first);
+        awaitListed(second);
+        do { // until it was in time to hear of it
+            var refused = operator.handOver(second.id(), stage.lease());
+            assertThat(refused.outcome()).isEqualTo(Outcome.NOT_READY);
+            assertThat(refused.leader().map(Leader::candidate)).contains(first.id());
+        } while (second.events().last(LeadershipEvent.Preparing.class).isEmpty());
+        Eventually.throughout("the leader leads on", stage.lease(), mandate::isValid);
+        fails.set(false);
+        var done = operator.handOver(stage.patience()); // to whichever is ready
+        assertThat(done.outcome()).isEqualTo(Outcome.DONE);
+        assertThat(done.leader().map(Leader::candidate)).contains(second.id());
+        assertThat(second.awaitLeads().token()).isGreaterThan(mandate.token());
+    }
+
+    private void awaitListed(Actor actor) {
+        if (lacks(Capability.STANDBYS).isEmpty()) {
+            var observed = stage.observe(stage.client());
+            stage.eventually(
+                    actor.id() + " is listed",
+                    () -> observed.candidates().stream().map(Candidate::id).anyMatch(actor.id()::equals));
+        }
+    }
+
+    @Test
+    void whatALeaderProclaimsIsSeenAndAfterAHandOverWhatTheNextOneDid() {
+        var first = stage.standLong(stage.client());
+        var before = first.awaitLeads();
+        if (lacks(Capability.PROCLAIM).isPresent()) {
+            assertThatThrownBy(() -> first.candidacy().proclaim(Map.of("version", "2")))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("metadata");
+            return;
+        }
+        var seen = new CopyOnWriteArrayList<Optional<Leader>>();
+        var observed = stage.observe(stage.client());
+        stage.onClose(observed.watch(seen::add)::close);
+        var second = stage.standLong(stage.client());
+        second.awaitFollows(first);
+        first.candidacy().proclaim(Map.of("version", "2"));
+        second.candidacy().proclaim(Map.of("version", "3"));
+        stage.eventually("the watcher sees it", () -> shows(seen, "2", before.token()));
+        assertThat(observed.leader().orElseThrow().metadata()).containsEntry("version", "2");
+        first.candidacy().close();
+        var after = second.awaitLeads();
+        stage.eventually("the watcher sees the next", () -> shows(seen, "3", after.token()));
+        assertThat(observed.leader().orElseThrow().metadata()).containsEntry("version", "3");
+    }
+
+    private static boolean shows(CopyOnWriteArrayList<Optional<Leader>> seen, String version, long token) {
+        return seen.stream()
+                .flatMap(Optional::stream)
+                .anyMatch(leader -> leader.token() == token
+                        && version.equals(leader.metadata().get("version")));
+    }
+}
