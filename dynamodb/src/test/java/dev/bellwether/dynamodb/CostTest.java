@@ -17,11 +17,13 @@ import java.util.stream.IntStream;
 import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What elections ask for, as each request costs money. */
 @Timeout(180)
+@Tag("full") // it counts requests for two minutes
 class CostTest {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
     private static final Duration LOOK = Duration.ofSeconds(25);

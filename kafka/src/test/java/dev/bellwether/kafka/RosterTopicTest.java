@@ -380,8 +380,12 @@ class RosterTopicTest {
                 .all()
                 .get());
         try (var backend = ConnectUri.parse(SharedBroker.uri()).connect()) {
-            assertThat(warnings(backend))
-                    .filteredOn(warning -> warning.contains(topic + "-2"))
+            // a broker knows of a topic a moment after another has made it
+            var told = Eventually.eventually("a warning of the topic", PATIENCE, () -> Optional.of(warnings(backend).stream()
+                            .filter(warning -> warning.contains(topic + "-2"))
+                            .toList())
+                    .filter(warnings -> !warnings.isEmpty()));
+            assertThat(told)
                     .singleElement()
                     .asString()
                     .contains("message.timestamp.type=LogAppendTime");

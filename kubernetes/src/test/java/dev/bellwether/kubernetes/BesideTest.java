@@ -36,6 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** On one Lease with candidates of other programs: each takes over from the other, and never do two lead at once. */
 @Tag("kubernetes")
 @Timeout(300)
+@Tag("full") // four minutes of waiting for leases of others
 class BesideTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Timings THEIRS =
