@@ -82,7 +82,7 @@ Proven(c) == /\ Leads(c)
                                   IF Break = "renewal counted from the answer" THEN Reading(c) ELSE x.at]
              /\ UNCHANGED <<clocks, store, net, ans>>
 
-\* The deadline has passed, or the candidate stops without a word: the work has the budget.
+\* The deadline has passed, or the candidate stops silently: the work has the budget.
 Fence(c) == /\ cand[c].ph = "lead"
             /\ cand' = [cand EXCEPT ![c].ph = "down", ![c].hard = [mono |-> cand[c].since.mono + Usable + Budget,
                                                                    wall |-> cand[c].since.wall + Usable + Budget]]

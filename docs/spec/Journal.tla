@@ -115,7 +115,7 @@ Read(m) ==
        IN mem' = [mem EXCEPT ![m] = Own(known, x, m)]
     /\ UNCHANGED <<clocks, log, net, gaps>>
 
-\* The next records are gone: it begins anew behind them.
+\* The next records are gone: it begins again behind them.
 Lose(m) == /\ gaps < MaxGaps /\ gaps' = gaps + 1
            /\ \E p \in (mem[m].pos + 1)..Len(log) :
                 mem' = [mem EXCEPT ![m] = LET k == BeganAnew([@ EXCEPT !.pos = p], m) IN

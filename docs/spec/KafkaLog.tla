@@ -45,7 +45,7 @@ Late(r) == /\ mind[r].base >= 0
            /\ \E i \in 1..Len(log) : /\ log[i].by = r /\ log[i].kind = "try"
                                      /\ Put(r, log[i])
 Check(r) == mind[r].base >= 0 /\ mind[r].settled /\ Put(r, Record(r, "check", mind[r].st))
-\* Nothing to start from: all is begun anew.
+\* Nothing to start from: all begins again.
 Reset(r) == mind[r].base = -1 /\ mind[r].pos = Len(log) /\ Put(r, Record(r, "reset", 0))
 Settle(r) == /\ mind[r].base > 0 /\ ~mind[r].settled
              /\ now - mind[r].waits >= L \/ Break = "settled without a wait"

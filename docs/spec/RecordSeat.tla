@@ -1,6 +1,6 @@
 ----------------------------- MODULE RecordSeat -----------------------------
 (* One seat in one record of a store that has compare-and-set and nobody's clock: the rules of SeatRules.             *)
-(* Whoever wants the seat must have seen the same record for its whole lease, by its own clock; the write then        *)
+(* A claimant of the seat must have seen the same record for its whole lease, by its own clock; the write then        *)
 (* succeeds only if that record is still there.                                                                       *)
 (*                                                                                                                    *)
 (* A request stays in the net forever: it may be carried out at once, late, twice, or never. Answers come late or    *)
@@ -12,7 +12,7 @@ CONSTANTS Nobody,
           MaxK,       \* writes that each candidate may send, besides those that give the seat up
           MaxOrders,  \* operators' orders
           Stale,      \* readings may be old
-          Drops,      \* how often the store may drop the key; revisions rise all the same
+          Drops,      \* how often the store may drop the key; revisions rise anyway
           Break
 
 VARIABLES reg,     \* the record
@@ -41,7 +41,7 @@ Works(c) == CASE cand[c].ph = "lead" -> Within(c, cand[c].since, Usable + Budget
               [] OTHER -> FALSE
 
 \* -------------------------------------------------------------- seeing
-\* The same record: the same revision and stamp, or an order laid over it. Who knows it has waited for it.
+\* The same record: the same revision and stamp, or an order laid over it. A candidate that knows it has waited for it.
 Origin(r) == IF r.over = 0 THEN r.rev ELSE r.over
 Same(r, s) == /\ (r.rev = 0) = (s.rev = 0) /\ r.own = s.own /\ r.stamp = s.stamp /\ r.lease = s.lease
               /\ Break = "known by its stamp alone" \/ Origin(r) = Origin(s)
@@ -87,7 +87,7 @@ Renew(c) == /\ cand[c].ph = "lead" /\ cand[c].k < MaxK
             /\ cand' = [cand EXCEPT ![c].k = @ + 1]
             /\ UNCHANGED <<clocks, reg, old, top, ans, seen, orders, drops>>
 
-\* The deadline has passed, or the seat is lost, or the candidate stops without a word: the work has the budget.
+\* The deadline has passed, or the seat is lost, or the candidate stops silently: the work has the budget.
 Fence(c) == /\ cand[c].ph = "lead"
             /\ cand' = [cand EXCEPT ![c].ph = "down", ![c].hard = [mono |-> cand[c].since.mono + Usable + Budget,
                                                                    wall |-> cand[c].since.wall + Usable + Budget]]

@@ -1,7 +1,7 @@
 ------------------------------ MODULE Sessions ------------------------------
 (* Many seats kept by one record: the session of a process. The rules are those of LeaseSessions and SeatRules.       *)
 (* There is one seat here. A claim is what it is in RecordSeat; the seat joins the session by a further write of its  *)
-(* holder. Whoever wants a seat that names a session ends the session first, by compare-and-set, for good.            *)
+(* holder. A claimant of a seat that names a session ends the session first, by compare-and-set, forever.             *)
 (* Requests stay in the net forever; answers come late or never. Break switches one rule off.                         *)
 EXTENDS Clocks, TLC
 

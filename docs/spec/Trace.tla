@@ -10,7 +10,7 @@ EXTENDS RecordSeat, Sequences, Histories
 
 VARIABLES n,      \* which history
           i,      \* the event that is next
-          alive   \* who has clocks just now
+          alive   \* who has clocks now
 tvars == <<vars, n, i, alive>>
 
 TraceInit == Init /\ n \in 1..Len(All) /\ i = 1 /\ alive = {}

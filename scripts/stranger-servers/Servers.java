@@ -27,7 +27,7 @@ final class Servers {
                     file.resolveSibling("draft"), "127.0.0.1:" + database.getPort() + ' ' + brokers.bootstrap() + '\n');
             Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
             while (System.in.read() >= 0) {
-                // until whoever started us ends
+                // until the process that started this ends
             }
         }
     }

@@ -8,6 +8,15 @@ import java.util.function.Consumer;
 /**
  * An election seen from outside, by an observer or an operator who does not stand in it.
  *
+ * <p>Look who leads from now on, and order it to stand down:
+ *
+ * <pre>{@code
+ * var billing = elections.election("billing");
+ * var watch = billing.watch(leader -> System.out.println("leads: " + leader));
+ * var ordered = billing.standDown(); // false if nobody leads
+ * watch.close();
+ * }</pre>
+ *
  * <p>Thread-safe. The calls ask the infrastructure and wait for its answer, at most for the request timeout; then, and
  * when it cannot be reached, they throw {@link UnavailableException}. The answers were true when the infrastructure
  * looked: a display, not a lock.

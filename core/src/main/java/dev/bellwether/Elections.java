@@ -10,6 +10,14 @@ import java.util.function.Supplier;
 /**
  * The elections of one infrastructure, over one connection to it: where everything begins.
  *
+ * <pre>{@code
+ * try (var elections = Elections.connect("jdbc:postgresql://db/app?user=app&password=${env:DB_PASSWORD}");
+ *         var candidacy = elections.stand("billing")) {
+ *     candidacy.whileLeading(mandate -> settleNextBatch.run());
+ *     candidacy.awaitClose();
+ * }
+ * }</pre>
+ *
  * <p>Thread-safe. One thread of ours drives all candidacies, however many; your listeners and tasks run on the executor
  * of {@link ElectionsConfig}.
  */
@@ -78,7 +86,11 @@ public interface Elections extends AutoCloseable {
         return LoopElections.jointly(old, next, config);
     }
 
-    /** Stands for an election with default settings. */
+    /**
+     * Stands for an election with default settings.
+     *
+     * @see #stand(String, CandidacyConfig)
+     */
     default Candidacy stand(String election) {
         return stand(election, CandidacyConfig.defaults());
     }
@@ -94,8 +106,8 @@ public interface Elections extends AutoCloseable {
     }
 
     /**
-     * Stands for an election. Returns at once: the seat, if we get it, is told by an event and by
-     * {@link Candidacy#isLeader}.
+     * Stands for an election. Returns at once, and asks the infrastructure in the background: the seat, if we get it,
+     * is told by an event and by {@link Candidacy#isLeader}. May be called from a listener or a task.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings, or a candidate of the same id
      *     already stands for this election here
@@ -125,8 +137,9 @@ public interface Elections extends AutoCloseable {
     }
 
     /**
-     * Becomes a member of a roster: many roles, spread over all members. Returns at once: the roles that we get are
-     * told by events and by {@link Roster#leads}.
+     * Becomes a member of a roster: many roles, spread over all members. The roles that we get are told by events and
+     * by {@link Roster#leads}; this does not wait for them. It may wait for the infrastructure, to look for the
+     * roster's topic.
      *
      * @throws ElectionException if the infrastructure carries no rosters, or not with these settings, or a member of
      *     the same id is in the same group of this roster here
@@ -147,11 +160,12 @@ public interface Elections extends AutoCloseable {
         throw new ElectionException(this + " carry no rosters");
     }
 
-    /** Returns an election to observe or to give orders to; it need not exist yet. */
+    /** Returns an election to observe or to give orders to; it need not exist yet. Asks the infrastructure nothing. */
     Election election(String name);
 
     /**
-     * Returns the names of the elections that the infrastructure knows, in order of the alphabet.
+     * Returns the names of the elections that the infrastructure knows, in order of the alphabet. Waits for the answer,
+     * at most for the {@linkplain ElectionsConfig#requestTimeout request timeout}.
      *
      * @throws UnavailableException if it does not answer
      */

@@ -5,7 +5,21 @@ import java.time.Duration;
 /**
  * One uninterrupted term of leadership.
  *
- * <p>Thread-safe. Once it is over it never becomes valid again: the next term is another mandate with a higher token.
+ * <p>A step that asks first, and a guard at the resource:
+ *
+ * <pre>{@code
+ * mandate.ensure(Duration.ofSeconds(2)); // throws, if less is left
+ * try (var update = connection.prepareStatement("UPDATE report SET text = ?, token = ? WHERE token <= ?")) {
+ *     update.setString(1, text);
+ *     update.setLong(2, mandate.token());
+ *     update.setLong(3, mandate.token());
+ *     if (update.executeUpdate() == 0) {
+ *         throw new IllegalStateException("a later leader has written");
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Thread-safe. No call blocks. Once it is over it never becomes valid again: the next term is another mandate with a higher token.
  */
 public interface Mandate {
 

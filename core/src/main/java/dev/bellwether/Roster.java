@@ -8,6 +8,13 @@ import java.util.Optional;
  * Many roles, spread over the members of a group: one member's part in it, from {@link Elections#roster} to
  * {@link #close}.
  *
+ * <pre>{@code
+ * try (var roster = elections.roster("pricing", RosterConfig.ofRoles(1_000))) {
+ *     roster.whileLeading((role, mandate) -> price.accept(role));
+ *     roster.awaitClose();
+ * }
+ * }</pre>
+ *
  * <p>Role <em>j</em> belongs to partition <em>j mod M</em>; the group deals out its <em>M</em> partitions evenly, by
  * weight, and moves as few of them as it can when members come and go. So every role has an owner, whatever their
  * number. Thread-safe.
@@ -26,7 +33,9 @@ public interface Roster extends AutoCloseable {
     /**
      * Changes the number of roles, from now on and on this member only: tell all of them, at about the same time and in
      * any order. No role moves by it. Roles that are no more are {@link RosterEvent.Revoked} with {@link Cause#ENDED};
-     * new ones of a partition that is led here are {@link RosterEvent.Gained} at once.
+     * new ones of a partition that is led here are {@link RosterEvent.Gained} at once. Returns at once.
+     *
+     * @throws ElectionException if that is no number of roles
      */
     void resize(int roles);
 
@@ -57,7 +66,7 @@ public interface Roster extends AutoCloseable {
     /** Returns the slot of a key: one of {@link RosterConfig#slots}, the same however many roles there are. */
     int slotOf(String key);
 
-    /** Returns the role that is responsible for a slot. */
+    /** Returns the role that is responsible for a slot. The number of roles decides it, and nothing else. */
     int roleOfSlot(int slot);
 
     /**
@@ -70,7 +79,8 @@ public interface Roster extends AutoCloseable {
     void whileLeading(RoleTask task);
 
     /**
-     * Waits until this member leads at least so many roles, or the time is up, and returns whether it does.
+     * Waits until this member leads at least so many roles, and returns true; or until the time is up or the membership
+     * has ended, and returns false. In a listener it would delay the events that it waits for.
      *
      * @throws ElectionException if the membership has ended by a {@linkplain #failure fatal error}, which is the cause
      */
@@ -80,13 +90,14 @@ public interface Roster extends AutoCloseable {
     Optional<ElectionException> failure();
 
     /**
-     * Waits until the membership has ended. Returns if it resigned.
+     * Waits until the membership has ended. Returns if it resigned. Never call it from a listener or task of this
+     * roster: it would wait for itself.
      *
      * @throws ElectionException if it has ended by a {@linkplain #failure fatal error}, which is the cause
      */
     void awaitClose() throws InterruptedException;
 
-    /** Gives up all roles, in order, and leaves the group. Returns at once: {@link #close} waits for the end. */
+    /** Gives up all roles, in order, and leaves the group. Returns at once: {@link #close} waits for the end. Idempotent. */
     void resign();
 
     /**

@@ -1,5 +1,6 @@
 package dev.bellwether;
 
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -381,7 +382,7 @@ public final class RosterConfig {
          */
         public Builder gracePeriod(Duration gracePeriod) {
             if (gracePeriod.isNegative()) {
-                throw new ElectionException("gracePeriod is " + gracePeriod + ": it must not be negative");
+                throw new ElectionException("gracePeriod is " + Durations.show(gracePeriod) + ": it must not be negative");
             }
             this.gracePeriod = Optional.of(gracePeriod);
             return this;

@@ -5,6 +5,13 @@ import java.time.Duration;
 /**
  * A lock for one run: of all that try at the same time, in any process, one runs; the others learn which.
  *
+ * <pre>{@code
+ * var ran = elections.lock("nightly-report").tryRun(mandate -> report.run());
+ * if (!ran) {
+ *     System.out.println("another process runs it");
+ * }
+ * }</pre>
+ *
  * <p>It is a candidacy of a single term, so all rules of leadership are those of a lock. It has a token that only ever
  * rises, its lease is renewed for as long as it is held, and it is never held twice at once. You need not guess how
  * long a run takes: the lock lasts until it is given back, or until the process that has it dies and its lease has run

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Makes one table of all that was measured, and a plot for each distribution. Arguments: the folder of the samples, and where to put the table and the plots.
- * The table begins with what stands in the files {@code head} and {@code parts} beside the samples. */
+/** Makes one table of all that was measured, a plot for each distribution, and one picture of all vacancies, for light pages and dark. Arguments: the folder of the samples, and where to put
+ * the table and the plots. The table begins with what stands in the files {@code head} and {@code parts} beside the samples. */
 final class Evidence {
     private static final List<String> LEGEND = List.of(
             "How long nobody led is told from the last instant at which the old leader was seen to lead to the first at which the new one was. Where both led at once there was no such time:",
@@ -38,10 +38,10 @@ final class Evidence {
     public static void main(String[] arguments) throws IOException {
         var target = Files.createDirectories(Path.of(arguments[1]));
         var questions = new LinkedHashMap<Question, Map<String, List<Double>>>();
-        Samples.read(Path.of(arguments[0]))
-                .forEach((series, values) -> questions
-                        .computeIfAbsent(question(series), question -> new LinkedHashMap<>())
-                        .put(series.who(), values));
+        var all = Samples.read(Path.of(arguments[0]));
+        all.forEach((series, values) -> questions
+                .computeIfAbsent(question(series), question -> new LinkedHashMap<>())
+                .put(series.who(), values));
         questions.replaceAll((question, byWho) -> oursFirst(byWho));
         var table = new ArrayList<String>();
         for (var part : List.of("head", "parts")) {
@@ -66,6 +66,8 @@ final class Evidence {
                 table.add("![" + title + "](" + question.file() + ")");
             }
         }
+        Files.writeString(target.resolve("all-vacancies-light.svg"), new SmallMultiples(all, false).draw());
+        Files.writeString(target.resolve("all-vacancies-dark.svg"), new SmallMultiples(all, true).draw());
         Files.write(target.resolve("figures.md"), table, StandardCharsets.UTF_8);
         var samples = Path.of(arguments[0], "samples.csv");
         if (!Files.isSameFile(target, Path.of(arguments[0]))) {

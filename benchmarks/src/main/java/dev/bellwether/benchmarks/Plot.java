@@ -85,7 +85,7 @@ record Plot(String title, String unit) {
                 : String.format(Locale.ROOT, "%,d", Math.round(value));
     }
 
-    private static String escape(String text) {
+    static String escape(String text) {
         return text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;");
     }
 

@@ -214,7 +214,7 @@ class ConsolePageTest {
                     .isZero();
             assertThat(browser.evaluate("document.querySelector('main .notice').textContent")
                             .asText())
-                    .contains("Who leads is not known");
+                    .contains("It is not known who leads");
             lookAt("console-unknown");
 
             server.start();

@@ -2,15 +2,20 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.CommonWords;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,6 +27,10 @@ class DocsTest {
     private static final Path PAGE = Path.of("..", "docs", "cli.md");
     private static final Pattern EXAMPLE =
             Pattern.compile("```bash example(?: exit=(\\d+))?\n(.*?)```", Pattern.DOTALL);
+
+    private static final Pattern EXIT_CODES = Pattern.compile("\\| exit code \\| meaning \\|\n\\|---\\|---\\|\n((?:\\|.*\n)+)");
+    private static final Pattern CODE = Pattern.compile("(?m)^\\| ([^|]+) \\|");
+    private static final Pattern NUMBER = Pattern.compile("\\d+");
 
     @TempDir
     static Path folder;
@@ -51,10 +60,54 @@ class DocsTest {
                 assertThat(page).contains("`" + name + "`");
             }
         });
-        Optional.ofNullable(line.getSubcommands().get("run")).orElseThrow().getCommandSpec().options().stream()
-                .map(OptionSpec::longestName)
-                .filter(name -> !List.of("--help", "--quiet").contains(name))
-                .forEach(name -> assertThat(page).contains("`" + name).contains(name));
+        assertThat(options(line)).contains("--max-wait", "--watch", "--quiet").allMatch(page::contains);
+    }
+
+    /** Returns the options of all commands that are shown, except those that all have. */
+    private static Set<String> options(CommandLine line) {
+        return Stream.concat(
+                        line.getCommandSpec().options().stream()
+                                .filter(option -> !option.hidden())
+                                .map(OptionSpec::longestName)
+                                .filter(name -> !List.of("--help", "--version").contains(name)),
+                        line.getSubcommands().values().stream()
+                                .filter(verb ->
+                                        !verb.getCommandSpec().usageMessage().hidden())
+                                .flatMap(verb -> options(verb).stream()))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Those of signals, and of the command of run, are no constants. */
+    @Test
+    void everyExitCodeIsExplainedAndNoOther() throws IOException {
+        var tables = EXIT_CODES
+                .matcher(Files.readString(PAGE))
+                .results()
+                .map(table -> CODE.matcher(table.group(1))
+                        .results()
+                        .flatMap(cell -> NUMBER.matcher(cell.group(1)).results())
+                        .map(number -> Integer.parseInt(number.group()))
+                        .filter(code -> code <= 128)
+                        .collect(Collectors.toSet()))
+                .toList();
+        assertThat(tables).hasSize(2);
+        assertThat(tables.get(0)).isEqualTo(codes(name -> !name.startsWith("RUN_")));
+        assertThat(tables.get(1)).isEqualTo(codes(name -> name.startsWith("RUN_") || name.equals("USAGE")));
+    }
+
+    private static Set<Integer> codes(Predicate<String> which) {
+        return Stream.of(ExitCode.class.getFields())
+                .filter(field -> which.test(field.getName()))
+                .map(DocsTest::valueOf)
+                .collect(Collectors.toSet());
+    }
+
+    private static int valueOf(Field field) {
+        try {
+            return field.getInt(null);
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

@@ -20,7 +20,7 @@ public record ForeignRules(Duration lease, Duration grace, Duration clockError) 
     public ForeignRules {
         if (lease.isNegative() || grace.isNegative() || clockError.isNegative()) {
             throw new ElectionException(
-                    "lease " + lease + ", grace " + grace + " or clockError " + clockError + " is below zero");
+                    "lease " + Durations.show(lease) + ", grace " + Durations.show(grace) + " or clockError " + Durations.show(clockError) + " is below zero");
         }
     }
 

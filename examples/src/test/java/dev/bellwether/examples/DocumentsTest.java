@@ -2,20 +2,16 @@ package dev.bellwether.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.bellwether.CandidacyConfig;
-import dev.bellwether.Cause;
-import dev.bellwether.ElectionsConfig;
-import dev.bellwether.LockConfig;
 import dev.bellwether.fixtures.CommonWords;
 import java.io.IOException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.regex.MatchResult;
+import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -30,27 +26,26 @@ import org.junit.jupiter.api.Test;
  * <p>And what the documents say is said in common words, on lines that wrap, with links that lead somewhere.
  */
 class DocumentsTest {
-    private static final Path ROOT = Path.of("..");
     private static final Pattern BLOCK = Pattern.compile(
             "(?m)(?:^<!-- from (\\S+)#(\\S+) -->\\n)?^```java\\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
     private static final Pattern PASTED = Pattern.compile("<!-- paste \\S+ -->\\n");
     private static final Pattern HEADING = Pattern.compile("#{1,6} +(.*)");
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)|(?:src|srcset)=\"([^\"]+)\"");
     private static final Pattern CODE = Pattern.compile("``.+?``|`[^`]+`");
-    /** A comment or a literal; comments of one line, and literals with a plus between them, are read as one. */
-    private static final Pattern SAID = Pattern.compile(
-            "/\\*.*?\\*/|//[^\\n]*+(?:\\n\\s*+//[^\\n]*+)*+|\"\"\".*?\"\"\""
-                    + "|\"(?:[^\"\\\\\\n]++|\\\\.)*+\"(?:\\s*+\\+\\s*+\"(?:[^\"\\\\\\n]++|\\\\.)*+\")*+|'(?:[^'\\\\]|\\\\.)*+'",
-            Pattern.DOTALL);
+    /** Names of files that hold words, and no data. */
+    private static final Pattern TEXT = Pattern.compile("[a-zA-Z-]+|.*\\.(html|js|bash|java|txt|tla|cfg|ya?ml|json)");
 
-    private static final Pattern SEAM = Pattern.compile("\"\\s*+\\+\\s*+\"|\\s++(?://|\\*(?!/))?\\s*+");
     private static final int WIDTH = 120;
+    /** Characters that two lines beside each other may share. */
+    private static final int RUN = 45;
+    /** Words in a row that two places may share. */
+    private static final int MOST_SHARED = 22;
 
     @Test
     void javaInTheDocumentsIsCompiled() throws IOException {
         var wrong = new ArrayList<String>();
         var blocks = 0;
-        for (var document : documents()) {
+        for (var document : Documents.all()) {
             var text = Files.readString(document);
             var matcher = BLOCK.matcher(text);
             while (matcher.find()) {
@@ -62,7 +57,7 @@ class DocumentsTest {
                     wrong.add(document + ": a block of Java does not say where it comes from:\n" + matcher.group(3));
                     continue;
                 }
-                var code = region(ROOT.resolve(matcher.group(1)), matcher.group(2));
+                var code = region(Documents.ROOT.resolve(matcher.group(1)), matcher.group(2));
                 if (!code.equals(matcher.group(3))) {
                     wrong.add(document + " differs from " + matcher.group(1) + "#" + matcher.group(2) + ", which is:\n"
                             + code);
@@ -77,7 +72,7 @@ class DocumentsTest {
     void documentsSayCommonWords() throws IOException {
         var words = CommonWords.read();
         var wrong = new ArrayList<String>();
-        for (var document : documents()) {
+        for (var document : Documents.all()) {
             for (var paragraph : paragraphs(document)) {
                 words.check(CODE.matcher(paragraph.text()).replaceAll("`x`"))
                         .forEach(found -> wrong.add(document + ":" + paragraph.line() + ": " + found));
@@ -91,10 +86,8 @@ class DocumentsTest {
     void mainCodeSaysCommonWords() throws IOException {
         var words = CommonWords.read();
         var wrong = new ArrayList<String>();
-        for (var source : mainSources()) {
-            var said = SAID.matcher(Files.readString(source));
-            while (said.find()) {
-                var text = SEAM.matcher(said.group()).replaceAll(DocumentsTest::seam);
+        for (var source : Documents.mainSources()) {
+            for (var text : Documents.said(Files.readString(source))) {
                 words.check(text.replaceAll("@param \\S+", "")) // a name in the code
                         .forEach(found -> wrong.add(source + ": " + found));
             }
@@ -105,7 +98,7 @@ class DocumentsTest {
     @Test
     void linesOfMainCodeFit() throws IOException {
         var wrong = new ArrayList<String>();
-        for (var source : mainSources()) {
+        for (var source : Documents.mainSources()) {
             for (var line : Files.readAllLines(source)) {
                 if (line.length() > WIDTH) {
                     wrong.add(source + ": " + line.strip());
@@ -119,7 +112,7 @@ class DocumentsTest {
     @Test
     void linesOfTheDocumentsWrap() throws IOException {
         var wrong = new ArrayList<String>();
-        for (var document : documents()) {
+        for (var document : Documents.all()) {
             for (var line : prose(document)) {
                 var text = line.text().strip();
                 var breakable = CODE.matcher(LINK.matcher(text).replaceAll("]"))
@@ -136,7 +129,7 @@ class DocumentsTest {
     @Test
     void linksLeadSomewhere() throws IOException {
         var wrong = new ArrayList<String>();
-        for (var document : documents()) {
+        for (var document : Documents.all()) {
             for (var line : prose(document)) {
                 var matcher = LINK.matcher(CODE.matcher(line.text()).replaceAll("x"));
                 while (matcher.find()) {
@@ -151,36 +144,73 @@ class DocumentsTest {
     }
 
     @Test
-    void everySettingAndCauseIsOnItsPage() throws IOException {
-        var page = Files.readString(ROOT.resolve("docs/settings.md"));
-        var names = Stream.concat(
-                Stream.of(CandidacyConfig.Builder.class, ElectionsConfig.Builder.class, LockConfig.Builder.class)
-                        .flatMap(builder -> Stream.of(builder.getDeclaredMethods()))
-                        .filter(method -> Modifier.isPublic(method.getModifiers()))
-                        .map(Method::getName)
-                        .filter(name -> !name.equals("build")),
-                Stream.of(Cause.values()).map(Cause::name));
-        assertThat(names.map(name -> "\n| `" + name + "` |")).isNotEmpty().allMatch(page::contains);
+    void everyPageBeginsWithWhatOneCanDoAfterIt() throws IOException {
+        var wrong = new ArrayList<String>();
+        for (var document : Documents.all()) {
+            var first = paragraphs(document).get(1).text();
+            if (document.startsWith(Documents.ROOT.resolve("docs")) && !first.startsWith("After this page you ")) {
+                wrong.add(document + ": " + first);
+            }
+        }
+        assertThat(wrong).isEmpty();
     }
 
-    /** Where a literal goes on in the next there is nothing; in a comment a blank. */
-    private static String seam(MatchResult found) {
-        return found.group().startsWith("\"") ? "" : " ";
+    @Test
+    void everyPageIsOnAShelf() throws IOException {
+        var shelves = Documents.page("README.md");
+        var docs = Documents.ROOT.resolve("docs");
+        var lost = Documents.all().stream()
+                .filter(document -> document.startsWith(docs))
+                .map(document -> docs.relativize(document).toString())
+                .filter(page -> !page.equals("README.md") && !shelves.contains("(" + page))
+                .toList();
+        assertThat(lost).isEmpty();
     }
 
-    /** Returns the sources of all modules, except the benchmarks. */
-    private static List<Path> mainSources() throws IOException {
-        var sources = new ArrayList<Path>();
-        try (var folders = Files.find(ROOT, 5, (path, attributes) -> path.endsWith("src/main/java"))) {
-            for (var folder : folders.filter(path -> !path.startsWith(ROOT.resolve("benchmarks")))
-                    .toList()) {
-                try (var files = Files.walk(folder)) {
-                    files.filter(path -> path.toString().endsWith(".java")).forEach(sources::add);
+    /** Two versions of one line, beside each other. */
+    @Test
+    void noMergeHasLeftALineTwice() throws IOException {
+        var wrong = new ArrayList<String>();
+        for (var document : Documents.all()) {
+            var lines = prose(document);
+            for (var i = 1; i < lines.size(); i++) {
+                var line = lines.get(i);
+                var twice = sharedRun(lines.get(i - 1).text(), line.text());
+                if (!line.text().startsWith("|") && !twice.isEmpty()) {
+                    wrong.add(document + ":" + line.line() + ": " + twice);
                 }
             }
         }
-        assertThat(sources).hasSizeGreaterThan(500);
-        return sources;
+        assertThat(wrong).isEmpty();
+    }
+
+    /** What is true of several backends stands on one page, and the others link to it. Rows of tables are short. */
+    @Test
+    void nothingIsSaidTwice() throws IOException {
+        var said = new HashMap<String, String>();
+        var wrong = new ArrayList<String>();
+        for (var document : Documents.all()) {
+            for (var paragraph : paragraphs(document)) {
+                if (!paragraph.text().startsWith("|")) {
+                    said(paragraph, document.toString(), said).ifPresent(wrong::add);
+                }
+            }
+        }
+        assertThat(wrong).isEmpty();
+    }
+
+    /** The console and the demo, alerts and dashboards, scripts, specifications, what the project's home shows. */
+    @Test
+    void pagesAndScriptsSayCommonWords() throws IOException {
+        var words = CommonWords.read();
+        var wrong = new ArrayList<String>();
+        var files = pagesAndScripts();
+        for (var file : files) {
+            var text = Files.readString(file).replaceAll("\\s+(?://|#|\\\\\\*|\\*(?!/))?\\s*", " ");
+            words.check(text).forEach(found -> wrong.add(file + ": " + found));
+        }
+        assertThat(wrong).isEmpty();
+        assertThat(files).hasSizeGreaterThan(30);
     }
 
     private static boolean leads(Path document, String link) throws IOException {
@@ -210,17 +240,44 @@ class DocumentsTest {
                 .matches();
     }
 
-    private static List<Path> documents() throws IOException {
-        try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
-            return Stream.concat(
-                            Stream.of("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-                                    .map(ROOT::resolve),
-                            // scripts/bench writes docs/figures
-                            docs.filter(path -> path.toString().endsWith(".md")
-                                    && !path.toString().contains("figures")))
-                    .sorted()
-                    .toList();
+    private static List<Path> pagesAndScripts() throws IOException {
+        var files = new ArrayList<Path>();
+        for (var name : List.of(".github", ".ci", "docs", "scripts", "cli/src/main/resources", "check", "bellwether")) {
+            try (Stream<Path> below = Files.walk(Documents.ROOT.resolve(name))) {
+                below.filter(Files::isRegularFile)
+                        .filter(file ->
+                                TEXT.matcher(file.getFileName().toString()).matches())
+                        .filter(file ->
+                                !file.endsWith("words.txt") && !file.toString().contains("/target/"))
+                        .forEach(files::add);
+            }
         }
+        return files;
+    }
+
+    /** Returns what a paragraph repeats of those before it, and remembers what it says. */
+    private static Optional<String> said(Text paragraph, String document, Map<String, String> said) {
+        var words = List.of(paragraph.text().split("\\s+"));
+        var here = document + ":" + paragraph.line();
+        var repeated = Optional.<String>empty();
+        for (var i = 0; i + MOST_SHARED <= words.size(); i++) {
+            var run = String.join(" ", words.subList(i, i + MOST_SHARED));
+            var there = said.putIfAbsent(run, here);
+            if (there != null && repeated.isEmpty()) {
+                repeated = Optional.of(here + " repeats " + there + ": " + run);
+            }
+        }
+        return repeated;
+    }
+
+    /** Returns what both lines say, if it is so long that it is no chance. */
+    private static String sharedRun(String one, String other) {
+        for (var from = 0; from + RUN <= other.length(); from++) {
+            if (one.contains(other.substring(from, from + RUN))) {
+                return other.substring(from, from + RUN);
+            }
+        }
+        return "";
     }
 
     /** A line, or lines in one, and the number of the first. */

@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Confined to the thread of its {@link GroupSeat}, except {@link #wake}. A consumer is made when it is first polled,
  * and again after {@link #discard}.
  */
-final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceListener {
+final class GroupMember implements Group, SeatAssignor.Participant, ConsumerRebalanceListener {
 
     private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
 
     private final Standing standing;
     private final TopicPartition partition;
     private final JournalClient journal;
-    private final Function<SeatAssignor.Desk, Consumer<byte[], byte[]>> connector;
+    private final Function<SeatAssignor.Participant, Consumer<byte[], byte[]>> connector;
     private final Supplier<Owner> owner;
     private volatile @Nullable Consumer<byte[], byte[]> consumer;
     private volatile boolean polling;
@@ -47,7 +47,7 @@ final class GroupMember implements Group, SeatAssignor.Desk, ConsumerRebalanceLi
             Standing standing,
             TopicPartition partition,
             JournalClient journal,
-            Function<SeatAssignor.Desk, Consumer<byte[], byte[]>> connector,
+            Function<SeatAssignor.Participant, Consumer<byte[], byte[]>> connector,
             Supplier<Owner> owner) {
         this.standing = standing;
         this.partition = partition;

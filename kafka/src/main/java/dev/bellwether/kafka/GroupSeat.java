@@ -87,7 +87,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         return machine;
     }
 
-    private Consumer<byte[], byte[]> consumer(SeatAssignor.Desk desk) {
+    private Consumer<byte[], byte[]> consumer(SeatAssignor.Participant participant) {
         var config = standing.config();
         var settings = arbiter.settings();
         return new KafkaConsumer<>(settings.member(
@@ -95,7 +95,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                 settings.group(standing.election()),
                 config.lease(),
                 config.standDownBudget(),
-                desk));
+                participant));
     }
 
     // ---------------------------------------------------------------- asked by the candidacy, on the loop

@@ -90,13 +90,13 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     /** Returns how often the log has begun again, as far as was noticed here. */
-    int timesAnew() {
-        return tail.timesAnew();
+    int rereads() {
+        return tail.rereads();
     }
 
     /** Reads everything once more: the topic is another one of the same name. */
-    void beginAnew() {
-        tail.beginAnew();
+    void beginAgain() {
+        tail.beginAgain();
     }
 
     /** Completes when all records before this offset have been read. */
@@ -188,7 +188,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     public void beganAnew(long beginning) {
         var now = clock.nanos();
         for (var rules : elections.values()) {
-            rules.beginAnew(now);
+            rules.beginAgain(now);
             tell(null, rules.known());
         }
         nextOffset = beginning;

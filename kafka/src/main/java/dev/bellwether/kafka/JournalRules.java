@@ -112,7 +112,7 @@ final class JournalRules {
     }
 
     /** There is a gap in what we read. */
-    void beginAnew(long nowNanos) {
+    void beginAgain(long nowNanos) {
         seat.beganAnew(nowNanos, nowNanos + longestLeaseNanos);
         author = null;
         stood = false;

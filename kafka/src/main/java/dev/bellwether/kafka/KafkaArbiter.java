@@ -82,7 +82,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
                 () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
                 error -> KafkaErrors.translated(error, settings, describe()),
                 Clock.system());
-        var identity = new LogIdentity(first, topic::identity, journal::timesAnew, this::readAgain);
+        var identity = new LogIdentity(first, topic::identity, journal::rereads, this::readAgain);
         sameLog = new CoalescedRequest<>(identity::isSame);
     }
 
@@ -102,7 +102,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     private void readAgain() {
         topic.replaced();
-        journal.beginAnew();
+        journal.beginAgain();
     }
 
     @Override

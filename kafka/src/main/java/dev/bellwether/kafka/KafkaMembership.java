@@ -43,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * One member of a roster's group: one consumer and one thread for all of its roles. What core asks is left as word for
  * the thread, which polls, and in between obeys what it finds.
  */
-final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener, RosterAssignor.Desk {
+final class KafkaMembership implements GroupMembership, ConsumerRebalanceListener, RosterAssignor.Participant {
     private static final Logger log = LoggerFactory.getLogger(KafkaMembership.class);
     private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
@@ -423,16 +423,16 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                     .thenAccept(bare -> post(() -> {
                         lacking = bare && rosters.settings().createTopic();
                         if (bare && !leaving && !over) {
-                            rosters.mend(standing);
+                            rosters.repair(standing);
                         }
                     }));
         }
         mutedUntilNanos = System.nanoTime();
         if (journalTail != null) {
-            if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.timesAnew() == anew) {
-                journalTail.beginAnew();
+            if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.rereads() == anew) {
+                journalTail.beginAgain();
             }
-            anew = journalTail.timesAnew();
+            anew = journalTail.rereads();
         }
         topicId = id;
     }
@@ -447,7 +447,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         rosters.bare(standing)
                 .thenAccept(bare -> post(() -> {
                     if (bare) {
-                        mend();
+                        repair();
                     } else if (!leaving && doubted.equals(id)) {
                         fail(RosterTopic.changed(topic, count, standing.config()));
                     } else {
@@ -457,9 +457,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                 }));
     }
 
-    private void mend() {
+    private void repair() {
         if (!leaving && !over) {
-            rosters.mend(standing);
+            rosters.repair(standing);
             lookSoon();
         }
     }
@@ -467,7 +467,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private void missed() {
         if (!leaving && !over) {
             lacking = true; // a broker may be faster
-            rosters.createAnew(standing);
+            rosters.createAgain(standing);
         }
     }
 

@@ -134,10 +134,10 @@ final class KafkaRosters implements RosterCarrier {
         return "topic " + topic(standing) + " of the Kafka cluster at " + settings.bootstrap();
     }
 
-    KafkaConsumer<byte[], byte[]> member(RosterStanding standing, RosterAssignor.Desk desk) {
+    KafkaConsumer<byte[], byte[]> member(RosterStanding standing, RosterAssignor.Participant participant) {
         var group = settings.rosterGroup(standing.roster(), standing.config().group());
         return new KafkaConsumer<>(settings.rosterMember(
-                RosterGroups.clientId(standing.instance(), standing.member()), group, standing.config(), desk));
+                RosterGroups.clientId(standing.instance(), standing.member()), group, standing.config(), participant));
     }
 
     /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
@@ -146,13 +146,13 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     /** The topic is gone: creates it again, unless that is not for us. */
-    void createAnew(RosterStanding standing) {
-        RosterTopic.createAnew(settings, admin, topic(standing), standing.config());
+    void createAgain(RosterStanding standing) {
+        RosterTopic.createAgain(settings, admin, topic(standing), standing.config());
     }
 
     /** A broker has made the topic by itself: makes of it what it was, unless that is not for us. */
-    void mend(RosterStanding standing) {
-        RosterTopic.mend(settings, admin, topic(standing), standing.config());
+    void repair(RosterStanding standing) {
+        RosterTopic.repair(settings, admin, topic(standing), standing.config());
     }
 
     /** Returns whether nobody chose how many partitions the topic has. Completes only if the brokers answer. */

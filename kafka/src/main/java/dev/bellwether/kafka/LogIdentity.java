@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class LogIdentity {
     private final Supplier<CompletionStage<Uuid>> question;
-    private final IntSupplier timesAnew;
-    private final Runnable beginAnew;
+    private final IntSupplier rereads;
+    private final Runnable beginAgain;
     private @Nullable Uuid known;
     private @Nullable Uuid coming;
     private int comingAfter;
@@ -23,15 +23,15 @@ final class LogIdentity {
     /**
      * Knows which one is read at first; null if that could not be asked, and then all will be read once more.
      *
-     * @param timesAnew how often all was read once more
-     * @param beginAnew has all read once more, soon
+     * @param rereads how often all was read once more
+     * @param beginAgain has all read once more, soon
      */
     LogIdentity(
-            @Nullable Uuid first, Supplier<CompletionStage<Uuid>> question, IntSupplier timesAnew, Runnable beginAnew) {
+            @Nullable Uuid first, Supplier<CompletionStage<Uuid>> question, IntSupplier rereads, Runnable beginAgain) {
         known = first;
         this.question = question;
-        this.timesAnew = timesAnew;
-        this.beginAnew = beginAnew;
+        this.rereads = rereads;
+        this.beginAgain = beginAgain;
     }
 
     /** Returns the one that is read; null if that is not known. */
@@ -45,7 +45,7 @@ final class LogIdentity {
     }
 
     private synchronized boolean isSame(Uuid found) {
-        var times = timesAnew.getAsInt();
+        var times = rereads.getAsInt();
         if (coming != null && times != comingAfter) {
             known = coming;
             coming = null;
@@ -56,7 +56,7 @@ final class LogIdentity {
         if (!found.equals(coming)) {
             coming = found;
             comingAfter = times;
-            beginAnew.run();
+            beginAgain.run();
         }
         return false;
     }

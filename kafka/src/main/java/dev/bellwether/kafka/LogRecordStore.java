@@ -147,7 +147,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                 ids);
         writer = new LogWriter(partition, new Writer(() -> settings.writer(id + "-writer"), partition, topic::missed));
         tail = new LogTail(partition, () -> new KafkaConsumer<>(settings.reader(id + "-reader")), this);
-        identity = new LogIdentity(first, topic::identity, tail::timesAnew, this::readAgain);
+        identity = new LogIdentity(first, topic::identity, tail::rereads, this::readAgain);
         sameLog = new CoalescedRequest<>(identity::isSame);
         waiters.beginAt(-1);
     }
@@ -181,7 +181,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
 
     private void readAgain() {
         topic.replaced();
-        tail.beginAnew();
+        tail.beginAgain();
     }
 
     @Override
@@ -357,7 +357,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private CompletionStage<Void> upToDate() {
         if (broken != null && System.nanoTime() - brokenNanos > LOOK_AGAIN.toNanos()) {
             brokenNanos = System.nanoTime();
-            tail.beginAnew(); // somebody may have fixed it
+            tail.beginAgain(); // somebody may have fixed it
         }
         synchronized (machine) {
             var vain = unavailable();
@@ -468,7 +468,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         }
         var again = new UnavailableException(describe() + " is read once more");
         List.copyOf(pending.values()).forEach(one -> one.answer.completeExceptionally(again));
-        session = "again " + tail.timesAnew();
+        session = "again " + tail.rereads();
         search = Search.BEGUN;
         searchedTo = Long.MAX_VALUE;
         waiters.beginAt(-1);
@@ -505,7 +505,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             outcomes.clear();
             if (isUsable() && !machine.epoch().equals(settledEpoch)) {
                 settledEpoch = machine.epoch();
-                session = settledEpoch + ' ' + tail.timesAnew();
+                session = settledEpoch + ' ' + tail.rereads();
                 watchers.keySet()
                         .forEach(name ->
                                 changes.put(name, found(machine.kept(name).orElse(null))));

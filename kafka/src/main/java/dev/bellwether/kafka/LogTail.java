@@ -79,7 +79,7 @@ final class LogTail implements AutoCloseable {
     private final AtomicBoolean again = new AtomicBoolean();
     private volatile @Nullable Consumer<byte[], byte[]> consumer;
     private volatile boolean closed;
-    private final AtomicInteger timesAnew = new AtomicInteger();
+    private final AtomicInteger rereads = new AtomicInteger();
     // confined to the thread
     private long next = -1; // negative: from the beginning
     /**
@@ -119,14 +119,14 @@ final class LogTail implements AutoCloseable {
     }
 
     /** Reads everything once more: the topic is another one of the same name. */
-    void beginAnew() {
+    void beginAgain() {
         again.set(true);
         wake();
     }
 
     /** Returns how often the log has begun again, as far as was noticed here. */
-    int timesAnew() {
-        return timesAnew.get();
+    int rereads() {
+        return rereads.get();
     }
 
     /** Ends in its own time. */
@@ -258,7 +258,7 @@ final class LogTail implements AutoCloseable {
     }
 
     private void beginAnewAt(Consumer<byte[], byte[]> reading, long beginning) {
-        timesAnew.incrementAndGet();
+        rereads.incrementAndGet();
         follower.beganAnew(beginning);
         next = beginning;
         epoch = Optional.empty();

@@ -33,14 +33,14 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     /** The configuration that holds the weight of a member. */
     static final String WEIGHT = "bellwether.weight";
 
-    /** The configuration that holds the {@link Desk}. */
-    static final String DESK = "bellwether.roster.desk";
+    /** The configuration that holds the {@link Participant}. */
+    static final String PARTICIPANT = "bellwether.roster.participant";
 
     /**
      * The member that the consumer belongs to. It knows of tokens: should the topic be deleted, the group is where they
      * are not forgotten. Thread-safe.
      */
-    interface Desk {
+    interface Participant {
         /** Returns the highest token that the member knows of. */
         long highest();
 
@@ -63,7 +63,7 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     }
 
     private int weight = 1;
-    private @Nullable Desk desk;
+    private @Nullable Participant participant;
 
     /** For Kafka's consumers. */
     public RosterAssignor() {}
@@ -73,8 +73,8 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
         if (configs.get(WEIGHT) instanceof Integer given) {
             weight = given;
         }
-        if (configs.get(DESK) instanceof Desk given) {
-            desk = given;
+        if (configs.get(PARTICIPANT) instanceof Participant given) {
+            participant = given;
         }
     }
 
@@ -95,13 +95,13 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
     @Override
     public ByteBuffer subscriptionUserData(Set<String> topics) {
         var fields = Fields.with("weight", weight);
-        if (desk != null) {
-            var terms = desk.terms();
-            fields.and("highest", desk.highest())
+        if (participant != null) {
+            var terms = participant.terms();
+            fields.and("highest", participant.highest())
                     .and("mode", terms.mode())
                     .and("holds", terms.holds().toNanos())
                     .and("waits", terms.waits().toNanos())
-                    .and("given", desk.wasGiven() ? 1 : 0);
+                    .and("given", participant.wasGiven() ? 1 : 0);
         }
         return ByteBuffer.wrap(fields.build().bytes());
     }
@@ -134,11 +134,11 @@ public final class RosterAssignor implements ConsumerPartitionAssignor, Configur
 
     @Override
     public void onAssignment(@Nullable Assignment assignment, @Nullable ConsumerGroupMetadata metadata) {
-        if (desk != null && assignment != null) {
+        if (participant != null && assignment != null) {
             var told = told(assignment.userData());
-            desk.highest(told.number("highest"));
+            participant.highest(told.number("highest"));
             if (!told.text("refused").isEmpty()) {
-                desk.refused(told.text("refused"));
+                participant.refused(told.text("refused"));
             }
         }
     }

@@ -157,7 +157,7 @@ final class RosterTopic {
      */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static void createAnew(Settings settings, Admin admin, String name, RosterConfig config) {
+    static void createAgain(Settings settings, Admin admin, String name, RosterConfig config) {
         if (settings.createTopic()) {
             log.warn("topic {} is gone: creating it again", name);
             admin.createTopics(List.of(newTopic(name, config))).all().whenComplete((created, error) -> {
@@ -176,7 +176,7 @@ final class RosterTopic {
      */
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static void mend(Settings settings, Admin admin, String name, RosterConfig config) {
+    static void repair(Settings settings, Admin admin, String name, RosterConfig config) {
         if (!settings.createTopic()) {
             log.error(
                     "a broker has created topic {} by itself, because it was deleted, and {} is false. Roles may"

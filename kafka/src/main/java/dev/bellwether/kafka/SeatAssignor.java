@@ -22,28 +22,28 @@ import org.jspecify.annotations.Nullable;
  * <p>For Kafka's consumers, which make it by its name; of no use to applications. Confined to the thread that polls.
  */
 public final class SeatAssignor implements ConsumerPartitionAssignor, Configurable {
-    /** The configuration that holds the {@link Desk}. */
-    static final String DESK = "bellwether.desk";
+    /** The configuration that holds the {@link Participant}. */
+    static final String PARTICIPANT = "bellwether.participant";
 
     private static final int SEAT = 0;
 
     /** What the assignor and the candidacy behind its consumer have to tell each other. */
-    interface Desk {
+    interface Participant {
         Membership membership();
 
         /** Told of what the group decided, within a poll. */
         void assigned(boolean owns, int generation, long highestToken, List<Candidate> candidates);
     }
 
-    private @Nullable Desk desk;
+    private @Nullable Participant participant;
 
     /** For Kafka's consumers. */
     public SeatAssignor() {}
 
     @Override
     public void configure(Map<String, ?> configs) {
-        if (configs.get(DESK) instanceof Desk given) {
-            desk = given;
+        if (configs.get(PARTICIPANT) instanceof Participant given) {
+            participant = given;
         }
     }
 
@@ -63,7 +63,7 @@ public final class SeatAssignor implements ConsumerPartitionAssignor, Configurab
 
     @Override
     public @Nullable ByteBuffer subscriptionUserData(Set<String> topics) {
-        return desk == null ? null : desk.membership().encoded();
+        return participant == null ? null : participant.membership().encoded();
     }
 
     @Override
@@ -133,12 +133,12 @@ public final class SeatAssignor implements ConsumerPartitionAssignor, Configurab
 
     @Override
     public void onAssignment(@Nullable Assignment assignment, @Nullable ConsumerGroupMetadata metadata) {
-        if (desk == null || assignment == null || metadata == null) {
+        if (participant == null || assignment == null || metadata == null) {
             return;
         }
         var owns = assignment.partitions().stream().anyMatch(partition -> partition.partition() == SEAT);
         var userData = assignment.userData();
         var told = userData == null ? new Fields(Map.of()) : Fields.parse(userData);
-        desk.assigned(owns, metadata.generationId(), told.number("highest"), PresenceTracker.parse(told));
+        participant.assigned(owns, metadata.generationId(), told.number("highest"), PresenceTracker.parse(told));
     }
 }

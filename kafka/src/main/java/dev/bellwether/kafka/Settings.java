@@ -248,20 +248,20 @@ record Settings(
     }
 
     /** For a member of an election's group. */
-    Map<String, Object> member(String id, String group, Duration lease, Duration budget, SeatAssignor.Desk desk) {
+    Map<String, Object> member(String id, String group, Duration lease, Duration budget, SeatAssignor.Participant participant) {
         var properties = member(id, group, lease, budget);
         properties.put("partition.assignment.strategy", before(assignors, SeatAssignor.class));
-        properties.put(SeatAssignor.DESK, desk);
+        properties.put(SeatAssignor.PARTICIPANT, participant);
         return properties;
     }
 
     /** For a member of a roster's group. */
-    Map<String, Object> rosterMember(String id, String group, RosterConfig config, RosterAssignor.Desk desk) {
+    Map<String, Object> rosterMember(String id, String group, RosterConfig config, RosterAssignor.Participant participant) {
         var properties = member(id, group, config.lease(), config.standDownBudget());
         properties.put("auto.offset.reset", "latest"); // what was missed is of no interest
         properties.put("partition.assignment.strategy", before(assignors, RosterAssignor.class));
         properties.put(RosterAssignor.WEIGHT, config.weight());
-        properties.put(RosterAssignor.DESK, desk);
+        properties.put(RosterAssignor.PARTICIPANT, participant);
         if (!client.containsKey("metadata.max.age.ms")) {
             properties.put("metadata.max.age.ms", 5_000); // a topic that is back, or has grown, is noticed by this
         }

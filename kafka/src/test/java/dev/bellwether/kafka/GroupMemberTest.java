@@ -29,7 +29,7 @@ class GroupMemberTest implements Group.Owner, JournalClient {
             new Standing("billing", "me", "me-1", CandidacyConfig.ofLease(Duration.ofSeconds(10))),
             new TopicPartition(TOPIC, 0),
             this,
-            desk -> {
+            participant -> {
                 made.add(new MockConsumer<>("earliest"));
                 return made.get(made.size() - 1);
             },

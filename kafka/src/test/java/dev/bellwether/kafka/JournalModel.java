@@ -128,7 +128,7 @@ final class JournalModel {
         }
         calm = true;
         var grantsBefore = grants;
-        members.forEach(Member::mend);
+        members.forEach(Member::repair);
         for (var until = now + 8 * LEASE.toNanos(); now < until && violation == null; ) {
             step();
         }
@@ -293,7 +293,7 @@ final class JournalModel {
             replaced.clear();
         }
 
-        void mend() {
+        void repair() {
             cutUntil = 0;
             deafUntil = 0;
             frozenUntil = 0;
@@ -383,7 +383,7 @@ final class JournalModel {
         private void read() {
             if (next < log.start || next > log.end) {
                 source = log;
-                beginAnew();
+                beginAgain();
             }
             var most = now >= laggingUntil ? random.nextInt(4) : random.nextInt(40) == 0 ? 0 : -1;
             for (var many = most; many >= 0 && next < log.end; many--) {
@@ -398,15 +398,15 @@ final class JournalModel {
             }
             if (source != log) {
                 source = log;
-                beginAnew();
+                beginAgain();
                 return false;
             }
             return true;
         }
 
-        private void beginAnew() {
+        private void beginAgain() {
             note(name() + " is out of range at " + next + " of " + log.start + " to " + log.end);
-            rules.beginAnew(nanos());
+            rules.beginAgain(nanos());
             next = log.start;
             var known = rules.known();
             mail(() -> machine.noticed(null, known));

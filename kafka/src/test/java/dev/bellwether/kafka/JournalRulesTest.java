@@ -149,7 +149,7 @@ class JournalRulesTest {
         offset = 40;
         var token = claim("a");
         offset = 0;
-        rules.beginAnew(at(millis));
+        rules.beginAgain(at(millis));
         claim("b");
         assertThat(known().state().isTakenUnder("b-1"))
                 .as("its token would not rise")
@@ -188,7 +188,7 @@ class JournalRulesTest {
     void aHolderFromBeforeAGapIsKnownAgainByItsNextBeat() {
         var token = claim("a");
         millis = 5_000;
-        rules.beginAnew(at(millis)); // retention went past us
+        rules.beginAgain(at(millis)); // retention went past us
         assertThat(known().holderAt(at(millis))).isEmpty();
         beat("a", token);
         assertThat(known().holderAt(at(millis)))
@@ -202,7 +202,7 @@ class JournalRulesTest {
     void aStaleBeatOfAReleasedClaimBarsNobodyBehindAGap() {
         var token = claim("a");
         read(What.RELEASE, by("a").and("token", token).build());
-        rules.beginAnew(at(millis));
+        rules.beginAgain(at(millis));
         millis = 1_000; // one of whom nothing was read leads no more
         beat("a", token);
         claim("b");
@@ -214,7 +214,7 @@ class JournalRulesTest {
     void aClaimThatALaterOneEndedBeforeAGapMayBeLedByBehindIt() {
         var token = claim("a");
         claim("b");
-        rules.beginAnew(at(millis));
+        rules.beginAgain(at(millis));
         millis = 5_000;
         beat("a", token);
         claim("c");
@@ -225,7 +225,7 @@ class JournalRulesTest {
     void behindAGapSomebodyOfWhomNothingWasReadMayLeadForALease() {
         claim("a");
         millis = 5_000;
-        rules.beginAnew(at(millis));
+        rules.beginAgain(at(millis));
         millis = 5_400;
         claim("b");
         assertThat(barredNanos("b")).isEqualTo(at(600));
@@ -239,7 +239,7 @@ class JournalRulesTest {
         claim("a");
         millis = 5_000;
         offset = 0; // another topic of the same name
-        rules.beginAnew(at(millis));
+        rules.beginAgain(at(millis));
         read(What.CLAIM, by("new").build()); // valid for all who never saw the old topic
         millis = 5_900;
         beat("new", 1);

@@ -318,8 +318,8 @@ class LogHistoriesTest {
             var identity = new LogIdentity(
                     found.get(),
                     () -> CompletableFuture.completedFuture(found.get()),
-                    tail::timesAnew,
-                    tail::beginAnew);
+                    tail::rereads,
+                    tail::beginAgain);
             tail.start();
             assertThat(identity.isSame().toCompletableFuture().join()).isTrue();
             found.set(Uuid.randomUuid());

@@ -242,7 +242,7 @@ class RosterAssignorTest {
         var group = new HashMap<String, Subscription>();
         for (var known : List.of(7L, 4_711L, 0L)) {
             var member = new RosterAssignor();
-            member.configure(Map.of(RosterAssignor.DESK, desk(known, told)));
+            member.configure(Map.of(RosterAssignor.PARTICIPANT, participant(known, told)));
             group.put(
                     "knows " + known,
                     new Subscription(List.of(TOPIC), member.subscriptionUserData(Set.of(TOPIC)), List.of()));
@@ -251,7 +251,7 @@ class RosterAssignorTest {
                 .assign(cluster(), new GroupSubscription(group))
                 .groupAssignment();
         var newcomer = new RosterAssignor();
-        newcomer.configure(Map.of(RosterAssignor.DESK, desk(0, told)));
+        newcomer.configure(Map.of(RosterAssignor.PARTICIPANT, participant(0, told)));
         newcomer.onAssignment(assigned.get("knows 0"), null);
         assertThat(told).hasValue(4_711);
     }
@@ -263,7 +263,7 @@ class RosterAssignorTest {
     private static Subscription subscription(RosterConfig config, List<Integer> owned, int generation) {
         var assignor = new RosterAssignor();
         assignor.configure(Map.of(
-                RosterAssignor.DESK, desk(0, new AtomicLong(), RosterTerms.of(config), new AtomicReference<>())));
+                RosterAssignor.PARTICIPANT, participant(0, new AtomicLong(), RosterTerms.of(config), new AtomicReference<>())));
         return new Subscription(
                 List.of(TOPIC),
                 assignor.subscriptionUserData(Set.of(TOPIC)),
@@ -289,8 +289,8 @@ class RosterAssignorTest {
         var why = new AtomicReference<>("");
         var refused = new RosterAssignor();
         refused.configure(Map.of(
-                RosterAssignor.DESK,
-                desk(
+                RosterAssignor.PARTICIPANT,
+                participant(
                         0,
                         new AtomicLong(),
                         RosterTerms.of(config(RosterMode.EXCLUSIVE).build()),
@@ -321,13 +321,13 @@ class RosterAssignorTest {
                 .allSatisfy((member, partitions) -> assertThat(partitions).isNotEmpty());
     }
 
-    private static RosterAssignor.Desk desk(long known, AtomicLong told) {
-        return desk(known, told, RosterTerms.of(config(RosterMode.EXCLUSIVE).build()), new AtomicReference<>());
+    private static RosterAssignor.Participant participant(long known, AtomicLong told) {
+        return participant(known, told, RosterTerms.of(config(RosterMode.EXCLUSIVE).build()), new AtomicReference<>());
     }
 
-    private static RosterAssignor.Desk desk(
+    private static RosterAssignor.Participant participant(
             long known, AtomicLong told, RosterTerms terms, AtomicReference<String> why) {
-        return new RosterAssignor.Desk() {
+        return new RosterAssignor.Participant() {
             @Override
             public RosterTerms terms() {
                 return terms;

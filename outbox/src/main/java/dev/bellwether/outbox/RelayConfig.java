@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.bellwether.Names;
+import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -75,10 +76,10 @@ public final class RelayConfig {
         candidate = builder.candidate;
         listener = builder.listener;
         if (minPoll.compareTo(maxPoll) > 0) {
-            throw new IllegalArgumentException("minPoll " + minPoll + " is longer than maxPoll " + maxPoll);
+            throw new IllegalArgumentException("minPoll " + Durations.show(minPoll) + " is longer than maxPoll " + Durations.show(maxPoll));
         }
         if (backoff.compareTo(maxBackoff) > 0) {
-            throw new IllegalArgumentException("backoff " + backoff + " is longer than maxBackoff " + maxBackoff);
+            throw new IllegalArgumentException("backoff " + Durations.show(backoff) + " is longer than maxBackoff " + Durations.show(maxBackoff));
         }
     }
 
@@ -388,7 +389,7 @@ public final class RelayConfig {
         public Builder transactionInterval(Duration transactionInterval) {
             if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {
                 throw new IllegalArgumentException(
-                        "transactionInterval is " + transactionInterval + ": it must be between 0 and a minute");
+                        "transactionInterval is " + Durations.show(transactionInterval) + ": it must be between 0 and a minute");
             }
             this.transactionInterval = transactionInterval;
             return this;
@@ -490,7 +491,7 @@ public final class RelayConfig {
         public Builder retain(Duration retain) {
             if (retain.isNegative()) {
                 throw new IllegalArgumentException(
-                        "retain is " + retain + ": it must be zero, or how long what was published is kept");
+                        "retain is " + Durations.show(retain) + ": it must be zero, or how long what was published is kept");
             }
             this.retain = retain;
             return this;
@@ -567,7 +568,7 @@ public final class RelayConfig {
 
         private static Duration positive(String name, Duration value) {
             if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
-                throw new IllegalArgumentException(name + " is " + value + ": it must be between 1 ns and a day");
+                throw new IllegalArgumentException(name + " is " + Durations.show(value) + ": it must be between 1 ns and a day");
             }
             return value;
         }

@@ -247,7 +247,7 @@ class SettingsTest {
                         RelayConfig.named("x").minPoll(Duration.ofSeconds(1)).build())
                 .hasMessageContaining("longer than maxPoll");
         assertThatThrownBy(() -> builder.transactionInterval(Duration.ofHours(1)))
-                .hasMessageContaining("transactionInterval is PT1H: it must be between 0 and a minute");
+                .hasMessageContaining("transactionInterval is 1 h: it must be between 0 and a minute");
         assertThatThrownBy(() -> OutboxTable.named("a; drop")).hasMessageContaining("must be a name");
         assertThatThrownBy(() -> Message.to("t").header("event-id", "x")).hasMessageContaining("eventId");
         assertThatThrownBy(() -> builder.eventIdHeader("a:b")).hasMessageContaining("colon");

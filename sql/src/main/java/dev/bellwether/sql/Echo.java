@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Echo {
     /*
-     * Standbys that do not hear look at the seat when its lease has run out, and announce what they find. So anybody
-     * who is deaf announces something within a lease, and its echo is missed at once. A process that was held up has
-     * perhaps not come to hear what has arrived: it is given a second chance.
+     * Standbys that do not hear look at the seat when its lease has run out, and announce what they find. So each
+     * process that hears nothing announces something within a lease, and its echo is missed at once. A process that was
+     * held up has perhaps not come to hear what has arrived: it is given a second chance.
      */
     static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
     static final long SECOND_CHANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);

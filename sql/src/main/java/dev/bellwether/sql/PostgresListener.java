@@ -50,7 +50,7 @@ final class PostgresListener {
     private final Source source;
     private final String channel;
     private final String announcer;
-    private final Ears ears;
+    private final Receiver receiver;
     private final String name = "bellwether-sql-listen-" + SERIAL.incrementAndGet();
     private @Nullable Thread thread; // guarded by this
     private volatile @Nullable Connection connection;
@@ -65,7 +65,7 @@ final class PostgresListener {
     private int unheard;
 
     /** What the listener serves. */
-    interface Ears {
+    interface Receiver {
         /** Sends a probe over another connection. Returns which process of the server has sent it. */
         CompletionStage<Integer> probe();
 
@@ -73,7 +73,7 @@ final class PostgresListener {
         void listening();
 
         /** Announcements do not arrive. */
-        void deaf();
+        void silenced();
 
         /** Something arrived that was announced in our name. */
         void echo();
@@ -86,11 +86,11 @@ final class PostgresListener {
     }
 
     /** Listens for what is announced, in our name among others. */
-    PostgresListener(Source source, String channel, String announcer, Ears ears) {
+    PostgresListener(Source source, String channel, String announcer, Receiver receiver) {
         this.source = source;
         this.channel = channel;
         this.announcer = announcer;
-        this.ears = ears;
+        this.receiver = receiver;
     }
 
     /** Begins to listen, unless it does so already, or was closed. */
@@ -111,7 +111,7 @@ final class PostgresListener {
     /** Nobody relies on announcements until another thread hears them. */
     private void died(Throwable death) {
         connection = null;
-        ears.deaf();
+        receiver.silenced();
         LockSupport.parkNanos(RETRY_NANOS);
         launch();
     }
@@ -161,7 +161,7 @@ final class PostgresListener {
                 log.error("a fault in listening to {}", source, e);
             }
             connection = null;
-            ears.deaf();
+            receiver.silenced();
             if (!closed) {
                 LockSupport.parkNanos(retryNanos > 0 ? retryNanos : backoff());
             }
@@ -189,7 +189,7 @@ final class PostgresListener {
         }
         try {
             probed = false;
-            ears.probe();
+            receiver.probe();
             var deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PROBE_MILLIS);
             while (!closed && !probed && System.nanoTime() - deadline < 0) {
                 hear(notifications);
@@ -209,7 +209,7 @@ final class PostgresListener {
             failures = 0;
             unheard = 0;
             suspect = false;
-            ears.listening();
+            receiver.listening();
             var heard = System.nanoTime();
             while (!closed) {
                 if (hear(notifications)) {
@@ -253,7 +253,7 @@ final class PostgresListener {
         var first = Pooler.process(opened);
         for (var i = 0; i < SHARED_TRIES && !closed; i++) {
             try {
-                var theirs = ears.probe().toCompletableFuture().get(PROBE_MILLIS, TimeUnit.MILLISECONDS);
+                var theirs = receiver.probe().toCompletableFuture().get(PROBE_MILLIS, TimeUnit.MILLISECONDS);
                 if (theirs == first || Pooler.process(opened) != first) {
                     return true;
                 }
@@ -268,7 +268,7 @@ final class PostgresListener {
     }
 
     private boolean gaveUp() {
-        if (source.isOurs() || !ears.starves()) {
+        if (source.isOurs() || !receiver.starves()) {
             return false;
         }
         log.warn(
@@ -292,15 +292,15 @@ final class PostgresListener {
         for (var one : heard) {
             if (one.getParameter().equals(announcer)) {
                 probed = true;
-                ears.echo();
+                receiver.echo();
                 continue;
             }
             var announcement = PostgresSeats.parse(one.getParameter());
             if (announcement.isPresent()) {
                 if (announcement.get().announcer().equals(announcer)) {
-                    ears.echo();
+                    receiver.echo();
                 }
-                ears.heard(announcement.get());
+                receiver.heard(announcement.get());
             }
         }
         return heard.length > 0;

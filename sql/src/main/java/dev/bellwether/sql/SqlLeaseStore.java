@@ -56,9 +56,9 @@ final class SqlLeaseStore implements LeaseStore {
                 watches,
                 faults,
                 config.poll().orElse(found.dialect.poll()),
-                this::deaf);
+                this::silenced);
         requests = new RequestQueue(source, executor, found.dialect);
-        listener = postgres && config.listen() ? new PostgresListener(source, channel, announcer, new Hearing()) : null;
+        listener = postgres && config.listen() ? new PostgresListener(source, channel, announcer, new AnnouncementReceiver()) : null;
     }
 
     /**
@@ -218,7 +218,7 @@ final class SqlLeaseStore implements LeaseStore {
         requests.close();
     }
 
-    private void deaf() {
+    private void silenced() {
         if (listener != null) {
             listener.suspect();
         }
@@ -243,7 +243,7 @@ final class SqlLeaseStore implements LeaseStore {
     }
 
     /** Takes what the listener hears to where it belongs. Called on the listener's thread. */
-    private final class Hearing implements PostgresListener.Ears {
+    private final class AnnouncementReceiver implements PostgresListener.Receiver {
         @Override
         public CompletionStage<Integer> probe() {
             return requests.submit(new Request.Probe(new CompletableFuture<>()));
@@ -256,7 +256,7 @@ final class SqlLeaseStore implements LeaseStore {
         }
 
         @Override
-        public void deaf() {
+        public void silenced() {
             executor.listening(false);
             requests.wake();
         }

@@ -56,19 +56,19 @@ final class Orphans {
      * was no connection. Without a node, one may have been created for all that we know. Tries on each connection, on
      * the client's event thread, until it is done or the session has expired.
      */
-    static void sweep(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
-        var sweep = new Sweep(nodes, data, node);
-        nodes.session().onConnect(sweep);
-        sweep.run();
+    static void cleanUp(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
+        var cleanup = new NodeCleanup(nodes, data, node);
+        nodes.session().onConnect(cleanup);
+        cleanup.run();
     }
 
-    private static final class Sweep implements Runnable {
+    private static final class NodeCleanup implements Runnable {
         private final ElectionNodes nodes;
         private final NodeSession.State began;
         private final NodeData data;
         private final @Nullable OwnNode node;
 
-        private Sweep(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
+        private NodeCleanup(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
             this.nodes = nodes;
             began = nodes.session().state();
             this.data = data;

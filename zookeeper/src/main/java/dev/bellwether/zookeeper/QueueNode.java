@@ -192,7 +192,7 @@ final class QueueNode {
     /** Nobody will drive us any more: what is there, or may be, is taken away behind us if the session goes on. */
     void abandon() {
         if (phase != Phase.OUT) {
-            Orphans.sweep(nodes, created, node);
+            Orphans.cleanUp(nodes, created, node);
         }
     }
 

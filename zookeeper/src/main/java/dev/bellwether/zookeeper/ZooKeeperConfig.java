@@ -66,7 +66,7 @@ public final class ZooKeeperConfig {
         }
 
         /**
-         * Makes the node of an election when somebody first stands. If false, an administrator does, and who stands
+         * Makes the node of an election when somebody first stands. If false, an administrator does, and a candidate that stands
          * where there is none fails. Default: true.
          */
         public Builder createElections(boolean createElections) {

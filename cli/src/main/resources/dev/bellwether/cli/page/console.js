@@ -75,7 +75,7 @@ export class ConsoleView {
     const backend = this.store.one('backend');
     const unknown = backend?.unknownSince;
     text(this.complaint, unknown === undefined ? ''
-      : `${backend.complaint}. Who leads is not known: you see how things stood at ${clock(unknown)}.`);
+      : `${backend.complaint}. It is not known who leads: you see how things stood at ${clock(unknown)}.`);
     this.complaint.hidden = unknown === undefined;
     if (seats || unknown !== this.unknown || (backend && !this.looked)) {
       this.looked = Boolean(backend);

@@ -210,7 +210,7 @@ function choose() {
 
 addEventListener('hashchange', choose);
 
-/** The server sends something every second. After this long without a word, what is shown may be wrong. */
+/** The server sends something every second. After this long in which nothing came, what is shown may be wrong. */
 const SILENCE = 5000;
 let heardAt = performance.now();
 let heardTime = new Date();

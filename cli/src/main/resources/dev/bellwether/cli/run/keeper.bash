@@ -116,7 +116,7 @@ keep() {
   local now pid code='' until_ms=0 kill_at=$never ending='' killed='' lost='' orphaned='' partial='' asked=''
   local orders silent stderr opened
 
-  # Whoever kills everything by name or by cgroup reaches us, too: that is an order like any other. A handler, unlike an
+  # What kills everything by name or by cgroup reaches us, too: that is an order like any other. A handler, unlike an
   # ignored signal, is not inherited by the command.
   trap 'asked=yes' TERM INT HUP QUIT
   trap : PIPE USR1 USR2 ALRM TSTP TTIN TTOU

@@ -1,0 +1,82 @@
+package dev.bellwether.examples;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
+import dev.bellwether.RosterConfig;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.function.IntConsumer;
+
+/** The code in the Javadoc of the API, which a test compares with this. */
+final class JavadocSteps {
+    private final Runnable warmUp;
+    private final Runnable putAway;
+    private final Runnable stop;
+
+    JavadocSteps(Runnable warmUp, Runnable putAway, Runnable stop) {
+        this.warmUp = warmUp;
+        this.putAway = putAway;
+        this.stop = stop;
+    }
+
+    void elections(Runnable settleNextBatch) throws InterruptedException {
+        try (var elections = Elections.connect("jdbc:postgresql://db/app?user=app&password=${env:DB_PASSWORD}");
+                var candidacy = elections.stand("billing")) {
+            candidacy.whileLeading(mandate -> settleNextBatch.run());
+            candidacy.awaitClose();
+        }
+    }
+
+    void mandate(Mandate mandate, Connection connection, String text) throws SQLException {
+        mandate.ensure(Duration.ofSeconds(2)); // throws, if less is left
+        try (var update = connection.prepareStatement("UPDATE report SET text = ?, token = ? WHERE token <= ?")) {
+            update.setString(1, text);
+            update.setLong(2, mandate.token());
+            update.setLong(3, mandate.token());
+            if (update.executeUpdate() == 0) {
+                throw new IllegalStateException("a later leader has written");
+            }
+        }
+    }
+
+    void listener(Elections elections) {
+        var config = CandidacyConfig.builder()
+                .lease(Duration.ofSeconds(5))
+                .listener(event -> {
+                    if (event instanceof LeadershipEvent.Acquired) {
+                        warmUp.run();
+                    } else if (event instanceof LeadershipEvent.Revoked) {
+                        putAway.run(); // the successor waits until this returns
+                    } else if (event instanceof LeadershipEvent.Fenced) {
+                        stop.run(); // nobody waits
+                    }
+                })
+                .build();
+        elections.stand("billing", config);
+    }
+
+    boolean election(Elections elections) {
+        var billing = elections.election("billing");
+        var watch = billing.watch(leader -> System.out.println("leads: " + leader));
+        var ordered = billing.standDown(); // false if nobody leads
+        watch.close();
+        return ordered;
+    }
+
+    void lock(Elections elections, Runnable report) throws InterruptedException {
+        var ran = elections.lock("nightly-report").tryRun(mandate -> report.run());
+        if (!ran) {
+            System.out.println("another process runs it");
+        }
+    }
+
+    void roster(Elections elections, IntConsumer price) throws InterruptedException {
+        try (var roster = elections.roster("pricing", RosterConfig.ofRoles(1_000))) {
+            roster.whileLeading((role, mandate) -> price.accept(role));
+            roster.awaitClose();
+        }
+    }
+}

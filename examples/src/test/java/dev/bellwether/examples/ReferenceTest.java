@@ -1,0 +1,261 @@
+package dev.bellwether.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LockConfig;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.outbox.RelayConfig;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.ElectionsProvider;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The reference lists what the code has, and nothing else: settings, URIs, exceptions, messages, loggers. */
+class ReferenceTest {
+    private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+    private static final Pattern TABLE = Pattern.compile("(?m)^\\| ([^|\\n]+) \\|.*\\n\\|[-:| ]+\\n((?:\\|.*\\n)+)");
+    private static final Pattern KNOWN = Pattern.compile(": known are (.*)");
+    private static final Pattern EXCEPTION = Pattern.compile("public (?:final )?class (\\w+) extends \\w*Exception\\b");
+    private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n \\* }</pre>");
+    private static final Pattern LOGGER = Pattern.compile("getLogger\\(([\\w.]+)\\.class\\)");
+
+    @Test
+    void everySettingAndCauseIsOnItsPage() throws IOException {
+        var page = Documents.page("settings.md");
+        var names = Stream.concat(
+                Stream.of(
+                                CandidacyConfig.Builder.class,
+                                ElectionsConfig.Builder.class,
+                                LockConfig.Builder.class,
+                                RosterConfig.Builder.class)
+                        .flatMap(builder -> Stream.of(builder.getDeclaredMethods()))
+                        .filter(method -> Modifier.isPublic(method.getModifiers()))
+                        .map(Method::getName)
+                        .filter(name -> !name.equals("build")),
+                Stream.of(Cause.values()).map(Cause::name));
+        assertThat(names.map(name -> "\n| `" + name + "` |")).isNotEmpty().allMatch(page::contains);
+    }
+
+    @Test
+    void everyCauseIsOnThePagesOfMetersAndOfTheLog() throws IOException {
+        var meters = Documents.page("metrics.md");
+        var log = Documents.page("logging.md");
+        assertThat(Cause.values()).allSatisfy(cause -> {
+            assertThat(meters).contains('`' + cause.name().toLowerCase(Locale.ROOT) + '`');
+            assertThat(log).contains('`' + cause.name() + '`');
+        });
+    }
+
+    @Test
+    void everySettingOfTheOutboxIsOnItsPage() throws IOException {
+        var page = Documents.page("outbox.md");
+        assertThat(Stream.of(RelayConfig.Builder.class.getDeclaredMethods())
+                        .filter(method -> Modifier.isPublic(method.getModifiers()))
+                        .map(Method::getName)
+                        .filter(name -> !name.equals("build")))
+                .isNotEmpty()
+                .allMatch(name -> page.contains('`' + name + '`'));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "sql.md, jdbc:h2:mem:x, bellwether.x",
+        "zookeeper.md, zk://host:1, x",
+        "nats.md, nats://host:1, x",
+        "etcd.md, etcd://host:1, x",
+        "consul.md, consul://host:1, x",
+        "kubernetes.md, k8s:x, x",
+        "redis.md, redis://host:1, x",
+        "dynamodb.md, dynamodb://eu-west-1/x, x"
+    })
+    void eachParameterOfAUriIsOnThePageOfItsBackendAndNoOther(String page, String uri, String unknown)
+            throws IOException {
+        var refused = catchThrowableOfType(
+                ElectionException.class,
+                () -> ConnectUri.parse(uri + '?' + unknown + "=1").check());
+        var known = KNOWN.matcher(refused.getMessage()).results().findFirst().orElseThrow();
+        assertThat(firstColumn(page, "parameter"))
+                .containsExactlyInAnyOrder(known.group(1).split(", ", -1));
+    }
+
+    /** What is not ours goes to Kafka's clients, so that nothing here is unknown. */
+    @Test
+    void eachParameterOfOursOnKafkaIsOnItsPageAndNoOther() throws IOException {
+        var source = Files.readString(Documents.ROOT.resolve("kafka/src/main/java/dev/bellwether/kafka/Settings.java"));
+        var own = Pattern.compile("(?s) OWN =\\s+List.of\\(([^)]*)\\)").matcher(source);
+        assertThat(own.find()).isTrue();
+        var names = Arrays.stream(own.group(1).split(",\\s*", -1)).map(constant -> valueOf(constant.strip(), source));
+        assertThat(firstColumn("kafka.md", "parameter")).containsExactlyInAnyOrderElementsOf(names.toList());
+    }
+
+    @Test
+    void everySchemeIsOnThePageOfUris() throws IOException {
+        var shown = CODE.matcher(String.join("\n", rows("uris.md", "infrastructure")))
+                .results()
+                .map(found -> found.group(1).replaceFirst(":.*", ""))
+                .collect(Collectors.toSet());
+        var schemes = ServiceLoader.load(ElectionsProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .filter(provider -> !provider.getClass().getPackageName().contains("examples"))
+                .flatMap(provider -> provider.schemes().stream())
+                .toList();
+        assertThat(schemes).contains("k8s", "jdbc");
+        assertThat(shown).containsAll(schemes);
+    }
+
+    @Test
+    void everyExceptionIsOnThePageOfErrorsAndNoOther() throws IOException {
+        var exceptions = new ArrayList<String>();
+        for (var source : Documents.mainSources()) {
+            if (!source.toString().contains("cli")) {
+                EXCEPTION.matcher(Files.readString(source)).results().forEach(found -> exceptions.add(found.group(1)));
+            }
+        }
+        assertThat(firstColumn("errors.md", "exception")).containsExactlyInAnyOrderElementsOf(exceptions);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "errors",
+                "sql",
+                "kafka",
+                "zookeeper",
+                "nats",
+                "etcd",
+                "consul",
+                "kubernetes",
+                "redis",
+                "dynamodb"
+            })
+    void eachMessageThatThePagesExplainIsInTheCode(String page) throws IOException {
+        var said = new ArrayList<String>();
+        for (var source : Documents.mainSources()) {
+            var path = source.toString();
+            if (path.contains("/core/") || path.contains("/http/") || path.contains("/" + page + "/")) {
+                Documents.said(Files.readString(source)).stream()
+                        .filter(text -> text.startsWith("\""))
+                        .forEach(text -> said.add(text.replace("\\\"", "\"")));
+            }
+        }
+        var explained = firstColumn(page + ".md", "it says");
+        assertThat(explained).hasSizeGreaterThan(5);
+        assertThat(explained).allSatisfy(message -> assertThat(said).anyMatch(text -> text.contains(message)));
+    }
+
+    @Test
+    void everyLoggerIsOnThePageOfTheLogAndNoOther() throws IOException {
+        var loggers = new TreeSet<String>();
+        for (var source : Documents.mainSources()) {
+            var text = Files.readString(source);
+            if (!source.toString().contains("examples") && !source.toString().contains("fixtures")) {
+                LOGGER.matcher(text).results().forEach(found -> loggers.add(nameOf(found.group(1), text)));
+            }
+        }
+        assertThat(loggers).contains("dev.bellwether.Candidacy");
+        var listed = firstColumn("logging.md", "logger").stream()
+                .map(name -> name.startsWith(".") ? "dev.bellwether" + name : name)
+                .toList();
+        assertThat(loggers).allSatisfy(logger -> assertThat(listed).anyMatch(name -> isOrIsIn(logger, name)));
+        assertThat(listed).allSatisfy(name -> assertThat(loggers).anyMatch(logger -> isOrIsIn(logger, name)));
+    }
+
+    /** Blocks of code in the Javadoc of what is published are lines of the examples, which are compiled. */
+    @Test
+    void codeInTheJavadocIsCompiled() throws IOException {
+        var compiled = new StringBuilder();
+        var wrong = new ArrayList<String>();
+        var blocks = new ArrayList<String>();
+        for (var source : Documents.mainSources()) {
+            var text = Files.readString(source);
+            if (source.toString().contains("examples")) {
+                compiled.append(text.replaceAll("\\s+", " "));
+            } else {
+                EXAMPLE.matcher(text).results().forEach(found -> blocks.add(found.group(1)));
+            }
+        }
+        for (var block : blocks) {
+            if (compiled.indexOf(block.replaceAll("\\n \\* ?", " ")
+                            .replaceAll("\\s+", " ")
+                            .strip())
+                    < 0) {
+                wrong.add(block);
+            }
+        }
+        assertThat(wrong).isEmpty();
+        assertThat(blocks).hasSizeGreaterThan(5);
+    }
+
+    private static boolean isOrIsIn(String logger, String name) {
+        return logger.equals(name) || logger.startsWith(name + '.');
+    }
+
+    /** Returns the full name of a class as a source calls it. */
+    private static String nameOf(String type, String source) {
+        if (type.startsWith("dev.")) {
+            return type;
+        }
+        return Pattern.compile("import (dev\\.bellwether\\.[\\w.]*\\b" + type + ");")
+                .matcher(source)
+                .results()
+                .map(found -> found.group(1))
+                .findFirst()
+                .orElseGet(() -> Pattern.compile("(?m)^package ([\\w.]+);")
+                                .matcher(source)
+                                .results()
+                                .findFirst()
+                                .orElseThrow()
+                                .group(1)
+                        + '.'
+                        + type);
+    }
+
+    private static String valueOf(String constant, String source) {
+        return Pattern.compile(" " + constant + " = \"([^\"]+)\"")
+                .matcher(source)
+                .results()
+                .findFirst()
+                .orElseThrow()
+                .group(1);
+    }
+
+    /** Returns what is written as code in the first column of all tables of a page whose first heading is this. */
+    private static Set<String> firstColumn(String page, String heading) throws IOException {
+        return rows(page, heading).stream()
+                .map(row -> row.split("(?<!\\\\)\\|", 3)[1])
+                .flatMap(cell -> CODE.matcher(cell).results())
+                .map(found -> found.group(1).replace("\\|", "|"))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private static List<String> rows(String page, String heading) throws IOException {
+        var rows = TABLE.matcher(Documents.page(page))
+                .results()
+                .filter(table -> table.group(1).equals(heading))
+                .flatMap(table -> table.group(2).lines())
+                .toList();
+        assertThat(rows).as("%s has a table of %s", page, heading).isNotEmpty();
+        return rows;
+    }
+}
