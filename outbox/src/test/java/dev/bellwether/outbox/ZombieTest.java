@@ -165,6 +165,33 @@ class ZombieTest {
         }
     }
 
+    /** It holds the row of the shard meanwhile, for as long as the database lets it. */
+    @Test
+    void relayThatIsFrozenWhileItParksHoldsUpItsSuccessorForSecondsOnly() throws Exception {
+        var held = new Hold("park", true);
+        try (var stage = new RelayStage();
+                var elsewhere = Elections.connect("memory:" + stage.name + "-elsewhere")) {
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 1, Map.of("max.message.bytes", "3000"));
+            stage.stash(Message.of(small, "bad", PoisonTest.TOO_LARGE));
+            stage.stash(Writers.numbered(small, "k", 0, NUMBERS));
+            var frozen = OutboxRelay.start(
+                    FaultyDatabase.of(stage.database, held),
+                    stage.config(more -> more.poison(Poison.PARK)),
+                    elsewhere,
+                    false,
+                    KafkaProducer::new);
+            held.reached.await();
+            stage.relay(more -> more.poison(Poison.PARK));
+            stage.awaitEmpty();
+            held.goOn.countDown();
+            frozen.close();
+            assertThat(OutboxAdmin.of(stage.database, stage.table).parked(10)).hasSize(1);
+            assertThat(Reader.faultsOfCommitted(stage.bootstrap, Map.of("k", NUMBERS), small))
+                    .isEmpty();
+        }
+    }
+
     /** Stops a producer at a call, once, until it may go on. */
     private static final class Hold implements FaultyProducer.Fault {
         final CountDownLatch reached = new CountDownLatch(1);
