@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -177,12 +178,12 @@ class ZombieTest {
             stage.stash(Writers.numbered(small, "k", 0, NUMBERS));
             var frozen = OutboxRelay.start(
                     FaultyDatabase.of(stage.database, held),
-                    stage.config(more -> more.poison(Poison.PARK)),
+                    stage.config(more -> more.poison(Poison.PARK).databaseTimeout(Duration.ofMinutes(5))),
                     elsewhere,
                     false,
                     KafkaProducer::new);
             held.reached.await();
-            stage.relay(more -> more.poison(Poison.PARK));
+            stage.relay(more -> more.poison(Poison.PARK).databaseTimeout(Duration.ofMinutes(5)));
             stage.awaitEmpty();
             held.goOn.countDown();
             frozen.close();
