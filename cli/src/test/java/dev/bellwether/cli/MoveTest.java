@@ -18,11 +18,24 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** From ZooKeeper to Kafka: each process is restarted, one after the other. */
-@Timeout(300)
+/** From ZooKeeper to Kafka: each process is restarted, one after the other, while either of the two fails. */
+@Timeout(500)
 class MoveTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final int PROCESSES = 3;
+
+    private static final Duration LEASE = Duration.ofSeconds(3);
+
+    /** What happens to one of the two. */
+    private record Fault(String name, Runnable begin, Runnable end) {
+        static Fault stillness(String of, Runnable pause, Runnable resume) {
+            return new Fault(of + " stood still", pause, () -> {
+                Eventually.throughout(
+                        "a lease and a half", LEASE.multipliedBy(3).dividedBy(2), () -> true);
+                resume.run();
+            });
+        }
+    }
 
     private record Member(Elections elections, Candidacy candidacy) {}
 
@@ -41,8 +54,15 @@ class MoveTest {
                 processes.add(start(old));
             }
             lead("by ZooKeeper");
-            deploy("jointly", () -> Elections.jointly(old.get(), next.get()));
-            deploy("by Kafka", next);
+            var server = ensemble.servers().get(0);
+            var broker = brokers.brokers().get(0);
+            var faults = List.of(
+                    Fault.stillness("ZooKeeper", server::pause, server::resume),
+                    Fault.stillness("Kafka", broker::pause, broker::resume),
+                    new Fault("ZooKeeper was killed and started", server::kill, server::start),
+                    new Fault("Kafka was killed and started", broker::kill, broker::start));
+            deploy("jointly", () -> Elections.jointly(old.get(), next.get()), faults);
+            deploy("by Kafka", next, faults);
             assertThat(auditor.violations()).as(Never.mark("none")).isEmpty();
         } finally {
             processes.forEach(process -> process.elections.close());
@@ -52,19 +72,29 @@ class MoveTest {
 
     private Member start(Supplier<Elections> step) {
         var elections = step.get();
-        var candidacy = elections.stand("billing", CandidacyConfig.ofLease(Duration.ofSeconds(3)));
+        var candidacy = elections.stand("billing", CandidacyConfig.ofLease(LEASE));
         auditor.audit(candidacy);
         return new Member(elections, candidacy);
     }
 
-    /** Starts each process again, one after the other. */
-    private void deploy(String how, Supplier<Elections> step) {
+    /** Starts each process again, one after the other. Behind each, and in the end, comes a fault. */
+    private void deploy(String how, Supplier<Elections> step, List<Fault> faults) {
+        var pending = new ArrayList<>(faults);
         for (var i = 0; i < PROCESSES; i++) {
             var former = processes.remove(0);
             processes.add(start(step));
             former.elections.close();
-            lead(how + ", " + (i + 1) + " of " + PROCESSES);
+            var who = how + ", " + (i + 1) + " of " + PROCESSES;
+            lead(who);
+            suffer(pending.remove(0), who);
         }
+        pending.forEach(fault -> suffer(fault, how));
+    }
+
+    private void suffer(Fault fault, String who) {
+        fault.begin.run();
+        fault.end.run();
+        lead(who + ", after " + fault.name);
     }
 
     private void lead(String how) {

@@ -214,6 +214,9 @@ class ClusterFaultsTest {
                 Eventually.eventually("later ones flow", RelayStage.PATIENCE, () -> stage.left() == waiting);
                 Eventually.throughout(
                         "no session is spent on it", Duration.ofSeconds(4), () -> refreshed(stage) == sessions);
+                elsewhere.put("later", 50);
+                assertThat(Reader.faultsOfCommitted(stage.bootstrap, elsewhere, stage.topic))
+                        .isEmpty();
             } finally {
                 Servers.brokers().broker(victim).start();
             }
@@ -228,6 +231,8 @@ class ClusterFaultsTest {
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(all));
                 assertThat(reader.faults(all)).as("NEVER: out of order or lost").isEmpty();
+                assertThat(Reader.faultsOfCommitted(stage.bootstrap, all, topic))
+                        .isEmpty();
             }
             assertThat(relay.stats().get(0).parked()).isZero();
             awaitInSync(TRANSACTIONS);

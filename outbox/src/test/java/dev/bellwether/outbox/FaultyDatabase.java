@@ -11,7 +11,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database with something done to a relay at certain statements: "acquire", "read", "report" and "delete". A fault
+ * A database with something done to a relay at certain statements: "acquire", "read", "report", "delete" and "park". A fault
  * fails the statement by an {@link java.io.UncheckedIOException}.
  */
 final class FaultyDatabase {
@@ -53,6 +53,9 @@ final class FaultyDatabase {
     private static Optional<String> kind(String sql) {
         if (sql.contains("DELETE FROM") || sql.contains("_done (from_id")) {
             return Optional.of("delete");
+        }
+        if (sql.startsWith("INSERT INTO") && sql.contains("_parked (")) {
+            return Optional.of("park");
         }
         if (sql.startsWith("INSERT INTO") && sql.contains("epoch + 1")) {
             return Optional.of("acquire");

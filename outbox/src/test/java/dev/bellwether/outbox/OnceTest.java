@@ -170,8 +170,7 @@ class OnceTest {
         try (var stage = new RelayStage();
                 var reader = stage.reader(true);
                 var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
-            publish(stage, true, 0, 3);
-            stage.stash(Writers.numbered(stage.topic, "k", 3, 100));
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 100));
             stage.relay(
                     more -> more.maxTransactionRecords(20),
                     properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
@@ -185,6 +184,10 @@ class OnceTest {
                         }
                     }));
             reached.await();
+            Eventually.eventually(
+                    "it is written down that the first is deleted",
+                    RelayStage.PATIENCE,
+                    () -> stage.number("SELECT max(progress_number) FROM " + stage.table.relay()) == 1);
             loss.inflict(admin, stage.config(more -> more).progress().name());
             goOn.countDown();
             stage.awaitEmpty();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 class PoisonTest {
     private static final int KEYS = 3;
-    private static final String TOO_LARGE = new Random(7)
+    static final String TOO_LARGE = new Random(7)
             .ints(5_000, 33, 127)
             .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
             .toString(); // which does not compress
@@ -56,6 +56,8 @@ class PoisonTest {
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(written));
                 assertThat(reader.faults(written)).isEmpty();
+                assertThat(Reader.faultsOfCommitted(stage.bootstrap, written, small))
+                        .isEmpty();
                 var admin = OutboxAdmin.of(stage.database, stage.table);
                 var parked = admin.parked(100);
                 assertThat(parked.stream()
@@ -153,6 +155,8 @@ class PoisonTest {
                         () -> reader.poll().ledger().isComplete(Map.of("k", 2_000)));
                 assertThat(reader.faults(Map.of("k", 2_000)))
                         .as("NEVER: out of order or lost")
+                        .isEmpty();
+                assertThat(Reader.faultsOfCommitted(stage.bootstrap, Map.of("k", 2_000), compacted))
                         .isEmpty();
                 assertThat(OutboxAdmin.of(stage.database, stage.table).parked(1_000))
                         .hasSize(150);
@@ -297,6 +301,8 @@ class PoisonTest {
                         RelayStage.PATIENCE,
                         () -> reader.poll().ledger().isComplete(written));
                 assertThat(reader.faults(written)).isEmpty();
+                assertThat(Reader.faultsOfCommitted(stage.bootstrap, written, small))
+                        .isEmpty();
             }
         }
     }

@@ -72,6 +72,17 @@ final class Reader implements AutoCloseable {
         return this;
     }
 
+    /** Reads the committed records of topics until all that was written is there, and returns what is wrong. */
+    static List<String> faultsOfCommitted(String bootstrap, Map<String, Integer> written, String... topics) {
+        try (var reader = new Reader(bootstrap, true, topics)) {
+            Eventually.eventually(
+                    "all is read that was committed",
+                    Duration.ofSeconds(60),
+                    () -> reader.poll().ledger().isComplete(written));
+            return reader.faults(written);
+        }
+    }
+
     Ledger ledger() {
         return ledger;
     }

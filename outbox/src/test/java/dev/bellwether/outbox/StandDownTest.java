@@ -54,6 +54,8 @@ class StandDownTest {
             assertThat(reader.faults(Map.of("k", 20)))
                     .as("NEVER: out of order or lost")
                     .isEmpty();
+            assertThat(Reader.faultsOfCommitted(stage.bootstrap, Map.of("k", 20), stage.topic))
+                    .isEmpty();
             link.heal();
         }
     }

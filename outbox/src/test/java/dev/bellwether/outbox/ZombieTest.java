@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -162,6 +163,33 @@ class ZombieTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().records() >= 2 * NUMBERS);
             assertThat(reader.ledger().faults(Map.of("k", NUMBERS))).isEmpty();
+        }
+    }
+
+    /** It holds the row of the shard meanwhile, for as long as the database lets it. */
+    @Test
+    void relayThatIsFrozenWhileItParksHoldsUpItsSuccessorForSecondsOnly() throws Exception {
+        var held = new Hold("park", true);
+        try (var stage = new RelayStage();
+                var elsewhere = Elections.connect("memory:" + stage.name + "-elsewhere")) {
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 1, Map.of("max.message.bytes", "3000"));
+            stage.stash(Message.of(small, "bad", PoisonTest.TOO_LARGE));
+            stage.stash(Writers.numbered(small, "k", 0, NUMBERS));
+            var frozen = OutboxRelay.start(
+                    FaultyDatabase.of(stage.database, held),
+                    stage.config(more -> more.poison(Poison.PARK).databaseTimeout(Duration.ofMinutes(5))),
+                    elsewhere,
+                    false,
+                    KafkaProducer::new);
+            held.reached.await();
+            stage.relay(more -> more.poison(Poison.PARK).databaseTimeout(Duration.ofMinutes(5)));
+            stage.awaitEmpty();
+            held.goOn.countDown();
+            frozen.close();
+            assertThat(OutboxAdmin.of(stage.database, stage.table).parked(10)).hasSize(1);
+            assertThat(Reader.faultsOfCommitted(stage.bootstrap, Map.of("k", NUMBERS), small))
+                    .isEmpty();
         }
     }
 

@@ -37,6 +37,11 @@ final class Namastack implements OutboxContestant {
         return false;
     }
 
+    @Override
+    public boolean isProcess() {
+        return true;
+    }
+
     private static int partition(String key) {
         var bytes = key.getBytes(UTF_8);
         return (MurmurHash3.hash32x86(bytes, 0, bytes.length, 0) & 0x7fffffff) % PARTITIONS;

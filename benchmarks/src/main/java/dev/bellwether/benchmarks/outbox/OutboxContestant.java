@@ -16,6 +16,11 @@ interface OutboxContestant {
     /** Fills the table with rows of so many bytes, whose keys are spread over 10,000. */
     void fill(OutboxServers stand, int rows, int bytes, boolean headers) throws Exception;
 
+    /** Returns whether it relays in a process of its own: how long that takes to start is not counted. */
+    default boolean isProcess() {
+        return false;
+    }
+
     /** Begins to relay; to close is to end. */
     AutoCloseable start(OutboxServers stand) throws Exception;
 

@@ -93,6 +93,19 @@ class RecordLeasesTest {
         }
     }
 
+    /** Not even under its nonce: a copy of a process must not end the term of the one that leads. */
+    @Test
+    void nobodyGivesBackWhatAnotherProcessHolds() {
+        var claim = claim("a");
+        var token = get(leases.acquire(claim)).view().token();
+        assertThat(get(LeaseStore.over(records, clock, () -> "other" + ++stamps).release(claim))
+                        .granted())
+                .isFalse();
+        assertThat(get(leases.renew(List.of(new Lease(claim, token, LEASE))).get(0))
+                        .granted())
+                .isTrue();
+    }
+
     @Test
     void aNewcomerLooksForItselfWhateverWasKnownHereBefore() {
         for (var presence : List.of(Duration.ZERO, PRESENCE)) {
