@@ -381,14 +381,14 @@ class RosterTopicTest {
                 .get());
         try (var backend = ConnectUri.parse(SharedBroker.uri()).connect()) {
             // a broker knows of a topic a moment after another has made it
-            var told = Eventually.eventually("a warning of the topic", PATIENCE, () -> Optional.of(warnings(backend).stream()
-                            .filter(warning -> warning.contains(topic + "-2"))
-                            .toList())
-                    .filter(warnings -> !warnings.isEmpty()));
-            assertThat(told)
-                    .singleElement()
-                    .asString()
-                    .contains("message.timestamp.type=LogAppendTime");
+            var told = Eventually.eventually(
+                    "a warning of the topic",
+                    PATIENCE,
+                    () -> Optional.of(warnings(backend).stream()
+                                    .filter(warning -> warning.contains(topic + "-2"))
+                                    .toList())
+                            .filter(warnings -> !warnings.isEmpty()));
+            assertThat(told).singleElement().asString().contains("message.timestamp.type=LogAppendTime");
         }
     }
 }
