@@ -19,7 +19,8 @@ import java.time.Duration;
  * }
  * }</pre>
  *
- * <p>Thread-safe. No call blocks. Once it is over it never becomes valid again: the next term is another mandate with a higher token.
+ * <p>Thread-safe. No call blocks. Once it is over it never becomes valid again: the next term is another mandate with a
+ * higher token.
  */
 public interface Mandate {
 

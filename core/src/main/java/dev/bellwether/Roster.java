@@ -97,7 +97,10 @@ public interface Roster extends AutoCloseable {
      */
     void awaitClose() throws InterruptedException;
 
-    /** Gives up all roles, in order, and leaves the group. Returns at once: {@link #close} waits for the end. Idempotent. */
+    /**
+     * Gives up all roles, in order, and leaves the group. Returns at once: {@link #close} waits for the end.
+     * Idempotent.
+     */
     void resign();
 
     /**

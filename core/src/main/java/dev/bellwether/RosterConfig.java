@@ -382,7 +382,8 @@ public final class RosterConfig {
          */
         public Builder gracePeriod(Duration gracePeriod) {
             if (gracePeriod.isNegative()) {
-                throw new ElectionException("gracePeriod is " + Durations.show(gracePeriod) + ": it must not be negative");
+                throw new ElectionException(
+                        "gracePeriod is " + Durations.show(gracePeriod) + ": it must not be negative");
             }
             this.gracePeriod = Optional.of(gracePeriod);
             return this;

@@ -45,7 +45,8 @@ class RosterConfigTest {
         assertThatThrownBy(() -> builder().slots(0)).hasMessageContaining("slots is 0");
         assertThatThrownBy(() -> builder().parallelism(0)).hasMessageContaining("parallelism is 0");
         assertThatThrownBy(() -> builder().group("a b")).hasMessageContaining("group is \"a b\"");
-        assertThatThrownBy(() -> builder().gracePeriod(Duration.ofSeconds(-1))).hasMessageContaining("gracePeriod is -1 s");
+        assertThatThrownBy(() -> builder().gracePeriod(Duration.ofSeconds(-1)))
+                .hasMessageContaining("gracePeriod is -1 s");
         refused(builder().driftBound(0.7), "driftBound is 0.7");
     }
 

@@ -28,7 +28,8 @@ class DocsTest {
     private static final Pattern EXAMPLE =
             Pattern.compile("```bash example(?: exit=(\\d+))?\n(.*?)```", Pattern.DOTALL);
 
-    private static final Pattern EXIT_CODES = Pattern.compile("\\| exit code \\| meaning \\|\n\\|---\\|---\\|\n((?:\\|.*\n)+)");
+    private static final Pattern EXIT_CODES =
+            Pattern.compile("\\| exit code \\| meaning \\|\n\\|---\\|---\\|\n((?:\\|.*\n)+)");
     private static final Pattern CODE = Pattern.compile("(?m)^\\| ([^|]+) \\|");
     private static final Pattern NUMBER = Pattern.compile("\\d+");
 

@@ -19,8 +19,8 @@ public record ForeignRules(Duration lease, Duration grace, Duration clockError) 
     /** Checks the values. */
     public ForeignRules {
         if (lease.isNegative() || grace.isNegative() || clockError.isNegative()) {
-            throw new ElectionException(
-                    "lease " + Durations.show(lease) + ", grace " + Durations.show(grace) + " or clockError " + Durations.show(clockError) + " is below zero");
+            throw new ElectionException("lease " + Durations.show(lease) + ", grace " + Durations.show(grace)
+                    + " or clockError " + Durations.show(clockError) + " is below zero");
         }
     }
 

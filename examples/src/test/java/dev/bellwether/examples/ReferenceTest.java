@@ -128,7 +128,7 @@ class ReferenceTest {
     void everyExceptionIsOnThePageOfErrorsAndNoOther() throws IOException {
         var exceptions = new ArrayList<String>();
         for (var source : Documents.mainSources()) {
-            if (!source.toString().contains("cli")) {
+            if (!source.toString().contains("/cli/")) {
                 EXCEPTION.matcher(Files.readString(source)).results().forEach(found -> exceptions.add(found.group(1)));
             }
         }
@@ -196,7 +196,7 @@ class ReferenceTest {
             }
         }
         for (var block : blocks) {
-            if (compiled.indexOf(block.replaceAll("\\n \\* ?", " ")
+            if (compiled.indexOf(block.replaceAll("(?m)^ \\* ?", " ")
                             .replaceAll("\\s+", " ")
                             .strip())
                     < 0) {

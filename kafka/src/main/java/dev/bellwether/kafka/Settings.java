@@ -248,7 +248,8 @@ record Settings(
     }
 
     /** For a member of an election's group. */
-    Map<String, Object> member(String id, String group, Duration lease, Duration budget, SeatAssignor.Participant participant) {
+    Map<String, Object> member(
+            String id, String group, Duration lease, Duration budget, SeatAssignor.Participant participant) {
         var properties = member(id, group, lease, budget);
         properties.put("partition.assignment.strategy", before(assignors, SeatAssignor.class));
         properties.put(SeatAssignor.PARTICIPANT, participant);
@@ -256,7 +257,8 @@ record Settings(
     }
 
     /** For a member of a roster's group. */
-    Map<String, Object> rosterMember(String id, String group, RosterConfig config, RosterAssignor.Participant participant) {
+    Map<String, Object> rosterMember(
+            String id, String group, RosterConfig config, RosterAssignor.Participant participant) {
         var properties = member(id, group, config.lease(), config.standDownBudget());
         properties.put("auto.offset.reset", "latest"); // what was missed is of no interest
         properties.put("partition.assignment.strategy", before(assignors, RosterAssignor.class));

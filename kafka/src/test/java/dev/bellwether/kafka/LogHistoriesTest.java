@@ -316,10 +316,7 @@ class LogHistoriesTest {
         try (var tail = new LogTail(PARTITION, () -> new Broker(failing), watcher)) {
             var found = new AtomicReference<>(Uuid.randomUuid());
             var identity = new LogIdentity(
-                    found.get(),
-                    () -> CompletableFuture.completedFuture(found.get()),
-                    tail::rereads,
-                    tail::beginAgain);
+                    found.get(), () -> CompletableFuture.completedFuture(found.get()), tail::rereads, tail::beginAgain);
             tail.start();
             assertThat(identity.isSame().toCompletableFuture().join()).isTrue();
             found.set(Uuid.randomUuid());

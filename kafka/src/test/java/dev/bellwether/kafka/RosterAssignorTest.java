@@ -263,7 +263,8 @@ class RosterAssignorTest {
     private static Subscription subscription(RosterConfig config, List<Integer> owned, int generation) {
         var assignor = new RosterAssignor();
         assignor.configure(Map.of(
-                RosterAssignor.PARTICIPANT, participant(0, new AtomicLong(), RosterTerms.of(config), new AtomicReference<>())));
+                RosterAssignor.PARTICIPANT,
+                participant(0, new AtomicLong(), RosterTerms.of(config), new AtomicReference<>())));
         return new Subscription(
                 List.of(TOPIC),
                 assignor.subscriptionUserData(Set.of(TOPIC)),
@@ -322,7 +323,8 @@ class RosterAssignorTest {
     }
 
     private static RosterAssignor.Participant participant(long known, AtomicLong told) {
-        return participant(known, told, RosterTerms.of(config(RosterMode.EXCLUSIVE).build()), new AtomicReference<>());
+        return participant(
+                known, told, RosterTerms.of(config(RosterMode.EXCLUSIVE).build()), new AtomicReference<>());
     }
 
     private static RosterAssignor.Participant participant(

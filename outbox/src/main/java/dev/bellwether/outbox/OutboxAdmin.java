@@ -116,10 +116,10 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Returns the same at a bounded cost, for a caller that asks again and again: 100,000 rows are counted at most, and as many
-     * parked records, beginning behind the mark up to which the leaders have dealt with all rows. So it walks over no
-     * rows that are deleted and not yet removed, and does not count rows that appear before that mark, which {@link
-     * RelayStats#strays} tells of.
+     * Returns the same at a bounded cost, for a caller that asks again and again: 100,000 rows are counted at most, and
+     * as many parked records, beginning behind the mark up to which the leaders have dealt with all rows. So it walks
+     * over no rows that are deleted and not yet removed, and does not count rows that appear before that mark, which
+     * {@link RelayStats#strays} tells of.
      */
     public State quickState() throws SQLException {
         try (var connection = database.getConnection()) {

@@ -76,10 +76,12 @@ public final class RelayConfig {
         candidate = builder.candidate;
         listener = builder.listener;
         if (minPoll.compareTo(maxPoll) > 0) {
-            throw new IllegalArgumentException("minPoll " + Durations.show(minPoll) + " is longer than maxPoll " + Durations.show(maxPoll));
+            throw new IllegalArgumentException(
+                    "minPoll " + Durations.show(minPoll) + " is longer than maxPoll " + Durations.show(maxPoll));
         }
         if (backoff.compareTo(maxBackoff) > 0) {
-            throw new IllegalArgumentException("backoff " + Durations.show(backoff) + " is longer than maxBackoff " + Durations.show(maxBackoff));
+            throw new IllegalArgumentException(
+                    "backoff " + Durations.show(backoff) + " is longer than maxBackoff " + Durations.show(maxBackoff));
         }
     }
 
@@ -388,8 +390,8 @@ public final class RelayConfig {
          */
         public Builder transactionInterval(Duration transactionInterval) {
             if (transactionInterval.isNegative() || transactionInterval.compareTo(Duration.ofMinutes(1)) > 0) {
-                throw new IllegalArgumentException(
-                        "transactionInterval is " + Durations.show(transactionInterval) + ": it must be between 0 and a minute");
+                throw new IllegalArgumentException("transactionInterval is " + Durations.show(transactionInterval)
+                        + ": it must be between 0 and a minute");
             }
             this.transactionInterval = transactionInterval;
             return this;
@@ -490,8 +492,8 @@ public final class RelayConfig {
          */
         public Builder retain(Duration retain) {
             if (retain.isNegative()) {
-                throw new IllegalArgumentException(
-                        "retain is " + Durations.show(retain) + ": it must be zero, or how long what was published is kept");
+                throw new IllegalArgumentException("retain is " + Durations.show(retain)
+                        + ": it must be zero, or how long what was published is kept");
             }
             this.retain = retain;
             return this;
@@ -568,7 +570,8 @@ public final class RelayConfig {
 
         private static Duration positive(String name, Duration value) {
             if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
-                throw new IllegalArgumentException(name + " is " + Durations.show(value) + ": it must be between 1 ns and a day");
+                throw new IllegalArgumentException(
+                        name + " is " + Durations.show(value) + ": it must be between 1 ns and a day");
             }
             return value;
         }

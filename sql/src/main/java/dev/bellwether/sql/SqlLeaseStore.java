@@ -58,7 +58,9 @@ final class SqlLeaseStore implements LeaseStore {
                 config.poll().orElse(found.dialect.poll()),
                 this::silenced);
         requests = new RequestQueue(source, executor, found.dialect);
-        listener = postgres && config.listen() ? new PostgresListener(source, channel, announcer, new AnnouncementReceiver()) : null;
+        listener = postgres && config.listen()
+                ? new PostgresListener(source, channel, announcer, new AnnouncementReceiver())
+                : null;
     }
 
     /**

@@ -66,8 +66,8 @@ public final class ZooKeeperConfig {
         }
 
         /**
-         * Makes the node of an election when somebody first stands. If false, an administrator does, and a candidate that stands
-         * where there is none fails. Default: true.
+         * Makes the node of an election when somebody first stands. If false, an administrator does, and a candidate
+         * that stands where there is none fails. Default: true.
          */
         public Builder createElections(boolean createElections) {
             this.createElections = createElections;
