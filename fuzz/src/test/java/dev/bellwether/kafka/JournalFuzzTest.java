@@ -34,7 +34,7 @@ class JournalFuzzTest {
                 read(rules, parsed.get(), offset);
                 var view = rules.known().viewAt(NOW);
                 assertThat(view.remaining()).as("%s", view).isLessThanOrEqualTo(Duration.ofDays(366));
-                rules.beginAnew(NOW);
+                rules.beginAgain(NOW);
             }
             offset++;
         }

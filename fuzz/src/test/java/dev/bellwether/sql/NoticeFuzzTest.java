@@ -14,7 +14,7 @@ class NoticeFuzzTest {
             var row = announcement.row();
             assertThat(row.view()).isNotNull();
             assertThat(row.waitMicros()).isNotNegative();
-            assertThat(row.vacated(0).isHeld()).isFalse();
+            assertThat(row.vacated(0, "").isHeld()).isFalse();
         });
         assertThat(Metadata.decode(text)).isNotNull();
     }
