@@ -221,8 +221,11 @@ public final class HandOvers {
             while (System.nanoTime() - end < 0) {
                 for (var runner : runners) {
                     var followers = runners.stream()
-                            .filter(other ->
-                                    other.candidacy.status().following().filter(runner.id::equals).isPresent())
+                            .filter(other -> other.candidacy
+                                    .status()
+                                    .following()
+                                    .filter(runner.id::equals)
+                                    .isPresent())
                             .count();
                     if (runner.candidacy.isLeader() && followers == runners.size() - 1) {
                         return runner;

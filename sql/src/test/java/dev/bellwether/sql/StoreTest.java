@@ -432,8 +432,12 @@ class StoreTest {
         open(database);
         var claim = claim("ann");
         var token = acquire(claim).view().token();
-        assertThat(join(store.note(election, token + 1, "", "a note"))).as("for another token").isFalse();
-        assertThat(join(store.note(election, token, "other", "a note"))).as("in place of another").isFalse();
+        assertThat(join(store.note(election, token + 1, "", "a note")))
+                .as("for another token")
+                .isFalse();
+        assertThat(join(store.note(election, token, "other", "a note")))
+                .as("in place of another")
+                .isFalse();
         assertThat(join(store.note(election, token, "", "a 'note' & ü"))).isTrue();
         assertThat(join(store.note(election, token, "", "late"))).isFalse();
         var shown = claim.showing(Map.of("version", "2"));
@@ -445,7 +449,9 @@ class StoreTest {
         assertThat(read.leader().orElseThrow().metadata()).containsEntry("version", "2");
         assertThat(join(store.release(shown)).view().note()).isEqualTo("a 'note' & ü");
         assertThat(read().note()).as("over the vacant seat").isEqualTo("a 'note' & ü");
-        assertThat(join(store.note(election, token, "a 'note' & ü", ""))).as("over the vacant seat").isFalse();
+        assertThat(join(store.note(election, token, "a 'note' & ü", "")))
+                .as("over the vacant seat")
+                .isFalse();
         assertThat(acquire(claim("bob")).view().note()).isEmpty();
         assertThat(read().note()).isEmpty();
     }

@@ -114,10 +114,11 @@ record ElectionNodes(NodeSession session, String path) {
 
     private CompletableFuture<String> note(List<String> children) {
         return children.contains(Paths.HAND_OVER)
-                ? readAll(List.of(Paths.HAND_OVER)).thenApply(note -> note.stream()
-                        .map(node -> noteOf(node.text()))
-                        .findFirst()
-                        .orElse(""))
+                ? readAll(List.of(Paths.HAND_OVER))
+                        .thenApply(note -> note.stream()
+                                .map(node -> noteOf(node.text()))
+                                .findFirst()
+                                .orElse(""))
                 : CompletableFuture.completedFuture("");
     }
 
@@ -176,13 +177,13 @@ record ElectionNodes(NodeSession session, String path) {
      * @param readyNode of the candidate that is ready; empty if none is
      */
     CompletableFuture<Boolean> note(long token, String expected, String note, String readyNode) {
-        return first().thenCompose(leader -> leader.filter(node -> node.stat().getCzxid() == token)
-                        .isEmpty()
-                ? CompletableFuture.completedFuture(false)
-                : NodeRequests.ifMissing(
-                                requests().data(handOver(), null).thenApply(Optional::of),
-                                Optional.<NodeRequests.Node>empty())
-                        .thenCompose(present -> replaceNote(present, expected, note, readyNode)));
+        return first().thenCompose(leader ->
+                leader.filter(node -> node.stat().getCzxid() == token).isEmpty()
+                        ? CompletableFuture.completedFuture(false)
+                        : NodeRequests.ifMissing(
+                                        requests().data(handOver(), null).thenApply(Optional::of),
+                                        Optional.<NodeRequests.Node>empty())
+                                .thenCompose(present -> replaceNote(present, expected, note, readyNode)));
     }
 
     private CompletableFuture<Boolean> replaceNote(

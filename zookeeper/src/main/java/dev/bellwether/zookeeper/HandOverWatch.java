@@ -44,8 +44,7 @@ final class HandOverWatch {
     private long awaitedUntilNanos;
     private Loop.@Nullable Timer timer;
 
-    HandOverWatch(
-            Owner owner, ElectionNodes nodes, Loop loop, Standing standing, Consumer<Throwable> unanswered) {
+    HandOverWatch(Owner owner, ElectionNodes nodes, Loop loop, Standing standing, Consumer<Throwable> unanswered) {
         this.owner = owner;
         this.nodes = nodes;
         this.loop = loop;
@@ -112,9 +111,7 @@ final class HandOverWatch {
     }
 
     private boolean concerns(HandOverNote order, OwnNode mine) {
-        return order.isReady()
-                ? Paths.isBefore(mine.name(), readyNode())
-                : order.asks(standing.candidate());
+        return order.isReady() ? Paths.isBefore(mine.name(), readyNode()) : order.asks(standing.candidate());
     }
 
     private String readyNode() {

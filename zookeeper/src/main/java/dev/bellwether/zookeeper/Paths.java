@@ -74,8 +74,7 @@ record Paths(String root) {
     /** Returns the children that are none of ours. */
     static List<String> foreign(List<String> children) {
         return children.stream()
-                .filter(child ->
-                        !CANDIDATE_NODE.matcher(child).matches()
+                .filter(child -> !CANDIDATE_NODE.matcher(child).matches()
                         && !child.equals(DONE)
                         && !child.equals(STAND_DOWN)
                         && !child.equals(HAND_OVER))

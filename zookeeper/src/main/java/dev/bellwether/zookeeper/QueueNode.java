@@ -70,6 +70,7 @@ final class QueueNode {
     private NodeData created;
     /** What is shown is not what our node says, as far as we know. */
     private boolean unshown;
+
     private final Duration retry;
     private final boolean createElections;
     private final NodeWatch done;

@@ -309,7 +309,9 @@ class QueueSeatTest {
         leader.seat.release();
         pass(300);
         assertThat(third.told).endsWith("granted");
-        assertThat(tree.has(PATH + "/successor")).as("a note for a leader before").isFalse();
+        assertThat(tree.has(PATH + "/successor"))
+                .as("a note for a leader before")
+                .isFalse();
         assertThat(second.told).doesNotContain("granted");
     }
 
@@ -325,7 +327,9 @@ class QueueSeatTest {
         pass(500);
         assertThat(leader.told).doesNotContain("asked HANDED_OVER");
         pass(LEASE.toMillis());
-        assertThat(tree.has(PATH + "/successor")).as("a note that nobody can obey").isFalse();
+        assertThat(tree.has(PATH + "/successor"))
+                .as("a note that nobody can obey")
+                .isFalse();
         client.reconnect(false);
         pass(1_000);
         assertThat(leader.told).containsExactly("granted");
@@ -375,8 +379,7 @@ class QueueSeatTest {
 
     /** Orders that the leader hands over to this one. */
     private HandOverNote ask(String to) {
-        var order = new HandOverNote(
-                view().token(), "o1", HandOverNote.Stage.ASKED, Duration.ofMillis(500), to);
+        var order = new HandOverNote(view().token(), "o1", HandOverNote.Stage.ASKED, Duration.ofMillis(500), to);
         var noted = operator.note(order.token(), "", order.text(), "");
         pass(200);
         assertThat(noted).isCompletedWithValue(true);

@@ -41,7 +41,9 @@ class NotesTest {
         var token = get(store.acquire(claim)).view().token();
         assertThat(view(store).note()).isEmpty();
         assertThat(note(store, token + 1, "", "a note")).as("for another token").isFalse();
-        assertThat(note(store, token, "other", "a note")).as("in place of another").isFalse();
+        assertThat(note(store, token, "other", "a note"))
+                .as("in place of another")
+                .isFalse();
         assertThat(note(store, token, "", "a note")).isTrue();
         assertThat(view(store).note()).isEqualTo("a note");
         assertThat(note(store, token, "", "late")).isFalse();
@@ -84,8 +86,10 @@ class NotesTest {
         assertThat(told).last().satisfies(view -> assertThat(view.note()).isEqualTo("a note"));
         var shown = claim.showing(Map.of("version", "2"));
         get(store.renew(List.of(new Lease(shown, token, LEASE))).get(0));
-        assertThat(told).last().satisfies(view -> assertThat(view.leader().orElseThrow().metadata())
-                .containsEntry("version", "2"));
+        assertThat(told)
+                .last()
+                .satisfies(view ->
+                        assertThat(view.leader().orElseThrow().metadata()).containsEntry("version", "2"));
         var before = told.size();
         get(store.renew(List.of(new Lease(shown, token, LEASE))).get(0));
         assertThat(told).as("a renewal is told to nobody").hasSize(before);
@@ -107,7 +111,8 @@ class NotesTest {
                 })
                 .toList();
         for (var i = 0; i < 3; i++) {
-            store.renew(leases).forEach(renewed -> assertThat(get(renewed).granted()).isTrue());
+            store.renew(leases)
+                    .forEach(renewed -> assertThat(get(renewed).granted()).isTrue());
         }
         var third = leases.get(3);
         assertThat(get(store.note("election3", third.token(), "", "a note"))).isTrue();
@@ -119,7 +124,8 @@ class NotesTest {
         assertThat(view.leader().orElseThrow().metadata()).containsEntry("version", "2");
         assertThat(view.note()).isEqualTo("a note");
         store.renew(all).forEach(renewed -> assertThat(get(renewed).granted()).isTrue());
-        assertThat(get(store.read("election3")).leader().orElseThrow().metadata()).containsEntry("version", "2");
+        assertThat(get(store.read("election3")).leader().orElseThrow().metadata())
+                .containsEntry("version", "2");
     }
 
     private static Claim claim(String election, String candidate) {

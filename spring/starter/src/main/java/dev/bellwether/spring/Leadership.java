@@ -68,8 +68,7 @@ final class Leadership implements LeadershipListener {
         } else if (event instanceof LeadershipEvent.Fenced fenced) {
             fenced(fenced);
         } else if (event instanceof LeadershipEvent.Preparing preparing) {
-            publisher.publishEvent(
-                    new PreparingEvent(preparing.election(), preparing.leader(), preparing.within()));
+            publisher.publishEvent(new PreparingEvent(preparing.election(), preparing.leader(), preparing.within()));
         } else if (event instanceof LeadershipEvent.Failed failed) {
             failure = failed.error();
             publisher.publishEvent(new FailedEvent(failed.election(), failed.error()));

@@ -109,9 +109,7 @@ class LeadingTest {
         var uri = "memory:" + UUID.randomUUID();
         var ledWhilePreparing = new CopyOnWriteArrayList<Boolean>();
         var settings = new String[] {
-            "bellwether.uri=" + uri,
-            "bellwether.elections.billing.lease=60s",
-            "bellwether.hand-over-on-shutdown=20s"
+            "bellwether.uri=" + uri, "bellwether.elections.billing.lease=60s", "bellwether.hand-over-on-shutdown=20s"
         };
         Contexts.plain().withPropertyValues(settings).run(old -> {
             var leaving = old.getBean(Candidacies.class);
