@@ -40,9 +40,9 @@ public interface Election {
     }
 
     /**
-     * Calls the watcher with each change of leader or of its metadata, vacancies too, beginning with the present state: one call at a
-     * time, on the executor of the {@link Elections}. If the watcher throws, that is logged, and it gets the next
-     * change. Close the returned handle to end it.
+     * Calls the watcher with each change of leader or of its metadata, vacancies too, beginning with the present state:
+     * one call at a time, on the executor of the {@link Elections}. If the watcher throws, that is logged, and it gets
+     * the next change. Close the returned handle to end it.
      */
     Watch watch(Consumer<Optional<Leader>> watcher);
 
@@ -62,8 +62,8 @@ public interface Election {
      * after it was ready may another take the seat: after a retry interval, or two of the former leader's. The former
      * leader stands by from then on.
      *
-     * <p>Waits for the outcome: for the given time, and until the seat has passed. An {@link UnavailableException} means
-     * that the outcome is not known; the order may still be carried out.
+     * <p>Waits for the outcome: for the given time, and until the seat has passed. An {@link UnavailableException}
+     * means that the outcome is not known; the order may still be carried out.
      *
      * @param to the candidate's id; nothing is done if it leads already
      * @param within how long the candidate may take to get ready

@@ -11,7 +11,7 @@ import java.util.Optional;
 public record HandOver(Outcome outcome, Optional<Leader> leader) {
     /** How a hand-over ended. */
     public enum Outcome {
-        /** The candidate leads. */
+        /** The candidate has the seat. It may hear of that itself a moment later. */
         DONE,
         /** Nobody leads, so there is nothing to hand over. */
         NOBODY_LEADS,

@@ -168,10 +168,9 @@ public final class HandOvers {
             next.warm = false;
             var handOver = new CompletableFuture<HandOver>();
             var thread = new Thread(() -> handOver.complete(leader.candidacy.handOver(next.id, PATIENCE)));
-            var passed = watch(leader, thread);
-            var outcome = handOver.join();
-            if (!outcome.isDone() || !next.candidacy.isLeader()) {
-                throw new AssertionError(outcome + " instead of " + next.id);
+            var passed = watch(leader, thread, handOver);
+            if (!handOver.join().isDone() || !next.candidacy.isLeader()) {
+                throw new AssertionError(handOver.join() + " instead of " + next.id);
             }
             return passed;
         }
@@ -179,13 +178,14 @@ public final class HandOvers {
         private Passed byResigning() throws InterruptedException {
             var leader = settled();
             runners.forEach(runner -> runner.warm = false);
-            var passed = watch(leader, new Thread(leader.candidacy::resign));
+            var passed = watch(leader, new Thread(leader.candidacy::resign), new CompletableFuture<>());
             leader.again();
             return passed;
         }
 
         /** Looks who leads until it is another, and it can work. */
-        private Passed watch(Runner old, Thread departure) throws InterruptedException {
+        private Passed watch(Runner old, Thread departure, CompletableFuture<HandOver> handOver)
+                throws InterruptedException {
             departure.start();
             var last = System.nanoTime();
             var end = last + PATIENCE.toNanos();
@@ -201,8 +201,8 @@ public final class HandOvers {
                         return new Passed(first - last, Math.max(first, works(runner, last)) - last);
                     }
                 }
-                if (now - end > 0) {
-                    throw new AssertionError("nobody leads");
+                if (now - end > 0 || handOver.isDone() && !handOver.join().isDone()) {
+                    throw new AssertionError("no other leads: " + handOver);
                 }
                 LockSupport.parkNanos(LOOK_NANOS);
             }
@@ -215,7 +215,12 @@ public final class HandOvers {
             return runner.worksNanos;
         }
 
-        /** Waits until one leads and the two others follow it, and returns that one. */
+        /** A former leader knows which leader it follows before it stands again: it must be listed, too. */
+        private static long listed(Runner runner) {
+            return runner.elections.election("race").candidates().size();
+        }
+
+        /** Waits until one leads and the two others stand by, and returns that one. */
         private Runner settled() {
             var end = System.nanoTime() + PATIENCE.toNanos();
             while (System.nanoTime() - end < 0) {
@@ -227,7 +232,9 @@ public final class HandOvers {
                                     .filter(runner.id::equals)
                                     .isPresent())
                             .count();
-                    if (runner.candidacy.isLeader() && followers == runners.size() - 1) {
+                    if (runner.candidacy.isLeader()
+                            && followers == runners.size() - 1
+                            && listed(runner) == runners.size()) {
                         return runner;
                     }
                 }

@@ -60,8 +60,8 @@ public non-sealed interface LeaseStore extends Backend {
 
     /**
      * Tells the watcher of changes: acquired, released, cut short, ordered to stand down, noted, ended. Views may come
-     * late, doubled, out of order, or not at all, on any thread; renewals need not be told. A store that cannot tell returns
-     * {@link Watch#NONE}.
+     * late, doubled, out of order, or not at all, on any thread; renewals need not be told. A store that cannot tell
+     * returns {@link Watch#NONE}.
      */
     Watch watch(String election, Consumer<View> watcher);
 

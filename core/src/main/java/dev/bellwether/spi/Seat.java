@@ -35,8 +35,8 @@ public interface Seat {
     void release();
 
     /**
-     * The candidate is ready, as {@link Claimant#prepare} asked it to be. Called only where a seat can be handed over by
-     * name.
+     * The candidate is ready, as {@link Claimant#prepare} asked it to be. Called only where a seat can be handed over
+     * by name.
      */
     default void ready(HandOverNote order) {}
 

@@ -89,7 +89,8 @@ final class PostgresSeats extends SeatTable {
         renew = fill("WITH " + DURABLE
                 + ", asked AS (SELECT * FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[])"
                 + " AS a(election, nonce, token, term, metadata)),"
-                + " ours AS (SELECT e.election, a.term, a.metadata, e.expires_at AS until, e.metadata AS was FROM {e} e JOIN asked a ON"
+                + " ours AS (SELECT e.election, a.term, a.metadata, e.expires_at AS until, e.metadata AS was"
+                + " FROM {e} e JOIN asked a ON"
                 + " e.election = a.election"
                 + " WHERE e.nonce = a.nonce AND e.token = a.token AND e.expires_at > {now} FOR NO KEY"
                 + " UPDATE OF e SKIP LOCKED),"

@@ -106,8 +106,8 @@ public interface Infrastructure extends AutoCloseable {
     }
 
     /**
-     * Returns the longest lease that takes the place of {@link #lease} on a machine that stalls. By default a quarter of
-     * the long one.
+     * Returns the longest lease that takes the place of {@link #lease} on a machine that stalls. By default a quarter
+     * of the long one.
      */
     default Duration longestLease() {
         return longLease().dividedBy(4);

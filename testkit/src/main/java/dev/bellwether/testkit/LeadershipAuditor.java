@@ -71,8 +71,8 @@ public final class LeadershipAuditor implements AutoCloseable {
 
     /**
      * Returns how long this machine has lately kept a thread from running: a stall counts in full when it is over, and
-     * is forgotten after some sixty times its length. A JVM that has just begun is taken for one that stalls, because it does
-     * everything for the first time.
+     * is forgotten after some sixty times its length. A JVM that has just begun is taken for one that stalls, because
+     * it does everything for the first time.
      */
     static long stallNanos() {
         return ROUNDS.stallNanos;

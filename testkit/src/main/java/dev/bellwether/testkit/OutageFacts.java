@@ -81,7 +81,7 @@ abstract class OutageFacts extends ListenerFacts {
 
     @Test
     void anOutageIsToldToAStandbyToo() {
-        // not for the long lease: a standby may ask as seldom as the leader's lease lets it
+        // not for the long lease: a standby may ask as rarely as the leader's lease lets it
         var leader = stage.standFirm(stage.client());
         leader.awaitLeads();
         var outages = new OutageCount();

@@ -25,8 +25,8 @@ import java.util.function.UnaryOperator;
  */
 public final class Stage implements AutoCloseable {
     /**
-     * A lease is so many times the longest stall that this machine has lately shown. A renewal comes after a third of it
-     * and has as long again, so another such stall costs no mandate.
+     * A lease is so many times the longest stall that this machine has lately shown. A renewal comes after a third of
+     * it and has as long again, so another such stall costs no mandate.
      */
     private static final int STALLS = 4;
 
@@ -168,7 +168,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Stands with a lease that no stall of a busy machine ends, and that a test can wait for: a quarter of the long one.
+     * Stands with a lease that no stall of a busy machine ends, and that a test can wait for: a quarter of the long
+     * one.
      */
     public Actor standFirm(Elections client) {
         var firm = longLease().dividedBy(4);

@@ -29,7 +29,7 @@ final class HandOverOrder {
      *     |
      *   note ASKED --> the candidate notes READY --> the leader stands down --> the candidate claims
      *     |                                     |
-     *     | not in time: we note nothing again   | the leader, or the candidate, dies: whoever claims next
+     *     | not in time: we note nothing again   | the leader, or the candidate, dies: another claims
      *     v                                     v
      *   NOT_READY                               TAKEN_BY_ANOTHER
      *
@@ -203,7 +203,8 @@ final class HandOverOrder {
             judgeSuccessor(view);
             return;
         }
-        if (view.token() < order.token()) { // vacant, where a vacant seat has no token; whoever comes has a higher one
+        if (view.token()
+                < order.token()) { // vacant, where a vacant seat has no token; the next leader has a higher one
             if (successor.isEmpty() && loop.clock().nanos() - readyByNanos >= 0) {
                 end(Outcome.NOBODY_LEADS, Optional.empty());
             }

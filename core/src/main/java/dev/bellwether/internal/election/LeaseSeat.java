@@ -324,7 +324,7 @@ final class LeaseSeat implements Seat {
                     }
                     var courtesy = holdBackNanos(view);
                     if (loop.clock().nanos() + courtesy - timerNanos > 0) {
-                        waitFor(courtesy); // but that once: what is due just now would come between
+                        waitFor(courtesy); // but that once: what is due now would come between
                     }
                     if (asksUs(view)) {
                         confirm();
@@ -555,8 +555,8 @@ final class LeaseSeat implements Seat {
 
     /**
      * Returns how long to leave the seat to another who is ready for it: from when we hear of that, and again from when
-     * we hear that the seat is vacant. It may not be true. So each puts us off once, and both not more than that between
-     * two claims.
+     * we hear that the seat is vacant. It may not be true. So each puts us off once, and both not more than that
+     * between two claims.
      */
     private long holdBackNanos(View view) {
         if (!isReady(view) || isForUs(view)) {
@@ -572,7 +572,7 @@ final class LeaseSeat implements Seat {
         return what.equals(heldBackFor) ? Math.max(0, heldBackUntilNanos - now) : 0;
     }
 
-    /** While we lead: withdraws an order by which nobody has got ready in time, should whoever gave it not do that. */
+    /** While we lead: withdraws an order by which nobody has got ready in time, should nobody else do that. */
     private void withdraw(View view) {
         var asked = view.handOver().filter(order -> !order.isReady());
         if (asked.isEmpty()) {

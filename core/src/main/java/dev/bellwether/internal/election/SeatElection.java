@@ -81,7 +81,7 @@ public final class SeatElection implements Election {
     /**
      * Hands the seat over.
      *
-     * @param from the only one whose seat it may be; empty for whoever leads
+     * @param from the only one whose seat it may be; empty for that of any leader
      */
     HandOver handOver(Optional<String> to, Duration within, Optional<String> from) {
         if (within.isNegative() || within.isZero() || within.compareTo(HandOverNote.LONGEST_WITHIN) > 0) {

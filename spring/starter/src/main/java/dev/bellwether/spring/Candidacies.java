@@ -113,8 +113,8 @@ public final class Candidacies {
     }
 
     /**
-     * The context begins to stop: a leader hands over, if so configured; anybody who does not lead leaves, and nothing is
-     * started any more.
+     * The context begins to stop: a leader hands over, if so configured; anybody who does not lead leaves, and nothing
+     * is started any more.
      */
     void closing() {
         Optional.ofNullable(properties.getHandOverOnShutdown()).ifPresent(this::handOver);

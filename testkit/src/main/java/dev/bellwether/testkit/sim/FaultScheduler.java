@@ -151,7 +151,7 @@ final class FaultScheduler {
         }
     }
 
-    /** A hand-over is ordered to one who stands, or to whoever is ready; and is withdrawn later, or never. */
+    /** A hand-over is ordered to one, or to the one that is ready first; and is withdrawn later, or never. */
     private void handOver(long nanos) {
         var elections = List.copyOf(world.invariants().seats().keySet());
         if (elections.isEmpty()) {
