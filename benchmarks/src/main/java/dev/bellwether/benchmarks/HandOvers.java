@@ -53,7 +53,7 @@ public final class HandOvers {
                         rounds);
             }
             try (var nats = NatsServer.alone(args[0], "")) {
-                measure("NATS", nats.uri("?bucket=hand-over"), rounds);
+                measure("NATS", nats.uri("bucket=hand-over"), rounds);
             }
             try (var kafka = KafkaBrokers.start(1, 1, Map.of())) {
                 measure(
