@@ -47,11 +47,12 @@ public final class Stage implements AutoCloseable {
         election = word + '-' + UUID.randomUUID().toString().substring(0, 8);
     }
 
-    /** As long as the infrastructure says, and longer on a machine that is busy. */
+    /** As long as the infrastructure says, and longer on a machine that is busy; then in whole milliseconds. */
     private static Duration lease(Infrastructure infrastructure) {
         var stalled = LeadershipAuditor.stallNanos() * STALLS;
         var longest = infrastructure.longestLease().toNanos();
-        return Duration.ofNanos(Math.max(infrastructure.lease().toNanos(), Math.min(stalled, longest)));
+        var longer = Duration.ofMillis(Math.min(stalled, longest) / 1_000_000);
+        return longer.compareTo(infrastructure.lease()) > 0 ? longer : infrastructure.lease();
     }
 
     /** Returns the infrastructure. */
