@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,10 +22,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  * The machines of core under every history of so many steps, where the simulator draws some longer ones; and that a
  * fault planted in them is found so.
  */
+@Tag("specification")
 class ExplorationTest {
-    /** So many histories of each part are played, the shortest first. */
-    private static final long PLAYED = Long.getLong("bellwether.explore.histories", 20_000);
-
     private static final List<String> TABLE = new ArrayList<>();
 
     @TempDir
@@ -39,10 +38,11 @@ class ExplorationTest {
     void noHistoryMakesTwoLeaders(int number) {
         var part = ExplorationRun.PARTS.get(number);
         var began = System.nanoTime();
-        var result = new Exploration(part.worlds(), PLAYED).run();
+        var result = new Exploration(part.worlds(), part.depth(), Long.MAX_VALUE).run();
         System.out.printf(
                 Locale.ROOT, "explored: %s: %s, %.1f s%n", part.name(), result, (System.nanoTime() - began) / 1e9);
         assertThat(result.found()).as(part.name()).isEmpty();
+        assertThat(result.depth()).as("steps of which all was tried").isEqualTo(part.depth());
         assertThat(result.mandates()).as("mandates in one history").isPositive();
     }
 
