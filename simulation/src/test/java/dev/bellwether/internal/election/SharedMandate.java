@@ -4,7 +4,9 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import java.time.Duration;
+import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
 
 /**
  * A mandate as the loop writes it and anybody reads it, for Lincheck: whatever its readers see must be explained by some
@@ -44,8 +46,8 @@ public final class SharedMandate {
 
     /** By the loop. */
     @Operation(nonParallelGroup = "loop")
-    public void extend(int seconds) {
-        mandate.extend(validity(2 + (seconds & 1)));
+    public void extend(@Param(gen = IntGen.class, conf = "2:3") int seconds) {
+        mandate.extend(validity(seconds));
     }
 
     /** By the loop. */

@@ -38,16 +38,16 @@ public final class ExplorationRun implements LongFunction<String[]> {
     }
 
     static final List<Part> PARTS = List.of(
-            Part.of(6, false, 2, 2, Deviation.ANSWER, Deviation.DOUBLE),
-            Part.of(6, false, 2, 2, Deviation.STALL, Deviation.THROW),
+            Part.of(5, false, 2, 2, Deviation.ANSWER, Deviation.DOUBLE),
+            Part.of(5, false, 2, 2, Deviation.STALL, Deviation.THROW),
             Part.of(6, false, 2, 2, Deviation.END),
-            Part.of(6, false, 3, 1, Deviation.ANSWER, Deviation.STALL, Deviation.END),
-            Part.of(6, true, 2, 2, Deviation.ANSWER, Deviation.DOUBLE),
-            Part.of(6, true, 2, 2, Deviation.STALL, Deviation.THROW),
+            Part.of(4, false, 3, 1, Deviation.ANSWER, Deviation.STALL, Deviation.END),
+            Part.of(5, true, 2, 2, Deviation.ANSWER, Deviation.DOUBLE),
+            Part.of(5, true, 2, 2, Deviation.STALL, Deviation.THROW),
             Part.of(6, true, 2, 2, Deviation.END),
-            Part.of(6, true, 3, 1, Deviation.ANSWER, Deviation.STALL, Deviation.END),
-            new Part("a journal, 2 members, 1 of any", 8 + DEEPER, () -> new ChosenJournal(2, 1)),
-            new Part("a journal, 3 members, 1 of any", 8 + DEEPER, () -> new ChosenJournal(3, 1)));
+            Part.of(4, true, 3, 1, Deviation.ANSWER, Deviation.STALL, Deviation.END),
+            new Part("a journal, 2 members, 1 of any", 9 + DEEPER, () -> new ChosenJournal(2, 1)),
+            new Part("a journal, 3 members, 1 of any", 7 + DEEPER, () -> new ChosenJournal(3, 1)));
 
     /** For reflection. */
     public ExplorationRun() {}
