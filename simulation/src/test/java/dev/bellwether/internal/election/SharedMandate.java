@@ -29,7 +29,8 @@ public final class SharedMandate {
     private final LocalMandate mandate = new LocalMandate("bell", "ann", 7, validity(1), CLOCK);
 
     private static Validity validity(int seconds) {
-        return Validity.of(new Proof(new Moment(1_000_000_000L, 1_000L), Duration.ofSeconds(seconds)), Duration.ZERO, 0);
+        return Validity.of(
+                new Proof(new Moment(1_000_000_000L, 1_000L), Duration.ofSeconds(seconds)), Duration.ZERO, 0);
     }
 
     /** By anybody. */

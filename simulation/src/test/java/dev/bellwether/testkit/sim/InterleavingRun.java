@@ -102,9 +102,7 @@ public final class InterleavingRun {
         while (answerOne(sent, underWay)) {
             require(underWay.get() >= 0, "answered twice");
         }
-        require(
-                answers.size() == 4 && answers.stream().allMatch(CompletableFuture::isDone),
-                "one was never sent");
+        require(answers.size() == 4 && answers.stream().allMatch(CompletableFuture::isDone), "one was never sent");
         require(!limiter.isCrowded(), "somebody waits forever");
     }
 

@@ -60,7 +60,8 @@ class InterleavingTest {
                         "-XX:TieredStopAtLevel=1",
                         "-XX:+UseSerialGC",
                         "-cp",
-                        PlantedFaultsTest.compile(plant, directory) + File.pathSeparator
+                        PlantedFaultsTest.compile(plant, directory)
+                                + File.pathSeparator
                                 + System.getProperty("java.class.path"),
                         InterleavingRun.class.getName(),
                         part.name()))
@@ -68,13 +69,19 @@ class InterleavingTest {
                 .redirectOutput(output.toFile())
                 .start();
         try { // the JVM has other codes where it or Lincheck fails
-            assertThat(process.waitFor(2, TimeUnit.MINUTES)).as("it came to an end").isTrue();
+            assertThat(process.waitFor(2, TimeUnit.MINUTES))
+                    .as("it came to an end")
+                    .isTrue();
         } finally {
             process.destroyForcibly();
         }
         var said = Files.readString(output);
         System.out.printf(
-                Locale.ROOT, "%s: exit code %d, %.1f s%n", plant.fault(), process.exitValue(), (System.nanoTime() - began) / 1e9);
+                Locale.ROOT,
+                "%s: exit code %d, %.1f s%n",
+                plant.fault(),
+                process.exitValue(),
+                (System.nanoTime() - began) / 1e9);
         assertThat(process.exitValue())
                 .as("\"%s\" was not found: %s", plant.fault(), said)
                 .isEqualTo(InterleavingRun.FOUND);

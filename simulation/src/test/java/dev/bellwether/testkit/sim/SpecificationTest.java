@@ -109,7 +109,8 @@ class SpecificationTest {
 
     static Stream<Run> possible() {
         var late = Run.of("KafkaLog", "a leader after a reset", "MaxLog=6").finding("NobodyLeadsAgain");
-        return Stream.concat(possibleSoon(), Boolean.getBoolean("bellwether.spec.large") ? Stream.of(late) : Stream.empty());
+        return Stream.concat(
+                possibleSoon(), Boolean.getBoolean("bellwether.spec.large") ? Stream.of(late) : Stream.empty());
     }
 
     private static Stream<Run> possibleSoon() {
@@ -205,7 +206,9 @@ class SpecificationTest {
                 outcome.seconds()));
         SECONDS.add(outcome.seconds());
         assertThat(outcome.violated()).as(outcome.output()).isEmpty();
-        assertThat(outcome.depth()).as("time may not have come to its end first").isBetween(1L, HORIZON - 1L);
+        assertThat(outcome.depth())
+                .as("time may not have come to its end first")
+                .isBetween(1L, HORIZON - 1L);
     }
 
     @ParameterizedTest

@@ -60,7 +60,7 @@ class SpecifiedHistoriesTest {
                 "the stand-down budget not taken off the deadline");
         return Stream.concat(
                 PlantedFaultsTest.all().filter(plant -> ofLeases.contains(plant.fault())),
-                ExplorationTest.faultsOfRecords().map(each -> (PlantedFaultsTest.Plant) each.get()[1]));
+                ExploredFaultsTest.faultsOfRecords().map(each -> (PlantedFaultsTest.Plant) each.get()[1]));
     }
 
     @ParameterizedTest
