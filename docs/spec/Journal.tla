@@ -3,10 +3,11 @@
 (* Anybody may claim at any time; the order of the log decides. A claim ends all earlier ones, and waits until the    *)
 (* lease of each has passed, counted from when its last record was read. A reader may lose a part of the log.         *)
 (* Records stay in the net forever: each may be appended late, twice or never. Break switches one rule off.           *)
-EXTENDS Clocks, Sequences, TLC
+EXTENDS Clocks, Sequences, FiniteSets, TLC
 
 CONSTANTS Nobody, L,
           MaxN,     \* claims of each member
+          MaxB,     \* beats that it writes under each
           MaxLog,   \* records in all
           MaxGaps,  \* how often somebody loses a part of the log
           Break
@@ -65,6 +66,7 @@ Claim(m) == /\ mem[m].ph = "stand" /\ mem[m].n < MaxN
             /\ mem' = [mem EXCEPT ![m].ph = "claim", ![m].n = @ + 1]
             /\ UNCHANGED <<clocks, log, gaps>>
 Beat(m) == /\ mem[m].ph \in {"barred", "lead"}
+           /\ Cardinality({x \in net : x.kind = "beat" /\ x.by = m /\ x.n = mem[m].n}) < MaxB
            /\ Send(m, "beat", mem[m].n, mem[m].tok)
            /\ UNCHANGED <<clocks, log, mem, gaps>>
 \* Only when the work has ended.

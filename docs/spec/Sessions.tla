@@ -6,8 +6,9 @@
 EXTENDS Clocks, TLC
 
 CONSTANTS Nobody, L,
-          MaxK,   \* writes of the seat by each process, besides those that give it up
-          MaxR,   \* writes of its session by each process
+          Keepers,  \* processes that may have a session; the others only want the seat, and claim it once
+          MaxK,     \* writes of the seat by each of these, besides those that give it up
+          MaxR,     \* writes of its session by each of these
           Break
 
 VARIABLES seat, sess, net, ans, seenSeat, seenSess, proc
@@ -26,6 +27,7 @@ Init == /\ ClocksStart
         /\ proc = [p \in P |-> [ph |-> "idle", k |-> 0, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
                                 r |-> 0, sRev |-> 0, sSince |-> Never]]
 
+Most(p) == IF p \in Keepers THEN MaxK ELSE 1
 Usable == L - (IF Break = "drift ignored" THEN 0 ELSE Drift)
 Leads(p) == proc[p].ph = "lead" /\ Holds(p, proc[p].since, Usable)
 Later(x, y) == IF x.mono > y.mono THEN x ELSE y
@@ -52,21 +54,21 @@ Free(p) == LET r == seenSeat[p].rec IN
 SeatWrite(p, n, exp, own, joined, at) ==
     net' = net \cup {[kind |-> "seat", p |-> p, n |-> n, exp |-> exp, own |-> own, joined |-> joined, at |-> at]}
 
-Claim(p) == /\ proc[p].ph = "idle" /\ proc[p].k < MaxK /\ Free(p)
+Claim(p) == /\ proc[p].ph = "idle" /\ proc[p].k < Most(p) /\ Free(p)
             /\ SeatWrite(p, proc[p].k + 1, seenSeat[p].rec.rev, p, FALSE, Reading(p))
             /\ ans' = {x \in ans : x.kind = "sess" \/ x.p # p}   \* answers to older claims grant nothing
             /\ proc' = [proc EXCEPT ![p].ph = "claim", ![p].k = @ + 1, ![p].n = proc[p].k + 1, ![p].rev = 0]
             /\ UNCHANGED <<clocks, seat, sess, seenSeat, seenSess>>
 
 \* Into the session: sent when the session has been written since the last proof for the seat, and proves that much.
-Join(p) == /\ Leads(p) /\ ~proc[p].joined /\ proc[p].k < MaxK /\ proc[p].sRev > 0
+Join(p) == /\ Leads(p) /\ ~proc[p].joined /\ proc[p].k < Most(p) /\ proc[p].sRev > 0
            /\ proc[p].sSince.mono >= proc[p].since.mono \/ Break = "joins a session that is older than its own proof"
            /\ SeatWrite(p, proc[p].n, proc[p].rev, p, TRUE, proc[p].sSince)
            /\ proc' = [proc EXCEPT ![p].k = @ + 1]
            /\ UNCHANGED <<clocks, seat, sess, ans, seenSeat, seenSess>>
 
 \* Renewed by itself; it leaves the session, if it was in one.
-Alone(p) == /\ Leads(p) /\ proc[p].k < MaxK
+Alone(p) == /\ Leads(p) /\ proc[p].k < Most(p)
             /\ SeatWrite(p, proc[p].n, proc[p].rev, p, FALSE, Reading(p))
             /\ proc' = [proc EXCEPT ![p].k = @ + 1]
             /\ UNCHANGED <<clocks, seat, sess, ans, seenSeat, seenSess>>
@@ -90,7 +92,7 @@ Forget(p) == /\ proc[p].ph = "claim" \/ (proc[p].ph = "lead" /\ ~Leads(p))
 \* -------------------------------------------------------------- the session
 \* Made once; prolonged as long as its last proof is not older than its lease; never once it is over.
 Sustain(p) ==
-    /\ Leads(p) /\ proc[p].r < MaxR
+    /\ Leads(p) /\ p \in Keepers /\ proc[p].r < MaxR
     /\ \/ proc[p].r = 0
        \/ proc[p].sRev > 0 /\ Mono(p) < proc[p].sSince.mono + L
        \/ proc[p].sRev > 0 /\ Break = "a session revived"
@@ -147,7 +149,7 @@ Next == \/ Pass /\ UNCHANGED <<seat, sess, net, ans, seenSeat, seenSess, proc>>
                         \/ \E s \in P : SeeSess(p, s) \/ End(p, s)
         \/ \E m \in net : CarryOut(m)
 Spec == Init /\ [][Next]_vars
-Symmetry == Permutations(Candidates)
+Symmetry == Permutations(Keepers) \cup Permutations(Candidates \ Keepers)
 \* TLC takes two states for one that differ only in what decides nothing any more: requests that cannot be carried out,
 \* since revisions rise; answers that nobody waits for; what the time is, where it matters only how old things are.
 Age(p, at) == <<Min(Mono(p) - at.mono, L), Min(Wall(p) - at.wall, L + Leap)>>

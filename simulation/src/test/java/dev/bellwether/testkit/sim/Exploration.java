@@ -9,8 +9,9 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Tries all that can happen in a {@link Chosen} world, the shortest histories first, until so many were played. Machines
- * cannot be copied, so each history is played from its beginning; one that ends in a state that was seen is not continued.
+ * Tries all that can happen in a {@link Chosen} world, the shortest histories first, to a depth or until so many were
+ * played. Machines cannot be copied, so each history is played from its beginning; one that ends in a state that was seen
+ * is not continued.
  */
 final class Exploration {
     /**
@@ -30,62 +31,78 @@ final class Exploration {
         }
     }
 
+    /** A history that ends in a state that was not seen before, and how many things can happen next. */
+    private static final class End {
+        private final byte[] history;
+        private final int choices;
+
+        private End(byte[] history, int choices) {
+            this.history = history;
+            this.choices = choices;
+        }
+    }
+
     private final Supplier<? extends Chosen> worlds;
+    private final int deepest;
     private final long most;
     private final Set<Long> seen = new HashSet<>();
     private long histories;
     private int mandates;
+    private Optional<String> found = Optional.empty();
 
-    Exploration(Supplier<? extends Chosen> worlds, long most) {
+    Exploration(Supplier<? extends Chosen> worlds, int deepest, long most) {
         this.worlds = worlds;
+        this.deepest = deepest;
         this.most = most;
     }
 
     Result run() {
-        var ends = List.of(new byte[0]);
-        for (var depth = 0; ; depth++) {
-            var longer = new ArrayList<byte[]>();
+        var ends = new ArrayList<End>();
+        tryOne(new byte[0], ends);
+        var depth = 0;
+        while (depth < deepest && !ends.isEmpty() && found.isEmpty()) {
+            var longer = new ArrayList<End>();
             for (var end : ends) {
-                if (histories >= most) {
-                    return new Result(depth, seen.size(), histories, mandates, Optional.empty());
+                if (!tryAllAfter(end, longer)) {
+                    return result(depth);
                 }
-                var found = continueFrom(end, longer);
-                if (found.isPresent()) {
-                    return new Result(depth, seen.size(), histories, mandates, found);
-                }
-            }
-            if (longer.isEmpty()) {
-                return new Result(depth, seen.size(), histories, mandates, Optional.empty());
             }
             ends = longer;
+            depth++;
         }
+        return result(depth);
     }
 
-    private Optional<String> continueFrom(byte[] history, List<byte[]> longer) {
-        var choices = play(history).steps().size();
-        for (var choice = 0; choice < choices; choice++) {
-            var next = Arrays.copyOf(history, history.length + 1);
-            next[history.length] = (byte) choice;
-            var world = play(next);
-            mandates = Math.max(mandates, world.mandates());
-            var violation = world.violation();
-            if (violation != null) {
-                return Optional.of(violation + told(next));
-            }
-            if (seen.add(StateText.number(world.state()))) {
-                longer.add(next);
-            }
-        }
-        return Optional.empty();
+    private Result result(int depth) {
+        return new Result(depth, seen.size(), histories, mandates, found);
     }
 
-    private Chosen play(byte[] history) {
+    /** Returns false when there is nothing more to do. */
+    private boolean tryAllAfter(End end, List<End> longer) {
+        for (var choice = 0; choice < end.choices; choice++) {
+            var next = Arrays.copyOf(end.history, end.history.length + 1);
+            next[end.history.length] = (byte) choice;
+            tryOne(next, longer);
+            if (found.isPresent() || histories >= most) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void tryOne(byte[] history, List<End> ends) {
         histories++;
         var world = worlds.get();
         for (var choice : history) {
             world.take(world.steps().get(choice));
         }
-        return world;
+        mandates = Math.max(mandates, world.mandates());
+        var violation = world.violation();
+        if (violation != null) {
+            found = Optional.of(violation + told(history));
+        } else if (seen.add(StateText.number(world.state()))) {
+            ends.add(new End(history, world.steps().size()));
+        }
     }
 
     private String told(byte[] history) {

@@ -2,34 +2,18 @@ package dev.bellwether.testkit.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The machines of core under every history of so many steps, where the simulator draws some longer ones; and that a
- * fault planted in them is found so.
+ * The machines of core under every history of so many steps, where the simulator draws some longer ones.
  */
+@Tag("specification")
 class ExplorationTest {
-    /** So many histories of each part are played, the shortest first. */
-    private static final long PLAYED = Long.getLong("bellwether.explore.histories", 20_000);
-
-    private static final List<String> TABLE = new ArrayList<>();
-
-    @TempDir
-    private Path directory;
-
     static IntStream parts() {
         return IntStream.range(0, ExplorationRun.PARTS.size());
     }
@@ -39,10 +23,11 @@ class ExplorationTest {
     void noHistoryMakesTwoLeaders(int number) {
         var part = ExplorationRun.PARTS.get(number);
         var began = System.nanoTime();
-        var result = new Exploration(part.worlds(), PLAYED).run();
+        var result = new Exploration(part.worlds(), part.depth(), Long.MAX_VALUE).run();
         System.out.printf(
                 Locale.ROOT, "explored: %s: %s, %.1f s%n", part.name(), result, (System.nanoTime() - began) / 1e9);
         assertThat(result.found()).as(part.name()).isEmpty();
+        assertThat(result.depth()).as("steps of which all was tried").isEqualTo(part.depth());
         assertThat(result.mandates()).as("mandates in one history").isPositive();
     }
 
@@ -60,101 +45,5 @@ class ExplorationTest {
             world.take(possible.get(i * 7 % possible.size()));
         }
         return world.state();
-    }
-
-    static Stream<Arguments> faults() {
-        return Stream.of(
-                        "0 the deadline of a grant counted from the response",
-                        "0 any holder taken for ourselves when a claim is read back",
-                        "1 isLeader() by phase alone",
-                        "1 a clock jump ignored",
-                        "2 the seat released before the listener returned",
-                        "4 the deadline of a grant counted from the response",
-                        "5 isLeader() by phase alone")
-                .map(line -> Arguments.of(
-                        Integer.parseInt(line.substring(0, 1)),
-                        PlantedFaultsTest.all()
-                                .filter(plant -> plant.fault().equals(line.substring(2)))
-                                .findFirst()
-                                .orElseThrow(() -> new IllegalArgumentException("no such fault: " + line))));
-    }
-
-    static Stream<Arguments> faultsOfRecords() {
-        return Stream.of(
-                Arguments.of(
-                        5,
-                        new PlantedFaultsTest.Plant(
-                                "a held record is free at first sight",
-                                "internal/record/SeatRules.java",
-                                "return Math.max(0, until - nowNanos);",
-                                "return 0;")),
-                Arguments.of(
-                        5,
-                        new PlantedFaultsTest.Plant(
-                                "a record counts from when its holder wrote it before",
-                                "internal/record/ObservedRecord.java",
-                                "if (isSame) {",
-                                "if (isSame || (stored.record().isHeld()\n"
-                                        + "                && found.record().nonce().equals(stored.record().nonce()))) {")),
-                Arguments.of(
-                        5,
-                        new PlantedFaultsTest.Plant(
-                                "the seat of another is vacated",
-                                "internal/record/SeatRules.java",
-                                "boolean mayVacate(boolean isOurs) {\n        return isOurs;",
-                                "boolean mayVacate(boolean isOurs) {\n        return true;")));
-    }
-
-    static Stream<Arguments> faultsOfJournals() {
-        return Stream.of(
-                Arguments.of(
-                        8,
-                        new PlantedFaultsTest.Plant(
-                                "a claim is led by before earlier ones are over",
-                                "spi/journal/JournalSeat.java",
-                                "barred = Math.max(barred, claim.untilNanos() - nanos);",
-                                "barred = 0;")),
-                Arguments.of(
-                        8,
-                        new PlantedFaultsTest.Plant(
-                                "a beat counts from when it is read",
-                                "spi/journal/SeatHold.java",
-                                "effects.proven(token, new Proof(commitSent, lease));",
-                                "effects.proven(token, new Proof(new Moment(nowNanos, nowNanos / 1_000_000), lease));")),
-                Arguments.of(
-                        8,
-                        new PlantedFaultsTest.Plant(
-                                "a reader that lost a part of the log waits for nobody",
-                                "spi/journal/JournalSeat.java",
-                                "earlier.add(new SeatClaim(UNSEEN, \"\", 0, unseenUntilNanos, false));",
-                                "")));
-    }
-
-    @ParameterizedTest
-    @MethodSource({"faults", "faultsOfRecords", "faultsOfJournals"})
-    void aPlantedFaultIsFound(int number, PlantedFaultsTest.Plant plant) throws IOException {
-        var began = System.nanoTime();
-        var found =
-                PlantedFaultsTest.simulate(PlantedFaultsTest.compile(plant, directory), ExplorationRun.class, number);
-        assertThat(found)
-                .as("\"%s\" was not found in %s", plant.fault(), found[0])
-                .hasSize(2);
-        System.out.println(plant.fault() + ": " + found[0] + ": " + found[1]);
-        TABLE.add(String.format(
-                Locale.ROOT,
-                "| %s | %s | %d | %s | %.1f |",
-                plant.fault(),
-                ExplorationRun.PARTS.get(number).name(),
-                found[1].lines().count() - 1,
-                found[0],
-                (System.nanoTime() - began) / 1e9));
-    }
-
-    @AfterAll
-    static void print() throws IOException {
-        var table = "| fault | explored | steps | until then | seconds |\n|---|---|---|---|---|\n"
-                + String.join("\n", TABLE) + "\n";
-        System.out.println(table);
-        Files.writeString(Path.of("target", "explored-faults.md"), table);
     }
 }

@@ -14,12 +14,14 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the real code does in the simulator is a behaviour of the specification; with a fault in it, it is not. */
+@Tag("specification")
 class SpecifiedHistoriesTest {
     private static final int HISTORIES = Integer.getInteger("bellwether.histories", 20);
     private static final Pattern PLACE = Pattern.compile("/\\\\ [ni] = (\\d+)");
@@ -58,7 +60,7 @@ class SpecifiedHistoriesTest {
                 "the stand-down budget not taken off the deadline");
         return Stream.concat(
                 PlantedFaultsTest.all().filter(plant -> ofLeases.contains(plant.fault())),
-                ExplorationTest.faultsOfRecords().map(each -> (PlantedFaultsTest.Plant) each.get()[1]));
+                ExploredFaultsTest.faultsOfRecords().map(each -> (PlantedFaultsTest.Plant) each.get()[1]));
     }
 
     @ParameterizedTest

@@ -21,7 +21,9 @@ final class Tlc {
     private static final Path SPECIFICATIONS = Path.of(System.getProperty("bellwether.spec", "../docs/spec"));
     private static final Pattern STATES =
             Pattern.compile("(\\d+) states generated, (\\d+) distinct states found, (\\d+) states left");
+    private static final Pattern DEPTH = Pattern.compile("depth of the complete state graph search is (\\d+)");
     private static final Pattern VIOLATED = Pattern.compile("Invariant (\\w+) is violated");
+    private static final boolean LARGE = Boolean.getBoolean("bellwether.spec.large");
     private static final long MINUTES = Long.getLong("bellwether.spec.minutes", 10);
 
     /**
@@ -29,8 +31,9 @@ final class Tlc {
      *
      * @param violated the invariant that does not hold, or "Deadlock"; empty if there was no error
      * @param distinct how many different states it has seen
+     * @param depth how many steps the longest of the shortest ways to them has
      */
-    record Outcome(Optional<String> violated, long distinct, double seconds, String output) {}
+    record Outcome(Optional<String> violated, long distinct, long depth, double seconds, String output) {}
 
     private final Path directory;
 
@@ -70,6 +73,7 @@ final class Tlc {
         while (states.find()) {
             distinct = Long.parseLong(states.group(2));
         }
+        var depth = DEPTH.matcher(output);
         var violated = VIOLATED.matcher(output);
         Optional<String> wrong = violated.find()
                 ? Optional.of(violated.group(1))
@@ -78,7 +82,7 @@ final class Tlc {
             throw new IllegalStateException("TLC did not come to an end with " + module + " and " + settings + ":\n"
                     + output.substring(0, Math.min(output.length(), 20_000)));
         }
-        return new Outcome(wrong, distinct, seconds, output);
+        return new Outcome(wrong, distinct, depth.find() ? Long.parseLong(depth.group(1)) : -1, seconds, output);
     }
 
     private String run(String module) throws IOException {
@@ -87,6 +91,7 @@ final class Tlc {
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-Xmx" + System.getProperty("bellwether.spec.heap", "1g"),
                         "-XX:+UseSerialGC",
+                        LARGE ? "-XX:+TieredCompilation" : "-XX:TieredStopAtLevel=1", // most end before it pays off
                         "-cp",
                         jar().toString(),
                         "tlc2.TLC",
