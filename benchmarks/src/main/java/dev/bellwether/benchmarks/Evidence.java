@@ -12,8 +12,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Makes one table of all that was measured, a plot for each distribution, and one picture of all vacancies, for light pages and dark. Arguments: the folder of the samples, and where to put
- * the table and the plots. The table begins with what stands in the files {@code head} and {@code parts} beside the samples. */
+/**
+ * Makes one table of all that was measured, a plot for each distribution, and one picture of all vacancies, for light
+ * pages and dark. Arguments: the folder of the samples, and where to put the table and the plots. The table begins with
+ * what stands in the files {@code head} and {@code parts} beside the samples.
+ */
 final class Evidence {
     private static final List<String> LEGEND = List.of(
             "How long nobody led is told from the last instant at which the old leader was seen to lead to the first at which the new one was. Where both led at once there was no such time:",

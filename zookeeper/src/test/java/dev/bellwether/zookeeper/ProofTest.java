@@ -72,7 +72,7 @@ class ProofTest {
                     .toList();
             Eventually.eventually("all lead", PATIENCE, () -> all.stream().allMatch(c -> c.isLeader()));
             var server = servers.servers().get(0);
-            // where the machine stalls, leaders claim anew, which takes requests: so it is a matter of one quiet lease
+            // where the machine stalls, leaders claim again, which takes requests: so it is a matter of one quiet lease
             Eventually.eventually("a lease in which all lead on takes few requests, pings included", PATIENCE, () -> {
                 var before = server.figure("zk_packets_received");
                 var began = System.nanoTime();
