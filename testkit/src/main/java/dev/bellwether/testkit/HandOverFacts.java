@@ -47,7 +47,7 @@ abstract class HandOverFacts extends LockFacts {
         third.awaitFollows(first);
         awaitListed(third);
         var done = first.candidacy().handOver(third.id(), stage.patience());
-        assertThat(done.outcome()).as("the outcome for " + third).isEqualTo(Outcome.DONE);
+        assertThat(done.outcome()).as("the outcome for %s: %s", third, done).isEqualTo(Outcome.DONE);
         var after = third.awaitLeads();
         assertThat(done.leader().map(Leader::token)).contains(after.token());
         assertThat(after.token()).isGreaterThan(before.token());
@@ -94,7 +94,7 @@ abstract class HandOverFacts extends LockFacts {
         Eventually.throughout("the leader leads on", stage.lease(), mandate::isValid);
         fails.set(false);
         var done = operator.handOver(stage.patience()); // to whichever is ready
-        assertThat(done.outcome()).isEqualTo(Outcome.DONE);
+        assertThat(done.outcome()).as("the outcome for %s: %s", second, done).isEqualTo(Outcome.DONE);
         assertThat(done.leader().map(Leader::candidate)).contains(second.id());
         assertThat(second.awaitLeads().token()).isGreaterThan(mandate.token());
     }

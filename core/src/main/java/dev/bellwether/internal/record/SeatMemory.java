@@ -153,9 +153,18 @@ final class SeatMemory {
         return rules.mayHaveLeft(leftWhenRead, left(known));
     }
 
-    /** What stands at this revision was written here. */
-    void wrote(long revision) {
-        readRevision = revision;
+    /**
+     * Takes note of what was written here, and returns it. Anybody may have written over it since: if we heard of that
+     * before the answer, that is what we know.
+     */
+    ObservedRecord wrote(StoredRecord written, long nowNanos) {
+        readRevision = written.revision();
+        if (observed == null || !rules.isPast(written, observed)) {
+            return note(written, nowNanos);
+        }
+        var past = ObservedRecord.first(written, false, nowNanos);
+        highestToken = Math.max(highestToken, past.token());
+        return past;
     }
 
     /** Something may be written there that is not known here. */
@@ -168,7 +177,7 @@ final class SeatMemory {
         return wanted || heardRevision > readRevision;
     }
 
-    /** Takes note of what was read, or of what was written here. */
+    /** Takes note of what was read. */
     ObservedRecord note(StoredRecord found, long nowNanos) {
         var before = observed;
         var isSame = before != null && rules.isSame(found, before.stored());
@@ -410,7 +419,9 @@ final class SeatMemory {
     View view(ObservedRecord known, long nowNanos, long waitNanos) {
         var held = isHeld(known, nowNanos);
         var record = known.record();
-        var token = held ? known.token() : Math.max(highestToken, known.token());
+        // what is past knows nothing of a grant that came after it: it would look as if that were over
+        var past = observed != null && rules.isPast(known.stored(), observed);
+        var token = held || past ? known.token() : Math.max(highestToken, known.token());
         var holder = new View.Holder(record.candidate(), shownNonce(known.stored()), known.since(), record.metadata());
         var remaining = Math.max(
                 waitNanos,

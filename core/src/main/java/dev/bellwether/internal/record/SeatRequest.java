@@ -80,11 +80,10 @@ abstract class SeatRequest<T> {
     /** A writing was carried out. */
     final SeatStep<T> written(long revision, long nowNanos) {
         var record = requireSent();
-        memory.wrote(revision);
         if (tracked) {
             memory.carriedOut(record.nonce(), record.stamp(), revision);
         }
-        return carriedOut(memory.note(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
+        return carriedOut(memory.wrote(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
     }
 
     /** A writing was refused, since the record is at another revision: at this one; negative if that was not said. */

@@ -128,6 +128,14 @@ class SeatRules {
     }
 
     /**
+     * Returns whether a write of ours, which has just been answered, was written over by what we heard of before that
+     * answer. To go back to it would keep us from a seat that has become vacant since, for a whole lease.
+     */
+    boolean isPast(StoredRecord written, ObservedRecord known) {
+        return written.revision() < known.revision();
+    }
+
+    /**
      * Returns whether a record under our name is our own: the last write of ours that was carried out, or one whose
      * answer is missing; or an order lies over it. Anything else is a copy of this process, or what a store that lost
      * our later writes has left.

@@ -592,7 +592,15 @@ final class SeatSimulation {
                 checkSince(step.next());
                 riddled |= step.next().lease().compareTo(Duration.ofMinutes(1)) >= 0;
                 tell();
-                answer.accept(() -> request.written(revision, clock()));
+                answer.accept(() -> {
+                    var knew = memory.revision();
+                    var next = request.written(revision, clock());
+                    if (memory.revision() < knew && !fell) {
+                        violation = name + " knew of revision " + knew + ", and goes back to its own write, "
+                                + memory.revision();
+                    }
+                    return next;
+                });
             } else {
                 answer.accept(() -> request.outdated(-1 - revision, clock()));
             }

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.internal.record.SeatRecord.Orders;
 import dev.bellwether.internal.record.SeatSimulation.Setting;
+import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ForeignRules;
 import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The rules of a seat under all that infrastructure does; and that a wrong rule is found out. */
@@ -58,6 +61,16 @@ class SeatSimulationTest {
         caught("a lower revision is taken for an old answer", new SeatRules() {
             @Override
             boolean believesFall() {
+                return false;
+            }
+        });
+    }
+
+    @Test
+    void anAnswerToAWriteTakesNothingBackThatWasHeardBeforeIt() {
+        caught("who has written knows nothing newer", new SeatRules() {
+            @Override
+            boolean isPast(StoredRecord written, ObservedRecord known) {
                 return false;
             }
         });
@@ -151,9 +164,20 @@ class SeatSimulationTest {
         // run
         var memory = new SeatMemory("e", RecordTraits.PLAIN, SeatRules.TRUE);
         var before = SeatRecord.ABSENT.nobodys(900, 0, Duration.ZERO, "a");
-        memory.note(new StoredRecord(950, java.time.Instant.EPOCH, before), 0);
-        memory.noteFall(new StoredRecord(17, java.time.Instant.EPOCH, before), 17, 1);
+        memory.note(new StoredRecord(950, Instant.EPOCH, before), 0);
+        memory.noteFall(new StoredRecord(17, Instant.EPOCH, before), 17, 1);
         assertThat(memory.base(before, 17) + 18).isGreaterThan(900);
+    }
+
+    @Test
+    void aVacantSeatThatWasReadDoesNotSayThatTheNextGrantIsOver() {
+        var memory = new SeatMemory("e", RecordTraits.PLAIN, SeatRules.TRUE);
+        var claim = new Claim("e", "ann", "n-1", Duration.ofSeconds(9), Duration.ofSeconds(9), 0, Map.of());
+        var vacant = new StoredRecord(8, Instant.EPOCH, SeatRecord.ABSENT.nobodys(2, 0, Duration.ZERO, "a"));
+        var read = memory.note(vacant, 0);
+        memory.hear(new StoredRecord(9, Instant.EPOCH, vacant.record().taken(claim, Kind.HELD, "b", 0, 0)), 1);
+        assertThat(memory.view(read, 2, 0).token()).isEqualTo(2);
+        assertThat(memory.highestToken()).isEqualTo(9);
     }
 
     @Test
