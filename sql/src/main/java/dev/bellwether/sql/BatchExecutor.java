@@ -376,7 +376,7 @@ final class BatchExecutor {
             round.forEach(release -> {
                 var judged = outcome.of(release.claim().election());
                 if (judged.verdict() == SeatTable.Verdict.GRANTED) {
-                    watches.note(judged.row());
+                    watches.learn(judged.row());
                 }
                 complete(release.answer(), judged);
             });
@@ -404,11 +404,11 @@ final class BatchExecutor {
             var election = request.claim().election();
             var judged = outcome.of(election);
             if (judged.verdict() == SeatTable.Verdict.GRANTED && request.equals(sent.get(election))) {
-                watches.note(judged.row());
+                watches.learn(judged.row());
                 complete(request.answer(), judged);
             } else {
                 var row = listening && !looks.contains(election) ? WatchRegistry.staggered(judged.row()) : judged.row();
-                watches.note(row);
+                watches.learn(row);
                 complete(request.answer(), new SeatTable.Judged(SeatTable.Verdict.REFUSED, row));
             }
         }

@@ -148,8 +148,20 @@ final class WatchRegistry {
         }
     }
 
-    /** Notes what an asker here was told. */
-    void note(SeatRow row) {
+    /**
+     * Takes what an asker here was told: all who watch are told, too, if the seat is another's now, or vacant. Polling
+     * would not tell them, since it is known here then; and a notice of it comes only where notices do.
+     */
+    void learn(SeatRow row) {
+        var before = known.get(row.election());
+        if (before == null || differs(before.row, row)) {
+            tell(row);
+        } else {
+            note(row);
+        }
+    }
+
+    private void note(SeatRow row) {
         if (watchers.containsKey(row.election())) {
             var now = System.nanoTime();
             known.put(row.election(), new Known(row, now + nanos(row)));
