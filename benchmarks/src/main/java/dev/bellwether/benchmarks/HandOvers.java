@@ -201,7 +201,7 @@ public final class HandOvers {
                         return new Passed(first - last, Math.max(first, works(runner, last)) - last);
                     }
                 }
-                if (now - end > 0 || handOver.isDone() && !handOver.join().isDone()) {
+                if (now - end > 0 || (handOver.isDone() && !handOver.join().isDone())) {
                     throw new AssertionError("no other leads: " + handOver);
                 }
                 LockSupport.parkNanos(LOOK_NANOS);
