@@ -160,7 +160,7 @@ class RunTest {
         var second = run("e", "--", "bash", "-c", STUBBORN);
         until(() -> told(second).contains("standing by"));
 
-        signal("STOP", first.pid());
+        freezeBetweenTransactions(first);
 
         untilBeats(2);
         signal("CONT", first.pid());
@@ -169,6 +169,32 @@ class RunTest {
                 .containsAnyOf(
                         "the watchdog ended the command: the lease was not extended in time", "leading no more (");
         assertNoOverlap(2);
+    }
+
+    /** Who is frozen within a transaction keeps the lock of SQLite's file, and nobody can be elected. */
+    private void freezeBetweenTransactions(Process victim) throws Exception {
+        signal("STOP", victim.pid());
+        while (isLocked()) {
+            signal("CONT", victim.pid());
+            TimeUnit.MILLISECONDS.sleep(1); // of its transaction
+            signal("STOP", victim.pid());
+        }
+    }
+
+    /** Returns whether somebody keeps the file locked for longer than any transaction takes. */
+    private boolean isLocked() throws SQLException {
+        try (var connection = DriverManager.getConnection(Commands.uri(folder));
+                var statement = connection.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 500");
+            statement.execute("BEGIN IMMEDIATE");
+            statement.execute("ROLLBACK");
+            return false;
+        } catch (SQLException e) {
+            if (String.valueOf(e.getMessage()).contains("SQLITE_BUSY")) {
+                return true;
+            }
+            throw e;
+        }
     }
 
     @Test
