@@ -8,7 +8,7 @@ import java.util.Map;
  */
 final class SharedCluster {
     private static final KafkaBrokers BROKERS =
-            KafkaInfrastructure.warm(KafkaBrokers.start(3, KafkaInfrastructure.LINKS, Map.of()));
+            KafkaInfrastructure.warm(KafkaBrokers.start(3, KafkaInfrastructure.ALL_LINKS, Map.of()));
 
     private SharedCluster() {}
 
