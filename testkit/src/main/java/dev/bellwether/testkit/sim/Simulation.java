@@ -51,6 +51,7 @@ public final class Simulation {
     private double longestWork = 2;
     private boolean atOnce;
     private boolean steady;
+    private boolean handingOver;
     private Optional<RecordTraits> records = Optional.empty();
 
     private Simulation(Supplier<? extends Application> applications) {
@@ -158,6 +159,15 @@ public final class Simulation {
     }
 
     /**
+     * Has seats handed over by name when all is well: a leader that stands down in order is busy for as long as
+     * {@link SimProcess#usualDelay} says at least, unless there is one other candidate only.
+     */
+    Simulation handingOver() {
+        handingOver = true;
+        return this;
+    }
+
+    /**
      * Runs all seeds.
      *
      * @throws Violation for the lowest seed found in whose world something was wrong
@@ -257,6 +267,10 @@ public final class Simulation {
 
     boolean isSteady() {
         return steady;
+    }
+
+    boolean isHandingOver() {
+        return handingOver;
     }
 
     /** Adds up what the worlds did. Thread-safe. */
