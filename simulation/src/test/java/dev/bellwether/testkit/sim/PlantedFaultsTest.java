@@ -358,7 +358,7 @@ class PlantedFaultsTest {
         return classes;
     }
 
-    /** Runs this over the classes, by its name: it is loaded anew. */
+    /** Runs this over the classes, by its name: it is loaded again. */
     static String[] simulate(Path classes, Class<? extends LongFunction<String[]>> runner, long seeds)
             throws IOException {
         try (var loader = new OwnCore(classes)) {
@@ -372,7 +372,7 @@ class PlantedFaultsTest {
     }
 
     /**
-     * Loads what is in a directory, and the rest of core and the simulator and its chaos anew beside it; all else as
+     * Loads what is in a directory, and the rest of core and the simulator and its chaos again beside it; all else as
      * usual.
      */
     private static final class OwnCore extends URLClassLoader {

@@ -159,8 +159,8 @@ public final class Simulation {
     }
 
     /**
-     * Has seats handed over by name when all is well: a leader that stands down in order is busy for as long as
-     * {@link SimProcess#usualDelay} says at least, unless there is one other candidate only.
+     * Has seats handed over by name when the storm is over, and demands that each goes to its successor, where others
+     * hold back for long enough. In every second world messages overtake each other then.
      */
     Simulation handingOver() {
         handingOver = true;
