@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.testkit.Eventually;
 import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.io.Reader;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -29,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ConsolePageTest {
     private static final Pattern URL = Pattern.compile("http://[^ \n]+");
     private static final Duration LEASE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @TempDir
     static Path folder;
@@ -267,7 +270,7 @@ class ConsolePageTest {
     }
 
     private static void await(Candidacy candidacy) throws InterruptedException {
-        assertThat(candidacy.await(Duration.ofSeconds(60))).isPresent();
+        assertThat(candidacy.await(PATIENCE)).isPresent();
     }
 
     private static String row(String election) {
@@ -279,7 +282,7 @@ class ConsolePageTest {
     }
 
     /** Starts a console and returns its address. */
-    private String console(String on, String... more) throws InterruptedException {
+    private String console(String on, String... more) {
         var line = new ArrayList<>(List.of("console", "--on", on));
         line.addAll(List.of(more));
         var out = new PrintWriter(told, true);
@@ -288,14 +291,18 @@ class ConsolePageTest {
         var console = new Thread(() -> Main.run(around, line.toArray(String[]::new)));
         console.start();
         consoles.add(console);
-        while (true) {
-            var matcher = URL.matcher(told.toString());
-            if (matcher.find() && told.toString().endsWith("\n")) {
-                return matcher.group();
-            }
-            assertThat(console.isAlive()).as(told.toString()).isTrue();
-            Thread.sleep(10);
+        return Eventually.eventually("the console tells its address", PATIENCE, () -> address(console));
+    }
+
+    private Optional<String> address(Thread console) {
+        var runs = console.isAlive(); // first: what one that has ended told is all there
+        var all = told.toString();
+        var matcher = URL.matcher(all);
+        if (matcher.find() && all.endsWith("\n")) {
+            return Optional.of(matcher.group());
         }
+        assertThat(runs).as(all).isTrue();
+        return Optional.empty();
     }
 
     private static void open(String url) throws Exception {

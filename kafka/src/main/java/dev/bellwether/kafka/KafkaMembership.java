@@ -84,7 +84,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private long asideUntilNanos = System.nanoTime();
     private long lookedNanos = System.nanoTime() - LOOK_NANOS;
     private Uuid topicId = Uuid.ZERO_UUID;
-    private int anew;
+    private int rereadsSeen;
 
     KafkaMembership(RosterStanding standing, GroupObserver observer, KafkaRosters rosters) {
         this.standing = standing;
@@ -429,10 +429,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
         mutedUntilNanos = System.nanoTime();
         if (journalTail != null) {
-            if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.rereads() == anew) {
+            if (!topicId.equals(Uuid.ZERO_UUID) && !id.equals(topicId) && journalTail.rereads() == rereadsSeen) {
                 journalTail.beginAgain();
             }
-            anew = journalTail.rereads();
+            rereadsSeen = journalTail.rereads();
         }
         topicId = id;
     }

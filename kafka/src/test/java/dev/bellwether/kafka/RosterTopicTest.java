@@ -167,7 +167,7 @@ class RosterTopicTest {
             awaitAll(roster);
             var before = topicId(SharedBroker.get());
             administer(admin -> admin.deleteTopics(List.of(topic)).all().get());
-            Eventually.eventually("it is made anew", PATIENCE, () -> {
+            Eventually.eventually("it is made again", PATIENCE, () -> {
                 var now = topicId(SharedBroker.get());
                 return now.isPresent() && !now.equals(before);
             });
@@ -199,7 +199,7 @@ class RosterTopicTest {
         var before = topicId(brokers);
         try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
             admin.deleteTopics(List.of(topic)).all().get();
-            Eventually.eventually("it is made anew, with all of its partitions", PATIENCE, () -> {
+            Eventually.eventually("it is made again, with all of its partitions", PATIENCE, () -> {
                 var now = topicId(brokers);
                 return now.isPresent() && !now.equals(before) && partitions(admin) == PARTITIONS;
             });

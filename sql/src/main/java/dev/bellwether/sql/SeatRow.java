@@ -74,7 +74,7 @@ record SeatRow(
     }
 
     SeatRow withRemaining(long micros) {
-        return withLease(micros, term);
+        return copy(metadata, micros, term, note);
     }
 
     /** Returns the row as it is when the holder has let go of it. */
@@ -83,49 +83,20 @@ record SeatRow(
     }
 
     SeatRow withNote(String note) {
-        return new SeatRow(
-                election,
-                token,
-                candidate,
-                nonce,
-                priority,
-                metadata,
-                since,
-                remaining,
-                term,
-                standDown,
-                ended,
-                era,
-                listed,
-                topPriority,
-                note);
+        return copy(metadata, remaining, term, note);
     }
 
     SeatRow withMetadata(String metadata) {
-        return new SeatRow(
-                election,
-                token,
-                candidate,
-                nonce,
-                priority,
-                metadata,
-                since,
-                remaining,
-                term,
-                standDown,
-                ended,
-                era,
-                listed,
-                topPriority,
-                note);
+        return copy(metadata, remaining, term, note);
     }
 
     /** Returns the row with its lease given again. */
     SeatRow extendedBy(long micros) {
-        return withLease(micros, micros);
+        return copy(metadata, micros, micros, note);
     }
 
-    private SeatRow withLease(long remainingMicros, long termMicros) {
+    /** Returns the row with what changes while one holds the seat. */
+    private SeatRow copy(String metadata, long remaining, long term, String note) {
         return new SeatRow(
                 election,
                 token,
@@ -134,8 +105,8 @@ record SeatRow(
                 priority,
                 metadata,
                 since,
-                remainingMicros,
-                termMicros,
+                remaining,
+                term,
                 standDown,
                 ended,
                 era,

@@ -14,9 +14,13 @@ import dev.bellwether.testkit.Infrastructure.Capability;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Seats that are handed over to a candidate by name, and what a leader shows of itself. */
 abstract class HandOverFacts extends LockFacts {
@@ -97,6 +101,83 @@ abstract class HandOverFacts extends LockFacts {
         assertThat(done.outcome()).as("the outcome for %s: %s", second, done).isEqualTo(Outcome.DONE);
         assertThat(done.leader().map(Leader::candidate)).contains(second.id());
         assertThat(second.awaitLeads().token()).isGreaterThan(mandate.token());
+    }
+
+    /** How a successor is lost that has said that it is ready. */
+    enum Loss {
+        /** It is cut off, and comes back when somebody else leads. */
+        CUT_OFF,
+        /** It leaves the election. */
+        LEAVES
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aSuccessorThatIsLostOnceItIsReadyCostsAMomentAndAnotherLeads(Loss loss) {
+        if (lacks(Capability.HAND_OVER).isPresent()) {
+            return;
+        }
+        var linked = stage.linkedClient();
+        var lost = new CompletableFuture<Actor>();
+        // the leader stands down because the successor is ready; it vacates the seat when its listener has returned
+        var first = stage.standLong(
+                stage.client(),
+                new EventLog(event -> {
+                    if (event instanceof LeadershipEvent.Revoked revoked && revoked.cause() == Cause.HANDED_OVER) {
+                        lose(lost.join(), linked.link(), loss);
+                    }
+                }),
+                settings -> settings);
+        var before = first.awaitLeads();
+        var successor = stage.stand(linked.elections()); // its lease is short: where candidates queue, it stays next
+        var third = stage.standLong(stage.client());
+        successor.awaitFollows(first);
+        third.awaitFollows(first);
+        awaitListed(successor);
+        awaitListed(third);
+        lost.complete(successor);
+        var operator = stage.observe(stage.client());
+        var ordered = CompletableFuture.supplyAsync(
+                () -> operator.handOver(successor.id(), stage.patience()), order -> new Thread(order).start());
+        var vacated = first.awaitHears(LeadershipEvent.Revoked.class);
+        var next = Eventually.eventually( // the third, or on a busy machine the former leader
+                "another leads", stage.patience(), () -> leadsAfter(before.token(), third, first));
+        var after = next.awaitLeads();
+        assertThat(Duration.ofNanos(System.nanoTime() - vacated.beganNanos()))
+                .as("from the order to stand down until another leads: not the lease of the leader")
+                .isLessThan(stage.longLease().dividedBy(2));
+        assertThat(after.token()).isGreaterThan(before.token());
+        assertThat(before.isValid()).as("the mandate that was given up").isFalse();
+        stage.eventually("the outcome is known", ordered::isDone);
+        var outcome = ordered.join();
+        assertThat(outcome.outcome())
+                .as("the outcome for %s, which never led: %s", successor, outcome)
+                .isEqualTo(Outcome.TAKEN_BY_ANOTHER);
+        assertThat(outcome.leader().map(Leader::candidate)).contains(next.id());
+        linked.link().heal(); // what the successor has sent since arrives now
+        Eventually.throughout("the seat stays where it went", stage.lease(), after::isValid);
+        assertThat(successor.events().turns()).as("the successor led").isEmpty();
+        next.candidacy().close();
+        Eventually.eventually(
+                "one leads again, under a higher token",
+                stage.patience(),
+                () -> leadsAfter(after.token(), first, successor, third));
+    }
+
+    private static Optional<Actor> leadsAfter(long token, Actor... actors) {
+        return Stream.of(actors)
+                .filter(actor -> actor.candidacy()
+                        .mandate()
+                        .filter(mandate -> mandate.token() > token)
+                        .isPresent())
+                .findFirst();
+    }
+
+    private static void lose(Actor successor, Link link, Loss loss) {
+        switch (loss) {
+            case CUT_OFF -> link.cut();
+            case LEAVES -> successor.candidacy().close();
+        }
     }
 
     private void awaitListed(Actor actor) {

@@ -19,6 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.Test;
 
 /** The rules of a seat one by one: on a {@link TreeModel}, in simulated time. */
@@ -239,7 +241,7 @@ class QueueSeatTest {
     }
 
     @Test
-    void anElectionThatWasDeletedAndMadeAnewIsAnotherOne() {
+    void anElectionThatWasDeletedAndMadeAgainIsAnotherOne() {
         var client = client(LEASE);
         var leader = standing("a", client);
         var standby = standing("b", client);
@@ -260,7 +262,7 @@ class QueueSeatTest {
 
     /** Nodes are numbered from 0 again: it was deleted in place of ours, under its leader. */
     @Test
-    void aNodeOfTheSameNameInAnElectionMadeAnewIsNotDeletedForOurs() {
+    void aNodeOfTheSameNameInAnElectionMadeAgainIsNotDeletedForOurs() {
         var client = client(LEASE);
         var leader = standing("a", client);
         client.disconnect();
@@ -362,6 +364,145 @@ class QueueSeatTest {
     }
 
     @Test
+    void aNoteThatHasOutlivedItsLeaderIsObeyedByNobody() {
+        var client = client(LEASE.multipliedBy(10));
+        standing("a", client);
+        var second = standing("b");
+        standing("c");
+        var order = new HandOverNote(view().token() - 1, "o1", HandOverNote.Stage.ASKED, LEASE, "b");
+        client.disconnect(); // it cannot take the note away
+        lay(order, "");
+        lay(order.readyBy("c"), tree.queue(PATH).get(2));
+        assertThat(second.told).containsExactly("follows a");
+    }
+
+    @Test
+    void anOrderIsObeyedOnceThoughItIsSeenAgain() {
+        var leader = standing("a");
+        var client = client(LEASE.multipliedBy(10));
+        var second = standing("b", client);
+        ask("b");
+        var written = operator.requests().write(PATH + "/successor", text(PATH + "/successor"), -1);
+        pass(200);
+        assertThat(written).isCompleted();
+        assertThat(second.told).containsExactly("follows a", "prepare for a");
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    @Test
+    void anOrderThatCouldNotBeReadIsReadOnTheNextConnection() {
+        standing("a");
+        var client = client(LEASE.multipliedBy(10));
+        var second = standing("b", client);
+        client.disconnect();
+        ask("b");
+        client.reconnect(false); // it hears that something has changed
+        for (var i = 0; i < 20; i++) {
+            client.disconnect(); // and asks what
+            client.reconnect(false);
+            time.run(time.now() + MILLI, () -> {});
+        }
+        pass(300);
+        assertThat(second.told).contains("prepare for a");
+    }
+
+    @Test
+    void oneThatHasLeftSinceItWasReadyIsNotWaitedFor() {
+        var leader = standing("a");
+        var client = client(LEASE.multipliedBy(10));
+        standing("b", client);
+        var third = standing("c");
+        client.disconnect(); // it stays before the other
+        third.seat.ready(ask("c"));
+        pass(100);
+        assertThat(tree.has(PATH + "/successor")).isTrue();
+        third.seat.leave();
+        pass(200);
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    /** A leader that asks who is next may be given another order meanwhile. */
+    @Test
+    void anAnswerFromBeforeTheNextOrderDoesNotTakeThatAway() {
+        standing("a");
+        var client = client(LEASE.multipliedBy(100));
+        standing("b", client);
+        standing("c");
+        var token = view().token();
+        client.disconnect(); // it stays before the other
+        for (var i = 0; i < 20; i++) {
+            var order = new HandOverNote(token, "o" + i, HandOverNote.Stage.ASKED, LEASE, "c");
+            lay(order, "");
+            lay(order.readyBy("c"), tree.queue(PATH).get(2));
+        }
+    }
+
+    @Test
+    void aLeaderThatStandsDownAlreadyHandsNothingOver() {
+        var leader = standing("a");
+        var second = standing("b");
+        leader.seat.concede(Duration.ofSeconds(1));
+        second.seat.ready(ask("b"));
+        pass(300);
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    @Test
+    void aNoteIsLaidForThePresentLeaderAndOverTheExpectedOneOnly() {
+        standing("a");
+        standing("b");
+        var token = view().token();
+        assertThat(noted(token - 1, "", "n1")).as("for a leader before").isFalse();
+        assertThat(noted(token, "", "n1")).isTrue();
+        assertThat(noted(token, "", "n1")).as("asked twice").isTrue();
+        assertThat(noted(token, "", "n2")).as("over another").isFalse();
+        assertThat(view().note()).isEqualTo("n1");
+        assertThat(noted(token, "n1", "n2")).isTrue();
+        assertThat(view().note()).isEqualTo("n2");
+    }
+
+    /** Either the candidate has said that it is ready, or the order is withdrawn: there is no third case. */
+    @Test
+    void ofTwoThatReplaceANoteAtATimeOneIsRefused() {
+        standing("a");
+        standing("b");
+        var token = view().token();
+        assertThat(noted(token, "", "asked")).isTrue();
+        var ready = operator.note(token, "asked", "ready", "");
+        var withdrawn = operator.note(token, "asked", "", "");
+        pass(200);
+        assertThat(List.of(ready.join(), withdrawn.join())).containsExactlyInAnyOrder(true, false);
+        assertThat(view().note()).isEqualTo(ready.join() ? "ready" : "");
+    }
+
+    @Test
+    void aNoteIsNotTakenAwayInPlaceOfANewerOne() {
+        standing("a");
+        standing("b");
+        var token = view().token();
+        assertThat(noted(token, "", "n1")).isTrue();
+        var old = operator.requests().data(PATH + "/successor", null);
+        pass(100);
+        assertThat(noted(token, "n1", "n2")).isTrue();
+        operator.withdrawNote(old.join());
+        pass(100);
+        assertThat(view().note()).isEqualTo("n2");
+    }
+
+    @Test
+    void anElectionIsDeletedWithItsNote() {
+        var leader = standing("a");
+        var second = standing("b");
+        ask("nobody");
+        order(Order.DELETE);
+        assertThat(second.told).endsWith("ended");
+        leader.seat.release();
+        pass(300);
+        assertThat(tree.has(PATH)).isFalse();
+    }
+
+    @Test
     void whatACandidateProclaimsIsInItsNodeAndInTheNextOneToo() {
         var leader = standing("a");
         var token = view().token();
@@ -384,6 +525,31 @@ class QueueSeatTest {
         pass(200);
         assertThat(noted).isCompletedWithValue(true);
         return order;
+    }
+
+    /** Lays this note by hand, whoever leads. */
+    private void lay(HandOverNote note, String readyNode) {
+        var path = PATH + "/successor";
+        var text = note.text() + (readyNode.isEmpty() ? "" : '\n' + readyNode);
+        CompletableFuture<?> laid = tree.has(path)
+                ? operator.requests().write(path, text, -1)
+                : operator.requests().create(CreateMode.PERSISTENT, path, text);
+        pass(200);
+        assertThat(laid).isCompleted();
+        assertThat(text(path)).isEqualTo(text);
+    }
+
+    private String text(String path) {
+        var read = operator.requests().data(path, null);
+        pass(100);
+        return read.join().text();
+    }
+
+    private boolean noted(long token, String expected, String note) {
+        var noted = operator.note(token, expected, note, "");
+        pass(100);
+        assertThat(noted).isCompleted();
+        return noted.join();
     }
 
     private View view() {

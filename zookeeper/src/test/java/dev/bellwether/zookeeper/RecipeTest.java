@@ -211,7 +211,7 @@ class RecipeTest {
             follower.awaitClose();
             assertThat(leadersLog.last(LeadershipEvent.Ended.class)).isPresent();
             assertThat(followersLog.last(LeadershipEvent.Ended.class)).isPresent();
-            assertThat(hands.exists(election)).as("nobody makes it anew").isFalse();
+            assertThat(hands.exists(election)).as("nobody makes it again").isFalse();
         }
     }
 

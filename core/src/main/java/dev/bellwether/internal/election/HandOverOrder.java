@@ -36,6 +36,9 @@ final class HandOverOrder {
      * The note is replaced only if it is the one that is expected. So either the candidate said READY, and the leader
      * will obey whenever it reads it, or we have withdrawn the order, and nobody will: there is no third case, however
      * late a message comes. What watching tells makes us read; what counts is what was read.
+     *
+     * The next grant drops the note. So a candidate of whom we read that it has the seat, with the note still over it,
+     * is only next in a queue: it may be dead, and then another leads once it is gone.
      */
     private static final long LOOK_NANOS = 1_000_000_000L;
     private static final long LOOK_AGAIN_NANOS = 20_000_000L;
@@ -55,6 +58,10 @@ final class HandOverOrder {
     private String former = "";
     private String successor = ""; // who is ready, once somebody is
     private @Nullable Leader next; // the first after the former one, as far as we were told
+    /** The last token under which the seat was the successor's to take, and was not taken. */
+    private long notTaken;
+
+    private long againNanos = LOOK_AGAIN_NANOS; // until we look whether it is
     private long readyByNanos;
     private long hopeNanos; // then we give up
     /** When we have last had a turn of our own: for any thread. */
@@ -188,7 +195,7 @@ final class HandOverOrder {
             if (readAgain) {
                 look();
             } else if (!outcome.isDone()) {
-                lookAgainIn(LOOK_NANOS);
+                lookAgainIn(notTaken == 0 ? LOOK_NANOS : longerEachTime());
             }
         });
         lookAgainIn(LOOK_NANOS); // should no answer come
@@ -200,7 +207,7 @@ final class HandOverOrder {
             return;
         }
         if (view.token() > order.token()) {
-            judgeSuccessor(view);
+            judgeSuccessor(view, order);
             return;
         }
         if (view.token()
@@ -234,17 +241,26 @@ final class HandOverOrder {
         }
     }
 
-    private void judgeSuccessor(View view) {
-        var leader = Optional.ofNullable(next != null && next.token() <= view.token() ? next : null)
-                .or(view::leader);
+    private void judgeSuccessor(View view, HandOverNote order) {
+        var granted = HandOverNote.parse(view.note())
+                .filter(note -> note.order().equals(order.order()))
+                .isEmpty();
+        var first = Optional.ofNullable(next)
+                .filter(one -> granted && one.token() > notTaken && one.token() <= view.token());
+        var leader = first.or(view::leader);
         if (leader.isEmpty()) {
             end(Outcome.TAKEN_BY_ANOTHER, leader); // it is gone again, or never led
-            return;
+        } else if (!isExpected(leader.get().candidate())) {
+            end(Outcome.TAKEN_BY_ANOTHER, leader);
+        } else if (granted) {
+            end(Outcome.DONE, leader);
+        } else {
+            notTaken = view.token();
         }
-        var id = leader.get().candidate();
-        var expected =
-                to.isPresent() ? id.equals(to.get()) : successor.isEmpty() ? !id.equals(former) : id.equals(successor);
-        end(expected ? Outcome.DONE : Outcome.TAKEN_BY_ANOTHER, leader);
+    }
+
+    private boolean isExpected(String id) {
+        return to.isPresent() ? id.equals(to.get()) : successor.isEmpty() ? !id.equals(former) : id.equals(successor);
     }
 
     private void withdraw(HandOverNote order, View view) {
@@ -262,6 +278,11 @@ final class HandOverOrder {
     }
 
     // ---------------------------------------------------------------- small things
+
+    private long longerEachTime() {
+        againNanos = Math.min(2 * againNanos, LOOK_NANOS);
+        return againNanos;
+    }
 
     private void lookAgainIn(long nanos) {
         if (timer != null) {

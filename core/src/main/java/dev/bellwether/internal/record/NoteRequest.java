@@ -1,6 +1,5 @@
 package dev.bellwether.internal.record;
 
-import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import java.util.function.Supplier;
 
@@ -12,7 +11,6 @@ final class NoteRequest extends SeatRequest<Boolean> {
     private final long token;
     private final String expected;
     private final String note;
-    private boolean inDoubt;
 
     NoteRequest(SeatMemory memory, Supplier<String> stamps, long token, String expected, String note) {
         super(memory, stamps);
@@ -38,7 +36,7 @@ final class NoteRequest extends SeatRequest<Boolean> {
             return SeatStep.done(false);
         }
         var present = record.orders().note();
-        if (inDoubt && present.equals(note)) {
+        if (isInDoubt() && present.equals(note)) {
             return SeatStep.done(true); // it was carried out, and its answer was lost
         }
         if (!present.equals(expected)) {
@@ -53,13 +51,8 @@ final class NoteRequest extends SeatRequest<Boolean> {
         return SeatStep.done(true);
     }
 
-    /** It may have been carried out, or not: the record tells. */
     @Override
     SeatStep<Boolean> unanswered(RuntimeException error, long nowNanos) {
-        if (inDoubt || !(error instanceof UnavailableException)) {
-            return SeatStep.failed(error);
-        }
-        inDoubt = true;
-        return ask(false, nowNanos);
+        return askInDoubt(error, nowNanos);
     }
 }

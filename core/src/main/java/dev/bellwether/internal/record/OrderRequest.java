@@ -1,7 +1,6 @@
 package dev.bellwether.internal.record;
 
 import dev.bellwether.ElectionException;
-import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.record.SeatRecord.Kind;
 import dev.bellwether.spi.Order;
 import java.time.Duration;
@@ -17,7 +16,6 @@ final class OrderRequest extends SeatRequest<Boolean> {
     private long token; // whose holder it is for
     private long era; // in which it is given
     private String candidate = ""; // of a record that is not ours
-    private boolean inDoubt;
 
     OrderRequest(SeatMemory memory, Supplier<String> stamps, Order order) {
         super(memory, stamps);
@@ -93,14 +91,9 @@ final class OrderRequest extends SeatRequest<Boolean> {
         return SeatStep.done(true);
     }
 
-    /** It may have been carried out, or not: the record tells. */
     @Override
     SeatStep<Boolean> unanswered(RuntimeException error, long nowNanos) {
-        if (!named || inDoubt || !(error instanceof UnavailableException)) {
-            return SeatStep.failed(error);
-        }
-        inDoubt = true;
-        return ask(false, nowNanos);
+        return named ? askInDoubt(error, nowNanos) : SeatStep.failed(error); // nothing was written before it is named
     }
 
     /**

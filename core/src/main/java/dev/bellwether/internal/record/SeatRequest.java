@@ -28,6 +28,7 @@ abstract class SeatRequest<T> {
     private long expected = -1;
     private @Nullable SeatRecord sent;
     private boolean tracked;
+    private boolean inDoubt; // a write went unanswered, and was asked for
     private boolean doubted; // what was sent is said not to have been carried out
 
     SeatRequest(SeatMemory memory, Supplier<String> stamps) {
@@ -144,6 +145,19 @@ abstract class SeatRequest<T> {
         confirming = confirm;
         revisionWhenAsked = memory.revision();
         return SeatStep.read(confirm);
+    }
+
+    /** A write went unanswered: it may have been carried out, or not. The record tells, which is asked for once. */
+    final SeatStep<T> askInDoubt(RuntimeException error, long nowNanos) {
+        if (inDoubt || !(error instanceof UnavailableException)) {
+            return SeatStep.failed(error);
+        }
+        inDoubt = true;
+        return ask(false, nowNanos);
+    }
+
+    final boolean isInDoubt() {
+        return inDoubt;
     }
 
     /** Writes what is a holder's own, so that it is known again if the answer is lost. */

@@ -319,8 +319,8 @@ class CandidacyMachineTest {
         rig.server.order("billing", Order.DELETE);
         rig.settle();
         assertThat(rig.heard).containsExactly("Acquired", "Revoked ENDED", "Ended");
-        var anew = rig.stand("b", rig.config());
-        assertThat(anew.mandate().orElseThrow().token()).isGreaterThan(token);
+        var next = rig.stand("b", rig.config());
+        assertThat(next.mandate().orElseThrow().token()).isGreaterThan(token);
     }
 
     @Test

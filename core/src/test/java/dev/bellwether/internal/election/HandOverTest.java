@@ -9,15 +9,25 @@ import dev.bellwether.HandOver;
 import dev.bellwether.HandOver.Outcome;
 import dev.bellwether.Leader;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Watch;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.HandOverNote.Stage;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -182,6 +192,36 @@ class HandOverTest {
         assertThat(leader.mandate().orElseThrow().token()).isEqualTo(2);
     }
 
+    /** Where candidates queue, observers take the first for the leader. It may be dead. */
+    @Test
+    void aSuccessorThatIsFirstInAQueueHasTheSeatWhenItHasTakenTheNoteAway() {
+        var queue = new Queue();
+        var outcome = handOver(queue, "b");
+        rig.settle();
+        var ready = queue.readyIs("b");
+        queue.first(7, "b", ready);
+        rig.pass(Duration.ofSeconds(1));
+        assertThat(outcome).isNotDone();
+        queue.first(7, "b", "");
+        rig.pass(Duration.ofSeconds(1));
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.DONE);
+    }
+
+    @Test
+    void aSuccessorThatOnlyCameToBeTheFirstInAQueueNeverLed() {
+        for (var takenByThen : List.of(true, false)) {
+            var queue = new Queue();
+            var outcome = handOver(queue, "b");
+            rig.settle();
+            var ready = queue.readyIs("b");
+            queue.first(7, "b", ready);
+            rig.pass(Duration.ofSeconds(1));
+            queue.first(9, "c", takenByThen ? "" : ready);
+            assertThat(done(outcome).outcome()).isEqualTo(Outcome.TAKEN_BY_ANOTHER);
+            assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
+        }
+    }
+
     @Test
     void anOrderThatNobodyWaitsForAnyMoreIsWithdrawnByTheLeader() {
         var leader = stand("a");
@@ -309,9 +349,13 @@ class HandOverTest {
     }
 
     private CompletableFuture<HandOver> handOver(String to) {
+        return handOver(LazyArbiter.arbiter(rig.wire), to);
+    }
+
+    private CompletableFuture<HandOver> handOver(Arbiter arbiter, String to) {
         return new HandOverOrder(
                         "billing",
-                        LazyArbiter.arbiter(rig.wire),
+                        arbiter,
                         rig.loop,
                         Duration.ofSeconds(2),
                         Optional.of(to).filter(one -> !one.isEmpty()),
@@ -341,5 +385,74 @@ class HandOverTest {
 
     private View view() {
         return rig.server.read("billing").toCompletableFuture().join();
+    }
+
+    /** What an observer sees of a queue, whose first is "a" in the beginning, and is taken for the leader. */
+    private static final class Queue implements Arbiter {
+        private View seat = seat(5, "a");
+        private Consumer<View> watcher = view -> {};
+
+        private static View seat(long token, String first) {
+            var holder = new View.Holder(first, first, Instant.EPOCH, Map.of());
+            return View.of("billing", token).heldBy(Optional.of(holder), Duration.ZERO);
+        }
+
+        /** Says that this one is ready, and returns the note. */
+        String readyIs(String candidate) {
+            var ready = seat.handOver().orElseThrow().readyBy(candidate).text();
+            seat = seat.noted(ready);
+            watcher.accept(seat);
+            return ready;
+        }
+
+        void first(long token, String candidate, String note) {
+            seat = seat(token, candidate).noted(note);
+            watcher.accept(seat.noted("")); // who watches is not told of notes
+        }
+
+        @Override
+        public CompletionStage<View> read(String election, Loop loop) {
+            return CompletableFuture.completedStage(seat);
+        }
+
+        @Override
+        public Watch watch(String election, Consumer<View> watcher, Loop loop) {
+            this.watcher = watcher;
+            return Watch.NONE;
+        }
+
+        @Override
+        public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+            seat = seat.noted(note);
+            return CompletableFuture.completedStage(true);
+        }
+
+        @Override
+        public boolean listsCandidates() {
+            return false;
+        }
+
+        @Override
+        public Seat seat(Standing standing, Claimant claimant, Loop loop) {
+            throw new UnsupportedOperationException("nobody stands here");
+        }
+
+        @Override
+        public CompletionStage<Boolean> order(String election, Order order) {
+            throw new UnsupportedOperationException("no orders but hand-overs: " + order);
+        }
+
+        @Override
+        public CompletionStage<List<String>> list() {
+            return CompletableFuture.completedStage(List.of("billing"));
+        }
+
+        @Override
+        public String describe() {
+            return "a queue";
+        }
+
+        @Override
+        public void close() {}
     }
 }

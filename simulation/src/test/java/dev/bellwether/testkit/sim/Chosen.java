@@ -3,7 +3,7 @@ package dev.bellwether.testkit.sim;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A world in which somebody else chooses what happens next. Made anew for each history. Confined to one thread. */
+/** A world in which somebody else chooses what happens next. Made again for each history. Confined to one thread. */
 interface Chosen {
     /** What does not happen on a good day. */
     enum Deviation {

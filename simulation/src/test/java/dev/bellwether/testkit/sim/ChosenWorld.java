@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A few candidates of the real core and one store, in which somebody else chooses what happens next: which request is
- * carried out, which answer comes, whose timers run, who is held up. Made anew for each history, which is the list of
+ * carried out, which answer comes, whose timers run, who is held up. Made again for each history, which is the list of
  * the choices. Confined to one thread.
  */
 final class ChosenWorld implements Chosen {

@@ -58,6 +58,34 @@ class PlantedFaultsTest {
         return sessions().filter(plant -> ONLY.matcher(plant.fault).find());
     }
 
+    static Stream<Plant> faultsOfHandOvers() {
+        return handOvers().filter(plant -> ONLY.matcher(plant.fault).find());
+    }
+
+    private static Stream<Plant> handOvers() {
+        return Stream.of(
+                new Plant(
+                        "others do not hold back for a successor",
+                        "internal/election/LeaseSeat.java",
+                        "return what.equals(heldBackFor) ? Math.max(0, heldBackUntilNanos - now) : 0;",
+                        "return 0;"),
+                new Plant(
+                        "a successor does not claim when it hears that the seat is vacant",
+                        "internal/election/LeaseSeat.java",
+                        "} else if (view.holder().isEmpty()) {\n                    claimant",
+                        "} else if (view.holder().isEmpty() && !isForUs(view)) {\n                    claimant"),
+                new Plant(
+                        "the former leader does not hold back",
+                        "internal/election/CandidacyMachine.java",
+                        "2 * standing.config().retryInterval().toNanos();",
+                        "0;"),
+                new Plant(
+                        "the answer to READY puts off what a leader has to do",
+                        "internal/election/LeaseSeat.java",
+                        "} else if (done && phase == Phase.WAITING) {",
+                        "} else if (done) {"));
+    }
+
     private static Stream<Plant> sessions() {
         return Stream.of(
                 new Plant(
@@ -266,6 +294,12 @@ class PlantedFaultsTest {
         isFound(plant, SessionChaosRun.class);
     }
 
+    @ParameterizedTest
+    @MethodSource("faultsOfHandOvers")
+    void isFoundWhereSeatsAreHandedOver(Plant plant) throws IOException {
+        isFound(plant, HandOverRun.class);
+    }
+
     private void isFound(Plant plant, Class<? extends LongFunction<String[]>> runner) throws IOException {
         var began = System.nanoTime();
         var found = simulate(compile(plant, directory), runner, SEEDS);
@@ -324,7 +358,7 @@ class PlantedFaultsTest {
         return classes;
     }
 
-    /** Runs this over the classes, by its name: it is loaded anew. */
+    /** Runs this over the classes, by its name: it is loaded again. */
     static String[] simulate(Path classes, Class<? extends LongFunction<String[]>> runner, long seeds)
             throws IOException {
         try (var loader = new OwnCore(classes)) {
@@ -338,7 +372,7 @@ class PlantedFaultsTest {
     }
 
     /**
-     * Loads what is in a directory, and the rest of core and the simulator and its chaos anew beside it; all else as
+     * Loads what is in a directory, and the rest of core and the simulator and its chaos again beside it; all else as
      * usual.
      */
     private static final class OwnCore extends URLClassLoader {

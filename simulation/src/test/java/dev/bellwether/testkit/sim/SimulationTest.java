@@ -34,6 +34,20 @@ class SimulationTest {
     }
 
     @Test
+    void aSeatThatIsHandedOverWhenAllIsWellGoesToItsSuccessor() {
+        var report = HandOvers.simulation().seeds(2_000).run();
+        System.out.println("hand-overs: " + report);
+        assertThat(report.mandates()).as("hand-overs in most worlds").isGreaterThan(2 * report.worlds());
+    }
+
+    @Test
+    void aSeatThatIsHandedOverOverRecordsWhenAllIsWellGoesToItsSuccessor() {
+        var report = HandOvers.simulation().overRecords().seeds(2_000).run();
+        System.out.println("hand-overs over records: " + report);
+        assertThat(report.mandates()).as("hand-overs in most worlds").isGreaterThan(2 * report.worlds());
+    }
+
+    @Test
     void theSameSeedIsTheSameWorld() {
         for (var seed = 1; seed <= 20; seed++) {
             assertThat(traceOf(seed)).isEqualTo(traceOf(seed)).hasSizeGreaterThan(10);

@@ -5,6 +5,9 @@ import java.time.Duration;
 
 /** The longest settings of several candidacies, in nanoseconds. */
 final class Bounds {
+    /** So many messages one after the other a hand-over takes at most, twice over. */
+    private static final int COURTESY_DELAYS = 40;
+
     private long lease;
     private long renew;
     private long retry;
@@ -14,10 +17,13 @@ final class Bounds {
     /** The least time for an answer, among all: before it is given up, or before the mandate ends. */
     private long leastRoundTrip = Long.MAX_VALUE;
 
+    private long leastRetry = Long.MAX_VALUE;
+
     void add(CandidacyConfig config) {
         lease = Math.max(lease, config.lease().toNanos());
         renew = Math.max(renew, config.renewInterval().toNanos());
         retry = Math.max(retry, config.retryInterval().toNanos());
+        leastRetry = Math.min(leastRetry, config.retryInterval().toNanos());
         backoff =
                 Math.max(backoff, config.standbyBackoff().map(Duration::toNanos).orElse(0L));
         budget = Math.max(budget, config.standDownBudget().toNanos());
@@ -82,6 +88,15 @@ final class Bounds {
     /** Whether messages are fast enough, against these settings, for leadership to be had and kept. */
     boolean feasible(FaultProfile weather) {
         return leastRoundTrip > (long) (2.2 * weather.delayNanos() * weather.roundTrips()) + slack(weather);
+    }
+
+    /**
+     * Whether others hold back for a successor for long enough, against what messages take: they do so for a retry
+     * interval from when they hear that it is ready, and again from when they hear that the seat is vacant. In the
+     * first the leader reads, stands down and releases; in the second the successor hears of it and claims.
+     */
+    boolean keepsCourtesy(FaultProfile weather) {
+        return feasible(weather) && leastRetry > COURTESY_DELAYS * weather.delayNanos() + slack(weather);
     }
 
     /** Timers are late; and a standby adds a millisecond. */

@@ -21,6 +21,7 @@ final class FaultProfile {
     private final long clientTimeoutNanos;
     private final long faultIntervalNanos;
     private int roundTrips = 1;
+    private boolean uneven;
     private boolean calm;
 
     FaultProfile(Set<Fault> possible, long leaseNanos, boolean storeClock, SplittableRandom random) {
@@ -60,6 +61,14 @@ final class FaultProfile {
      */
     void leasesShare() {
         roundTrips = 3;
+    }
+
+    /**
+     * Most messages are much faster than the slowest when all is well: so one may be overtaken by several that follow
+     * from it.
+     */
+    void unevenDelays() {
+        uneven = true;
     }
 
     /** Returns how many round trips a renewal takes at most when all is well. */
@@ -109,6 +118,9 @@ final class FaultProfile {
 
     /** Draws how long a message takes. */
     long delay(RandomGenerator random) {
+        if (calm && uneven) {
+            return logUniform(random, delayNanos / 1_000 + 1, delayNanos);
+        }
         return !calm && tail > 0 && random.nextDouble() < tail
                 ? logUniform(random, delayNanos, tailNanos)
                 : 1 + (long) (random.nextDouble() * (delayNanos - 1));

@@ -148,6 +148,11 @@ public final class SimProcess {
         return hangs;
     }
 
+    /** Returns how long a message takes at most, one way, when all is well. */
+    Duration usualDelay() {
+        return Duration.ofNanos(world.weather().delayNanos());
+    }
+
     /** Runs something on a timer of this process, outside the loop. */
     void later(Duration delay, Runnable what) {
         world.agenda().in(delay.toNanos(), () -> whenRunning(what));

@@ -51,6 +51,7 @@ public final class Simulation {
     private double longestWork = 2;
     private boolean atOnce;
     private boolean steady;
+    private boolean handingOver;
     private Optional<RecordTraits> records = Optional.empty();
 
     private Simulation(Supplier<? extends Application> applications) {
@@ -158,6 +159,15 @@ public final class Simulation {
     }
 
     /**
+     * Has seats handed over by name when the storm is over, and demands that each goes to its successor, where others
+     * hold back for long enough. In every second world messages overtake each other then.
+     */
+    Simulation handingOver() {
+        handingOver = true;
+        return this;
+    }
+
+    /**
      * Runs all seeds.
      *
      * @throws Violation for the lowest seed found in whose world something was wrong
@@ -257,6 +267,10 @@ public final class Simulation {
 
     boolean isSteady() {
         return steady;
+    }
+
+    boolean isHandingOver() {
+        return handingOver;
     }
 
     /** Adds up what the worlds did. Thread-safe. */

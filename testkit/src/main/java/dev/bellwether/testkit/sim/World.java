@@ -53,6 +53,9 @@ final class World {
         if (settings.records().filter(traits -> traits.sharesAmong(1)).isPresent()) {
             weather.leasesShare();
         }
+        if (settings.isHandingOver() && seed % 2 == 0) {
+            weather.unevenDelays();
+        }
         records = settings.records().map(traits -> new MemoryRecordStore(storeClock, traits));
         server = new StoreServer(
                 this,

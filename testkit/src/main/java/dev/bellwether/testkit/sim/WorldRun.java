@@ -1,6 +1,8 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Phase;
+import dev.bellwether.spi.HandOverNote;
+import dev.bellwether.spi.HandOverNote.Stage;
 import dev.bellwether.spi.Order;
 import java.time.Duration;
 import java.util.List;
@@ -10,6 +12,8 @@ import java.util.List;
  * nothing is left.
  */
 final class WorldRun {
+    private static final int HAND_OVERS = 4;
+
     private final World world;
     private final Simulation settings;
     private final long longestWork;
@@ -34,6 +38,12 @@ final class WorldRun {
             pass(world.weather().longestDelayNanos() + 2 * lease + longestWork);
             List.copyOf(world.invariants().seats().keySet()).forEach(this::leadersRideThrough);
             List.copyOf(world.invariants().seats().keySet()).forEach(this::theSeatPassesOn);
+        }
+        if (settings.isHandingOver()) {
+            pass(2 * lease);
+            for (var round = 0; round < HAND_OVERS; round++) {
+                List.copyOf(world.invariants().seats().keySet()).forEach(this::theSeatIsHandedOver);
+            }
         }
         end();
     }
@@ -144,6 +154,39 @@ final class WorldRun {
             world.violate(
                     "a resigned leader's seat passes on",
                     "nobody leads \"" + election + "\" " + Duration.ofNanos(orderly) + " after " + next + " resigned",
+                    null);
+        }
+    }
+
+    /** All others hold back, so the named standby is the next, and leads on. */
+    private void theSeatIsHandedOver(String election) {
+        var seat = world.invariants().seat(election);
+        var leader = seat.leader();
+        var stand = seat.candidacies().stream()
+                .filter(one -> one != leader && one.status().phase() == Phase.STANDING_BY && !one.works())
+                .toList();
+        if (leader == null
+                || stand.isEmpty()
+                || world.isBroken()
+                || !seat.bounds().keepsCourtesy(world.weather())) {
+            return;
+        }
+        var to = stand.get(world.random().nextInt(stand.size()));
+        var lease = seat.bounds().lease();
+        var order = new HandOverNote(
+                leader.token(), "o" + leader.token(), Stage.ASKED, Duration.ofNanos(lease), to.candidate());
+        world.trace().line("world", "hand-over of \"" + election + "\" by " + leader + " to " + to);
+        world.server().receive("hand-over", () -> world.server().note(election, order.token(), "", order.text()));
+        var passed = world.until(
+                world.agenda().now() + 3 * lease,
+                () -> seat.leader() != null && seat.leader().token() > order.token());
+        var next = seat.leader();
+        pass((long) (world.random().nextDouble(1, 3) * lease)); // so that others ask at any time before the next one
+        if (!world.isBroken() && (!passed || next != to || seat.leader() != to)) {
+            world.violate(
+                    "a seat that is handed over when all is well goes to its successor, who leads on",
+                    "%s was to get the seat of %s under token %d; %s led next, and now %s leads"
+                            .formatted(to, leader, order.token(), next, seat.leader()),
                     null);
         }
     }
