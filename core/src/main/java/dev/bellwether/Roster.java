@@ -90,10 +90,10 @@ public interface Roster extends AutoCloseable {
     Optional<ElectionException> failure();
 
     /**
-     * Waits until the membership has ended. Returns if it resigned. Never call it from a listener or task of this
-     * roster: it would wait for itself.
+     * Waits until the membership has ended. Returns if it resigned.
      *
      * @throws ElectionException if it has ended by a {@linkplain #failure fatal error}, which is the cause
+     * @throws IllegalStateException if called from a listener or task of this roster, which would wait for itself
      */
     void awaitClose() throws InterruptedException;
 

@@ -7,12 +7,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -348,5 +350,33 @@ class MemoryRosterTest {
         closer.join();
         assertThat(ended.getCount()).isZero();
         roster.awaitClose();
+    }
+
+    @Test
+    void waitingForItsOwnEndIsRefusedInAListenerAndInATask() throws InterruptedException {
+        var self = new CompletableFuture<Roster>();
+        var refused = new CopyOnWriteArrayList<String>();
+        var roster = join(config().listener(event -> {
+            if (event instanceof RosterEvent.Gained) {
+                refused.add("listener: " + endOf(self.join()));
+            }
+        }));
+        roster.whileLeading((role, mandate) -> refused.add("task: " + endOf(self.join())));
+        self.complete(roster);
+        await("calls in both", () -> Stream.of("listener: ", "task: ")
+                .allMatch(from -> refused.stream().anyMatch(each -> each.startsWith(from))));
+        assertThat(refused).allSatisfy(each -> assertThat(each).contains("from a listener or task of member "));
+        assertThat(roster.failure()).isEmpty();
+        roster.resign();
+        roster.awaitClose();
+    }
+
+    private static String endOf(Roster roster) throws InterruptedException {
+        try {
+            roster.awaitClose();
+            return "it has ended";
+        } catch (IllegalStateException e) {
+            return String.valueOf(e.getMessage());
+        }
     }
 }

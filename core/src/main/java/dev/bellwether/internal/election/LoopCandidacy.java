@@ -18,6 +18,7 @@ import dev.bellwether.TaskFailure;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
+import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
@@ -345,11 +346,7 @@ public final class LoopCandidacy implements Candidacy {
 
     @Override
     public void awaitClose() throws InterruptedException {
-        if (runsHere()) {
-            throw new IllegalStateException("awaitClose was called from a listener or task of " + this
-                    + ", which ends only after that has returned: call resign() or close() there");
-        }
-        closed.await();
+        OwnEnd.await(this, runsHere(), closed);
         throwFailure(snapshot);
     }
 
