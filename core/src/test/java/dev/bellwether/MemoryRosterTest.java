@@ -115,26 +115,26 @@ class MemoryRosterTest {
     void aRoleMovesOnlyWhenItsListenerAndItsTaskHaveEnded() throws InterruptedException {
         var running = new AtomicInteger();
         var together = new AtomicInteger();
-        var bites = new AtomicInteger();
+        var steps = new AtomicInteger();
         RoleTask task = (role, mandate) -> {
             if (role == 0) {
                 if (running.incrementAndGet() > 1) {
                     together.incrementAndGet();
                 }
-                bites.incrementAndGet();
+                steps.incrementAndGet();
                 TimeUnit.MILLISECONDS.sleep(50);
                 running.decrementAndGet();
             }
         };
         var first = join(config().roles(1).partitions(1));
         first.whileLeading(task);
-        await("bites", () -> bites.get() > 3);
+        await("steps", () -> steps.get() > 3);
         var second = join(config().roles(1).partitions(1));
         second.whileLeading(task);
         first.close();
         assertThat(second.await(1, Duration.ofSeconds(30))).isTrue();
-        var before = bites.get();
-        await("more bites", () -> bites.get() > before + 3);
+        var before = steps.get();
+        await("more steps", () -> steps.get() > before + 3);
         assertThat(together).hasValue(0);
     }
 
@@ -215,7 +215,7 @@ class MemoryRosterTest {
     }
 
     @Test
-    void noMoreBitesRunAtOnceThanAllowed() throws InterruptedException {
+    void noMoreStepsRunAtOnceThanAllowed() throws InterruptedException {
         var now = new AtomicInteger();
         var most = new AtomicInteger();
         var ran = ConcurrentHashMap.<Integer>newKeySet();

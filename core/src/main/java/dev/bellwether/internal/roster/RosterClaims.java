@@ -256,7 +256,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         for (var hold : holds) {
             // a claim with another number of partitions is one for each of ours
             if (said.partitions() != holds.length || said.tokens().containsKey(hold.partition())) {
-                hold.heed(said, ours, said.base() + offset + 1, known, sent);
+                hold.apply(said, ours, said.base() + offset + 1, known, sent);
             }
             if (ours && (said.what() == RosterRecord.What.CLAIM || said.what() == RosterRecord.What.BEAT)) {
                 hold.wroteLater(said.number());

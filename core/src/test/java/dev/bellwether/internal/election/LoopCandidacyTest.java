@@ -26,7 +26,7 @@ class LoopCandidacyTest {
     }
 
     @Test
-    void aTaskThatHeedsTheEndOfItsMandateHasNotFailed() {
+    void aTaskThatStopsWithItsMandateHasNotFailed() {
         var candidacy = rig.stand("a", rig.config().onTaskFailure(TaskFailure.END));
         candidacy.whileLeading(mandate -> {
             if (mandate.token() == 1) {

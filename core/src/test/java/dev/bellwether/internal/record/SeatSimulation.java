@@ -95,7 +95,7 @@ final class SeatSimulation {
         bad = random.nextInt(3) == 0 ? 0 : 0.3 * random.nextDouble();
         var same = vanishes || deletes;
         traits = setting.beside
-                ? RecordTraits.PLAIN.beside(ForeignCandidate.RULES, "others do not heed it")
+                ? RecordTraits.PLAIN.beside(ForeignCandidate.RULES, "others do not obey it")
                 : RecordTraits.PLAIN.vanishing(vanishes);
         var tooLong = Duration.ofSeconds(8);
         leases = new Duration[] {
