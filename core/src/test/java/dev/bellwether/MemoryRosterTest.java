@@ -363,8 +363,10 @@ class MemoryRosterTest {
         }));
         roster.whileLeading((role, mandate) -> refused.add("task: " + endOf(self.join())));
         self.complete(roster);
-        await("calls in both", () -> Stream.of("listener: ", "task: ")
-                .allMatch(from -> refused.stream().anyMatch(each -> each.startsWith(from))));
+        await(
+                "calls in both",
+                () -> Stream.of("listener: ", "task: ")
+                        .allMatch(from -> refused.stream().anyMatch(each -> each.startsWith(from))));
         assertThat(refused).allSatisfy(each -> assertThat(each).contains("from a listener or task of member "));
         assertThat(roster.failure()).isEmpty();
         roster.resign();

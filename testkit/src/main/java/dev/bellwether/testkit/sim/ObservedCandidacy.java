@@ -366,7 +366,8 @@ final class ObservedCandidacy implements Candidacy {
     /** Returns whether work of a mandate is running, or its end yet to be heard. */
     boolean works() {
         // a turn that broke off may have ended a mandate of which nobody was ever told
-        return runningSteps > 0 || (unheard && (toldToken == token || real().failure().isEmpty()));
+        return runningSteps > 0
+                || (unheard && (toldToken == token || real().failure().isEmpty()));
     }
 
     /** Returns until when, in true time, its last mandate was valid. */
