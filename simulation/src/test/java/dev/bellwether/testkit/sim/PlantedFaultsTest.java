@@ -178,7 +178,7 @@ class PlantedFaultsTest {
                         "} else if (view.heldUnder(asked.nonce())) {",
                         "} else if (view.holder().isPresent()) {"),
                 new Plant(
-                        "a release without an answer waited for for ever",
+                        "a release without an answer waited for, forever",
                         "internal/election/LeaseSeat.java",
                         "released(false); // no answer",
                         "// no answer"),
