@@ -9,6 +9,7 @@ import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.sim.Simulation;
 import java.time.Duration;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -59,5 +60,15 @@ class TestkitStepsTest {
             var leader = Eventually.eventually("somebody leads", Duration.ofSeconds(10), billing::leader);
             assertThat(leader.candidate()).isEqualTo(candidacy.candidate());
         }
+    }
+
+    @Test
+    void theSimulatorRunsAnApplicationInManyWorlds() {
+        var report = Simulation.of(() -> process -> process.elections()
+                        .stand("billing", CandidacyConfig.ofLease(process.lease()))
+                        .whileLeading(mandate -> process.sleep(Duration.ofMillis(20)))) // where the real code works
+                .seeds(20)
+                .run(); // throws a Violation, which names its seed
+        assertThat(report.mandates()).isPositive();
     }
 }
