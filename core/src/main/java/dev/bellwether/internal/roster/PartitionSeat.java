@@ -244,7 +244,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
     @Override
     public void release(long token, boolean led) {
         if (led && shared.ledger().tokenOf(shared.standing().instance(), partition) == token) {
-            shared.writer().endReign(partition, token);
+            shared.writer().endTerm(partition, token);
         } else {
             shared.writer().release(partition, token);
         }
