@@ -63,7 +63,7 @@ class MemoryElectionsTest {
     }
 
     @Test
-    void anInterruptedCloserDoesNotWaitAndTheSeatIsHandedOverInOrderAllTheSame() throws Exception {
+    void anInterruptedCloserDoesNotWaitAndTheSeatIsHandedOverInOrderAnyway() throws Exception {
         var aMinute = CandidacyConfig.builder()
                 .lease(Duration.ofMinutes(1)) // nobody here waits for it to run out
                 .standDownBudget(Duration.ofSeconds(1))

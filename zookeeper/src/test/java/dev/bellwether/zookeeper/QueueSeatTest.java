@@ -239,7 +239,7 @@ class QueueSeatTest {
     }
 
     @Test
-    void anElectionThatWasDeletedAndMadeAnewIsAnotherOne() {
+    void anElectionThatWasDeletedAndMadeAgainIsAnotherOne() {
         var client = client(LEASE);
         var leader = standing("a", client);
         var standby = standing("b", client);
@@ -260,7 +260,7 @@ class QueueSeatTest {
 
     /** Nodes are numbered from 0 again: it was deleted in place of ours, under its leader. */
     @Test
-    void aNodeOfTheSameNameInAnElectionMadeAnewIsNotDeletedForOurs() {
+    void aNodeOfTheSameNameInAnElectionMadeAgainIsNotDeletedForOurs() {
         var client = client(LEASE);
         var leader = standing("a", client);
         client.disconnect();

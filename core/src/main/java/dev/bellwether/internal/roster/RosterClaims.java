@@ -238,7 +238,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
             return;
         }
         if (ledger.missedBefore(offset)) {
-            beganAnewAt(offset);
+            beganAgainAt(offset);
         }
         var parsed = RosterRecord.parse(record);
         if (parsed.isEmpty()) {
@@ -299,13 +299,13 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
     }
 
     @Override
-    public void beganAnew(long offset) {
-        beganAnewAt(offset);
+    public void beganAgain(long offset) {
+        beganAgainAt(offset);
         act();
     }
 
-    private void beganAnewAt(long offset) {
-        ledger.beganAnew(offset, nanos());
+    private void beganAgainAt(long offset) {
+        ledger.beganAgain(offset, nanos());
         for (var hold : holds) {
             hold.lose(Cause.EXPIRED);
         }
