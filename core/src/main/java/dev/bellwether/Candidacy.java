@@ -7,8 +7,24 @@ import java.util.Optional;
 /**
  * One candidate's standing in one election, from {@link Elections#stand} to {@link #close}.
  *
+ * <p>{@link #whileLeading} runs a task while this candidate leads. Code that has a loop of its own asks in each round:
+ *
+ * <pre>{@code
+ * try (var candidacy = elections.stand("billing")) {
+ *     while (goesOn.getAsBoolean()) {
+ *         if (candidacy.pulse(Duration.ofSeconds(1))) { // throws when the candidacy has ended
+ *             settleNextBatch.run();
+ *         }
+ *     }
+ * }
+ * }</pre>
+ *
  * <p>Thread-safe. A candidacy that loses its mandate stands again by itself; only {@link #resign}, {@link #close}, the
- * end of the election or a fatal error ends it.
+ * end of the election or a fatal error ends it. After that it never leads again.
+ *
+ * <p>A listener or task may call everything here except {@link #awaitClose} and {@link #handOver}, which would wait for
+ * itself and throw. No method but {@code await}, {@code pulse}, {@code handOver}, {@code awaitClose} and {@code close}
+ * waits for anything.
  */
 public interface Candidacy extends AutoCloseable {
 
@@ -33,7 +49,8 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Waits until this candidate leads, at most for the given time. Returns its mandate, or empty when the time has
-     * passed or the candidacy has ended. In a listener it would delay the events behind it.
+     * passed or the candidacy has ended, also by an error: {@link #failure} tells. In a listener it would delay the
+     * events behind it. Any number of threads may wait.
      */
     Optional<Mandate> await(Duration timeout) throws InterruptedException;
 
@@ -43,7 +60,8 @@ public interface Candidacy extends AutoCloseable {
      * heard {@link LeadershipEvent.Acquired}; one that is running when the mandate is revoked may finish, and the
      * successor waits for it within the stand-down budget; then, and on fencing, its thread is interrupted.
      *
-     * <p>{@link CandidacyConfig.Builder#onTaskFailure} sets what happens if the task throws.
+     * <p>{@link CandidacyConfig.Builder#onTaskFailure} sets what happens if the task throws. Returns at once. After the
+     * end of the candidacy the task does not run.
      *
      * @throws IllegalStateException if the candidacy already has a task
      */
@@ -53,23 +71,26 @@ public interface Candidacy extends AutoCloseable {
      * Adds a listener, beside that of the configuration and any others. It is told of what happens from now on, and
      * first of the present mandate, if there is one: what it hears is paired as for the first. All listeners of a
      * candidacy are called on its executor, one after another: while one blocks, the others wait, and so does the
-     * successor. One that is added after the end of the candidacy gets no events.
+     * successor. One that is added after the end of the candidacy gets no events. One that is added twice hears each
+     * event twice. Returns at once.
      *
-     * @return what takes it away again: from then on it is not called, not even to be told how a mandate ends
+     * @return what takes it away again: from then on it is not called, not even to be told how a mandate ends; a call
+     *     that has begun goes on
      */
     Watch listen(LeadershipListener listener);
 
     /**
-     * Says that the application is alive, and waits for leadership up to the given time. Returns at once when this
-     * candidate leads. With {@link CandidacyConfig.Builder#maxPulseInterval} set, a leader that is not pulsed in time
-     * stands down, and does not stand again before its next pulse.
+     * Says that the application is alive, and waits for leadership up to the given time. Returns whether this candidate
+     * leads; at once if it does. In a listener the wait would delay the events behind it. With {@link
+     * CandidacyConfig.Builder#maxPulseInterval} set, a leader that is not pulsed in time stands down, and does not
+     * stand again before its next pulse.
      *
      * @throws IllegalStateException if the candidacy has ended
      * @throws ElectionException if it has ended by a fatal error, which is the cause
      */
     boolean pulse(Duration timeout) throws InterruptedException;
 
-    /** Returns a snapshot of where this candidacy stands. */
+    /** Returns a snapshot of where this candidacy stands. Asks the infrastructure nothing. */
     Status status();
 
     /**
@@ -94,9 +115,11 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Hands the seat over to a candidate that stands by, if this candidate leads: as {@link Election#handOver(String,
-     * Duration)}, and for no other mandate than the present one. Waits for the outcome, so it must not be called from a
-     * listener or task of this candidacy: use another thread.
+     * Duration)}, and for no other mandate than the present one. Waits for the outcome, as that does: call it from a
+     * thread of your own.
      *
+     * @throws UnavailableException if the outcome is not known; the hand-over may still be carried out
+     * @throws ElectionException if this backend cannot hand over by name, or the time is zero or longer than a day
      * @throws IllegalStateException if called from a listener or task of this candidacy, which would wait for itself
      */
     default HandOver handOver(String to, Duration within) {
@@ -111,7 +134,7 @@ public interface Candidacy extends AutoCloseable {
     /**
      * Shows this to observers from now on, instead of {@link CandidacyConfig#metadata}. A leader writes it at once, and
      * those who {@linkplain Election#watch watch} are told; a standby is listed with it from its next sign of life.
-     * Returns at once. May be called from a listener or task.
+     * Returns at once, and writes in the background. Of several calls, the last counts.
      *
      * @throws ElectionException if it is too large or not printable, or if this backend cannot change it
      */
@@ -131,14 +154,14 @@ public interface Candidacy extends AutoCloseable {
     void standBy();
 
     /**
-     * Claims the seat again after {@link #standBy}, at once; does nothing else. A candidate that an operator ordered to
-     * stand down holds back for the rest of that lease.
+     * Claims the seat again after {@link #standBy}, and returns at once; does nothing if this candidate does not stand
+     * by. One that an operator ordered to stand down holds back for the rest of that lease.
      */
     void standAgain();
 
     /**
      * Gives up the seat if it is held, in order, and stands no more. Returns at once: {@link #awaitClose} waits for the
-     * end. May be called from a listener or a task.
+     * end. May be called from a listener or a task. Idempotent.
      */
     void resign();
 

@@ -13,6 +13,16 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Settings of a candidacy. Immutable.
  *
+ * <pre>{@code
+ * var config = CandidacyConfig.builder()
+ *         .candidate(hostName)
+ *         .lease(Duration.ofSeconds(5)) // how long the seat stays empty after a crash
+ *         .standDownBudget(Duration.ofSeconds(2)) // of which so much is for ending the work
+ *         .onTaskFailure(TaskFailure.END)
+ *         .build();
+ * return elections.stand("billing", config);
+ * }</pre>
+ *
  * <p>Three durations are in order, and the builder refuses any other: a renewal must come round before the deadline,
  * {@code renewInterval < lease · (1 − driftBound) − standDownBudget}. What is not set follows the lease.
  */
@@ -232,7 +242,10 @@ public final class CandidacyConfig {
         }
     }
 
-    /** Collects settings: each setter refuses bad values, {@link #build} bad combinations. */
+    /**
+     * Collects settings: each setter refuses bad values, {@link #build} bad combinations, by an {@link
+     * ElectionException} that names them. What is set twice has the last value. For one thread.
+     */
     public static final class Builder {
         private Optional<String> candidate = Optional.empty();
         private Duration lease = DEFAULT_LEASE;

@@ -17,9 +17,13 @@ import java.util.function.Consumer;
  * watch.close();
  * }</pre>
  *
- * <p>Thread-safe. The calls ask the infrastructure and wait for its answer, at most for the request timeout; then, and
- * when it cannot be reached, they throw {@link UnavailableException}. The answers were true when the infrastructure
- * looked: a display, not a lock.
+ * <p>Thread-safe. The calls ask the infrastructure and wait for its answer, at most for the {@linkplain
+ * ElectionsConfig#requestTimeout request timeout}; then, and when it cannot be reached, they throw {@link
+ * UnavailableException}. So they do if the thread is interrupted, and it stays interrupted. After an order that threw
+ * so, look whether it was carried out. The answers were true when the infrastructure looked: a display, not a lock.
+ *
+ * <p>A listener or task may call all of these; what comes behind it waits. The exception is {@link #handOver}, which
+ * waits until the leader's listeners and task have returned: call it from a thread of your own.
  */
 public interface Election {
 
@@ -41,8 +45,9 @@ public interface Election {
 
     /**
      * Calls the watcher with each change of leader or of its metadata, vacancies too, beginning with the present state:
-     * one call at a time, on the executor of the {@link Elections}. If the watcher throws, that is logged, and it gets
-     * the next change. Close the returned handle to end it.
+     * one call at a time, on the executor of the {@link Elections}. Returns at once. If the watcher throws, that is
+     * logged, and it gets the next change. While the infrastructure does not answer, it hears nothing. Close the
+     * returned handle to end it; two calls are two watches.
      */
     Watch watch(Consumer<Optional<Leader>> watcher);
 
@@ -67,7 +72,8 @@ public interface Election {
      *
      * @param to the candidate's id; nothing is done if it leads already
      * @param within how long the candidate may take to get ready
-     * @throws ElectionException if this backend cannot hand over by name; the message says what it can do
+     * @throws ElectionException if this backend cannot hand over by name; the message says what it can do. Also if the
+     *     time is zero or longer than a day
      */
     default HandOver handOver(String to, Duration within) {
         throw new ElectionException(this + " cannot hand over to a candidate by name");

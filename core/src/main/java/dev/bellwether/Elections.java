@@ -38,6 +38,9 @@ public interface Elections extends AutoCloseable {
      * <code>${file:/path}</code> in it stand for an environment variable and for what a file holds, so that no secret
      * need be written down; no message of ours repeats one.
      *
+     * <p>Waits for the infrastructure, unless {@link ElectionsConfig#connectLazily} is set. Each call makes a
+     * connection of its own, to be closed.
+     *
      * @throws ElectionException if the URI is malformed, its scheme unknown, or a parameter wrong
      * @throws UnavailableException if the infrastructure does not answer, unless {@link ElectionsConfig#connectLazily}
      *     is set
@@ -107,7 +110,9 @@ public interface Elections extends AutoCloseable {
 
     /**
      * Stands for an election. Returns at once, and asks the infrastructure in the background: the seat, if we get it,
-     * is told by an event and by {@link Candidacy#isLeader}. May be called from a listener or a task.
+     * is told by an event and by {@link Candidacy#isLeader}. While the infrastructure does not answer, the candidacy
+     * tries again and again. May be called from a listener or a task. Two calls without an id make two candidates,
+     * which compete as those of two processes do.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings, or a candidate of the same id
      *     already stands for this election here
@@ -126,8 +131,8 @@ public interface Elections extends AutoCloseable {
 
     /**
      * Returns a lock for single runs. It is the seat of the election of this name, taken for as long as a run lasts:
-     * who leads that election holds the lock, and the other way round. Nothing is taken yet, and nothing need be
-     * closed.
+     * who leads that election holds the lock, and the other way round. Returns at once: nothing is taken yet, and
+     * nothing need be closed.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings
      * @throws IllegalStateException if this is closed
@@ -139,7 +144,7 @@ public interface Elections extends AutoCloseable {
     /**
      * Becomes a member of a roster: many roles, spread over all members. The roles that we get are told by events and
      * by {@link Roster#leads}; this does not wait for them. It may wait for the infrastructure, to look for the
-     * roster's topic.
+     * roster's topic. Two calls make two members, each with a share of its own.
      *
      * @throws ElectionException if the infrastructure carries no rosters, or not with these settings, or a member of
      *     the same id is in the same group of this roster here
@@ -151,7 +156,8 @@ public interface Elections extends AutoCloseable {
     }
 
     /**
-     * Returns who is in a roster and has what, in every group; empty if there is no such roster.
+     * Returns who is in a roster and has what, in every group; empty if there is no such roster. Waits for the answer,
+     * at most for the {@linkplain ElectionsConfig#requestTimeout request timeout}.
      *
      * @throws ElectionException if the infrastructure carries no rosters, or does not show them
      * @throws UnavailableException if it does not answer
@@ -160,7 +166,12 @@ public interface Elections extends AutoCloseable {
         throw new ElectionException(this + " carry no rosters");
     }
 
-    /** Returns an election to observe or to give orders to; it need not exist yet. Asks the infrastructure nothing. */
+    /**
+     * Returns an election to observe or to give orders to; it need not exist yet. Asks the infrastructure nothing.
+     *
+     * @throws ElectionException if the name is blank, too long or not printable
+     * @throws IllegalStateException if this is closed
+     */
     Election election(String name);
 
     /**
@@ -168,13 +179,14 @@ public interface Elections extends AutoCloseable {
      * at most for the {@linkplain ElectionsConfig#requestTimeout request timeout}.
      *
      * @throws UnavailableException if it does not answer
+     * @throws IllegalStateException if this is closed
      */
     List<String> list();
 
     /**
-     * Closes every candidacy, all at once and each in order, then the connection. Waits no longer than the longest
-     * {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in the
-     * background; so it does if the thread is interrupted, which it stays.
+     * Closes every candidacy and every roster, all at once and each in order, then the connection. Waits no longer than
+     * the longest {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in
+     * the background; so it does if the thread is interrupted, which it stays.
      */
     @Override
     void close();

@@ -5,7 +5,17 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 
-/** Settings of an {@link Elections}. Immutable. */
+/**
+ * Settings of an {@link Elections}. Immutable.
+ *
+ * <pre>{@code
+ * var config = ElectionsConfig.builder()
+ *         .connectLazily(true) // the application starts although the broker is down
+ *         .requestTimeout(Duration.ofSeconds(2))
+ *         .build();
+ * return Elections.connect("kafka://broker:9092", config);
+ * }</pre>
+ */
 public final class ElectionsConfig {
     private static final ElectionsConfig DEFAULTS = builder().build();
 
@@ -65,7 +75,10 @@ public final class ElectionsConfig {
         return loop;
     }
 
-    /** Collects settings; each setter refuses bad values. */
+    /**
+     * Collects settings: each setter refuses bad values by an {@link ElectionException}. What is set twice has the last
+     * value. For one thread.
+     */
     public static final class Builder {
         private Optional<Executor> executor = Optional.empty();
         private Metrics metrics = new Metrics() {};

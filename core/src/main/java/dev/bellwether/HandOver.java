@@ -5,6 +5,18 @@ import java.util.Optional;
 /**
  * What became of a hand-over: see {@link Election#handOver}.
  *
+ * <pre>{@code
+ * var handOver = elections.election("billing").handOver("pod-7", Duration.ofSeconds(30));
+ * var said = switch (handOver.outcome()) {
+ *     case DONE -> "pod-7 leads";
+ *     case NOBODY_LEADS -> "there is nothing to hand over";
+ *     case NOT_A_CANDIDATE -> "pod-7 does not stand";
+ *     case UNDER_WAY -> "another hand-over is under way";
+ *     case NOT_READY -> "pod-7 was not ready in time; the leader leads on";
+ *     case TAKEN_BY_ANOTHER -> "another leads, since one of the two died";
+ * };
+ * }</pre>
+ *
  * @param outcome what became of it
  * @param leader who led when that was seen, if anybody did
  */

@@ -22,7 +22,10 @@ package dev.bellwether;
  * <p>Called on the candidacy's executor, one event at a time, in order. A listener that blocks delays the events behind
  * it and, in an orderly stand-down, the successor (within the stand-down budget); it never delays a renewal, nor the
  * moment at which {@link Candidacy#isLeader} turns false. What it throws is logged and counted, and changes nothing
- * else.
+ * else, except that a candidate whose listener throws on {@link LeadershipEvent.Preparing} is not ready.
+ *
+ * <p>It may call every method of its candidacy but {@link Candidacy#awaitClose} and {@link Candidacy#handOver}, which
+ * throw there. {@link Candidacy#close} does not wait there.
  */
 @FunctionalInterface
 public interface LeadershipListener {

@@ -4,7 +4,17 @@ import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Settings of a {@link RunLock}. Immutable. */
+/**
+ * Settings of a {@link RunLock}. Immutable.
+ *
+ * <pre>{@code
+ * var config = LockConfig.builder()
+ *         .atLeast(Duration.ofSeconds(20)) // more than the clocks can differ
+ *         .candidacy(CandidacyConfig.ofLease(Duration.ofSeconds(20)))
+ *         .build();
+ * var lock = elections.lock("nightly-report", config);
+ * }</pre>
+ */
 public final class LockConfig {
     /** Leaves room for what makes the id of each attempt its own. */
     private static final int ID_LIMIT = 180;
@@ -54,7 +64,10 @@ public final class LockConfig {
                 .orElse(candidacy);
     }
 
-    /** Collects settings: each setter refuses bad values. */
+    /**
+     * Collects settings: each setter refuses bad values by an {@link ElectionException}. What is set twice has the last
+     * value. For one thread.
+     */
     public static final class Builder {
         private CandidacyConfig candidacy = CandidacyConfig.defaults();
         private Duration atLeast = Duration.ZERO;

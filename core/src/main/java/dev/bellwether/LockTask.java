@@ -9,7 +9,8 @@ package dev.bellwether;
 public interface LockTask<E extends Exception> {
     /**
      * Does the work. Send {@link Mandate#token} along with what you write, and call {@link Mandate#ensure} before each
-     * step of a long run.
+     * step of a long run. It runs on the thread that called {@link RunLock#tryRun}, which is interrupted if the mandate
+     * ends.
      */
     void run(Mandate mandate) throws E;
 }

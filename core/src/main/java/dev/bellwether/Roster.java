@@ -17,7 +17,11 @@ import java.util.Optional;
  *
  * <p>Role <em>j</em> belongs to partition <em>j mod M</em>; the group deals out its <em>M</em> partitions evenly, by
  * weight, and moves as few of them as it can when members come and go. So every role has an owner, whatever their
- * number. Thread-safe.
+ * number.
+ *
+ * <p>Thread-safe. A member that loses a role may lead it again later; only {@link #resign}, {@link #close} or a fatal
+ * error ends the membership. No method but {@code await}, {@code awaitClose} and {@code close} waits for anything, and
+ * a listener or task may call all but {@link #awaitClose}.
  */
 public interface Roster extends AutoCloseable {
 
@@ -72,7 +76,7 @@ public interface Roster extends AutoCloseable {
     /**
      * Runs a task for each role that is led here, again and again, and never for one that is not. Steps of one role
      * come one after another; those of different roles at once, up to {@link RosterConfig#parallelism}. A task that
-     * throws is logged and counted, and comes again after the retry interval.
+     * throws is logged and counted, and comes again after the retry interval. Returns at once.
      *
      * @throws IllegalStateException if the roster already has a task
      */
@@ -90,10 +94,10 @@ public interface Roster extends AutoCloseable {
     Optional<ElectionException> failure();
 
     /**
-     * Waits until the membership has ended. Returns if it resigned. Never call it from a listener or task of this
-     * roster: it would wait for itself.
+     * Waits until the membership has ended. Returns if it resigned.
      *
      * @throws ElectionException if it has ended by a {@linkplain #failure fatal error}, which is the cause
+     * @throws IllegalStateException if called from a listener or task of this roster, which would wait for itself
      */
     void awaitClose() throws InterruptedException;
 
@@ -107,7 +111,7 @@ public interface Roster extends AutoCloseable {
      * Resigns, and waits for that. Waits for work to end within the stand-down budget, no longer than two more
      * renew intervals for the infrastructure. Under {@link RosterMode#OVERLAPPING} it leaves first and leads on for as
      * long as the threshold exceeds the session, so that others have begun before. Idempotent. From a listener or task
-     * of this roster it does not wait.
+     * of this roster it does not wait. A thread that is interrupted waits, too, and stays interrupted.
      */
     @Override
     void close();

@@ -9,6 +9,17 @@ import java.util.concurrent.Executor;
 /**
  * Settings of a member of a roster. Immutable.
  *
+ * <pre>{@code
+ * var config = RosterConfig.builder()
+ *         .mode(RosterMode.OVERLAPPING)
+ *         .roles(1_000)
+ *         .group(group) // "a" on these machines, "b" on others
+ *         .groups(2)
+ *         .lease(Duration.ofSeconds(3))
+ *         .threshold(Duration.ofSeconds(6)) // two may publish for so long at most, beyond the lease
+ *         .build();
+ * }</pre>
+ *
  * <p>{@link Builder#build} refuses what cannot be right; {@link #advice} tells what is allowed and not advisable. All
  * members of a group must agree in mode, partitions, groups, lease and threshold.
  */
@@ -238,7 +249,10 @@ public final class RosterConfig {
         return candidacy;
     }
 
-    /** Collects settings: each setter refuses bad values, {@link #build} bad combinations. */
+    /**
+     * Collects settings: each setter refuses bad values, {@link #build} bad combinations, by an {@link
+     * ElectionException} that names them. What is set twice has the last value. For one thread.
+     */
     public static final class Builder {
         private RosterMode mode = RosterMode.EXCLUSIVE;
         private int roles = 1;

@@ -44,8 +44,12 @@ public interface RunLock {
      * first answer it waits as long as {@link ElectionsConfig#requestTimeout} says. Then it waits, after the answer as
      * after the time is over, until the claim has been withdrawn: at most as long as {@link Candidacy#close}.
      *
+     * <p>Called from a listener or task, it needs another thread of the executor: on one with a single thread no answer
+     * comes. Called again while another attempt is under way, it is an attempt of its own.
+     *
      * @throws UnavailableException if no answer came: the lock is not held here; try again later
-     * @throws ElectionException if the infrastructure refuses, or the election of this name has been ended
+     * @throws ElectionException if the infrastructure refuses, the election of this name has been ended, or the time is
+     *     negative
      * @throws InterruptedException if the thread is interrupted: the lock is not held here
      * @throws IllegalStateException if the {@link Elections} are closed, now or while this waits
      */
@@ -65,6 +69,8 @@ public interface RunLock {
      * stand-down budget if the mandate ends in order, at once if it is too late for that. Then this throws
      * {@link NotLeaderException}, whatever the task itself returned or threw. What the task throws under a valid
      * mandate comes through as it is.
+     *
+     * <p>Throws what {@link #tryLock(Duration)} throws if the lock cannot be tried; then the task has not run.
      *
      * @throws NotLeaderException if the mandate was over before the task was: the end of it may have run beside another
      */

@@ -5,7 +5,10 @@ public interface Watch extends AutoCloseable {
     /** A watch that tells nothing. */
     Watch NONE = () -> {};
 
-    /** Ends the watch. Idempotent. */
+    /**
+     * Ends the watch, and returns at once: a call that has begun goes on, and no other begins. May be called from what
+     * it calls. Idempotent.
+     */
     @Override
     void close();
 }

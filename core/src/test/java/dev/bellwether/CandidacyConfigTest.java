@@ -86,7 +86,7 @@ class CandidacyConfigTest {
     }
 
     @Test
-    void refusedAccessIsBorneForFiveMinutesUnlessSetOtherwise() {
+    void refusedAccessIsToleratedForFiveMinutesUnlessSetOtherwise() {
         assertThat(CandidacyConfig.defaults().accessPatience()).isEqualTo(Duration.ofMinutes(5));
         var config =
                 CandidacyConfig.builder().accessPatience(Duration.ofSeconds(7)).build();

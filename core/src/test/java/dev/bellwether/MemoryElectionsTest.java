@@ -16,9 +16,9 @@ class MemoryElectionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
     private final String uri = "memory:" + UUID.randomUUID();
 
-    /** README's own code, with bites that take as long as the loop may be late. */
+    /** README's own code, with steps that take as long as the loop may be late. */
     @Test
-    void bitesOfHalfASecondAreNoStalls() throws Exception {
+    void stepsOfHalfASecondAreNoStalls() throws Exception {
         var stalls = new AtomicInteger();
         var metrics = new Metrics() {
             @Override
@@ -26,22 +26,22 @@ class MemoryElectionsTest {
                 stalls.incrementAndGet();
             }
         };
-        var bites = new CountDownLatch(8);
+        var steps = new CountDownLatch(8);
         try (var elections = Elections.connect(
                         "memory:" + UUID.randomUUID(),
                         ElectionsConfig.builder().metrics(metrics).build());
                 var candidacy = elections.stand("billing")) {
             candidacy.whileLeading(mandate -> {
                 mandate.ensure(Duration.ofSeconds(1));
-                var end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(505); // a bite takes as long as it takes
+                var end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(505); // a step takes as long as it takes
                 while (System.nanoTime() - end < 0) {
                     LockSupport.parkNanos(end - System.nanoTime());
                 }
-                bites.countDown();
+                steps.countDown();
             });
-            assertThat(bites.await(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(steps.await(60, TimeUnit.SECONDS)).isTrue();
         }
-        // where the machine is busy the loop may truly be late now and then; what was wrong was that each bite counted
+        // where the machine is busy the loop may truly be late now and then; what was wrong was that each step counted
         assertThat(stalls.get()).isLessThan(4);
     }
 
@@ -63,7 +63,7 @@ class MemoryElectionsTest {
     }
 
     @Test
-    void anInterruptedCloserDoesNotWaitAndTheSeatIsHandedOverInOrderAllTheSame() throws Exception {
+    void anInterruptedCloserDoesNotWaitAndTheSeatIsHandedOverInOrderAnyway() throws Exception {
         var aMinute = CandidacyConfig.builder()
                 .lease(Duration.ofMinutes(1)) // nobody here waits for it to run out
                 .standDownBudget(Duration.ofSeconds(1))

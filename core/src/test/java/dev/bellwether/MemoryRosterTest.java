@@ -7,12 +7,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -113,26 +115,26 @@ class MemoryRosterTest {
     void aRoleMovesOnlyWhenItsListenerAndItsTaskHaveEnded() throws InterruptedException {
         var running = new AtomicInteger();
         var together = new AtomicInteger();
-        var bites = new AtomicInteger();
+        var steps = new AtomicInteger();
         RoleTask task = (role, mandate) -> {
             if (role == 0) {
                 if (running.incrementAndGet() > 1) {
                     together.incrementAndGet();
                 }
-                bites.incrementAndGet();
+                steps.incrementAndGet();
                 TimeUnit.MILLISECONDS.sleep(50);
                 running.decrementAndGet();
             }
         };
         var first = join(config().roles(1).partitions(1));
         first.whileLeading(task);
-        await("bites", () -> bites.get() > 3);
+        await("steps", () -> steps.get() > 3);
         var second = join(config().roles(1).partitions(1));
         second.whileLeading(task);
         first.close();
         assertThat(second.await(1, Duration.ofSeconds(30))).isTrue();
-        var before = bites.get();
-        await("more bites", () -> bites.get() > before + 3);
+        var before = steps.get();
+        await("more steps", () -> steps.get() > before + 3);
         assertThat(together).hasValue(0);
     }
 
@@ -213,7 +215,7 @@ class MemoryRosterTest {
     }
 
     @Test
-    void noMoreBitesRunAtOnceThanAllowed() throws InterruptedException {
+    void noMoreStepsRunAtOnceThanAllowed() throws InterruptedException {
         var now = new AtomicInteger();
         var most = new AtomicInteger();
         var ran = ConcurrentHashMap.<Integer>newKeySet();
@@ -348,5 +350,35 @@ class MemoryRosterTest {
         closer.join();
         assertThat(ended.getCount()).isZero();
         roster.awaitClose();
+    }
+
+    @Test
+    void waitingForItsOwnEndIsRefusedInAListenerAndInATask() throws InterruptedException {
+        var self = new CompletableFuture<Roster>();
+        var refused = new CopyOnWriteArrayList<String>();
+        var roster = join(config().listener(event -> {
+            if (event instanceof RosterEvent.Gained) {
+                refused.add("listener: " + endOf(self.join()));
+            }
+        }));
+        roster.whileLeading((role, mandate) -> refused.add("task: " + endOf(self.join())));
+        self.complete(roster);
+        await(
+                "calls in both",
+                () -> Stream.of("listener: ", "task: ")
+                        .allMatch(from -> refused.stream().anyMatch(each -> each.startsWith(from))));
+        assertThat(refused).allSatisfy(each -> assertThat(each).contains("from a listener or task of member "));
+        assertThat(roster.failure()).isEmpty();
+        roster.resign();
+        roster.awaitClose();
+    }
+
+    private static String endOf(Roster roster) throws InterruptedException {
+        try {
+            roster.awaitClose();
+            return "it has ended";
+        } catch (IllegalStateException e) {
+            return String.valueOf(e.getMessage());
+        }
     }
 }

@@ -26,7 +26,7 @@ class RosterConfigTest {
     }
 
     @Test
-    void refusedAccessIsBorneForFiveMinutesUnlessSetOtherwise() {
+    void refusedAccessIsToleratedForFiveMinutesUnlessSetOtherwise() {
         assertThat(RosterConfig.ofRoles(1).accessPatience()).isEqualTo(Duration.ofMinutes(5));
         var config =
                 RosterConfig.builder().accessPatience(Duration.ofSeconds(7)).build();
@@ -81,7 +81,7 @@ class RosterConfigTest {
     }
 
     @Test
-    void broadcastsTooSeldomAreRefusedAndMoreSoWhereGroupsShareThePartitions() {
+    void broadcastsTooRarelyAreRefusedAndMoreSoWhereGroupsShareThePartitions() {
         var seldom = builder().mode(RosterMode.OVERLAPPING).broadcastInterval(Duration.ofSeconds(3));
         assertThat(seldom.build().broadcastInterval()).isEqualTo(Duration.ofSeconds(3));
         refused(seldom.groups(4), "twice the broadcast interval", "4 group(s)");

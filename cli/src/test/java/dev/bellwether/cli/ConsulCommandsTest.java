@@ -33,7 +33,7 @@ class ConsulCommandsTest extends StoreCommandsFacts {
     }
 
     @Test
-    void theDoctorTellsOfItsServersAndWhatMustBeMended() {
+    void theDoctorTellsOfItsServersAndWhatMustBeFixed() {
         var doctor = spoken("doctor", "--lease", "10s");
         assertThat(doctor.code()).as(doctor.all()).isZero();
         assertThat(doctor.out())

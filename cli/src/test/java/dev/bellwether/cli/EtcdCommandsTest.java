@@ -33,7 +33,7 @@ class EtcdCommandsTest extends StoreCommandsFacts {
     }
 
     @Test
-    void theDoctorTellsOfItsMembersAndWhatMustBeMended() {
+    void theDoctorTellsOfItsMembersAndWhatMustBeFixed() {
         var doctor = spoken("doctor", "--lease", "10s");
         assertThat(doctor.code()).as(doctor.all()).isZero();
         assertThat(doctor.out())

@@ -35,7 +35,7 @@ class KubernetesCommandsTest extends StoreCommandsFacts {
     }
 
     @Test
-    void theDoctorTellsOfItsServersAndWhatMustBeMended() {
+    void theDoctorTellsOfItsServersAndWhatMustBeFixed() {
         var doctor = spoken("doctor", "--lease", "10s");
         assertThat(doctor.code()).as(doctor.all()).isZero();
         assertThat(doctor.out())

@@ -277,14 +277,14 @@ final class MemoryMembership implements GroupMembership {
             topicRead = batch.topic(); // another of the same name: our places mean nothing there
             positions.replaceAll((partition, before) -> journal ? 0L : -1L);
             if (journal) {
-                observer.beganAnew(0);
+                observer.beganAgain(0);
             }
             readOn();
             return;
         }
         topicRead = batch.topic();
         if (journal && !batch.anew().isEmpty()) {
-            observer.beganAnew(batch.next().getOrDefault(0, 0L));
+            observer.beganAgain(batch.next().getOrDefault(0, 0L));
         }
         for (var one : batch.records()) {
             if (positions.containsKey(one.partition())) {

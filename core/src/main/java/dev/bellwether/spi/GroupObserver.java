@@ -46,7 +46,7 @@ public interface GroupObserver {
      * What we had yet to read is gone, and the log goes on at this offset: it was deleted and created again, or forgot
      * records.
      */
-    void beganAnew(long offset);
+    void beganAgain(long offset);
 
     /** An error that no retry can fix. */
     void failed(ElectionException error);

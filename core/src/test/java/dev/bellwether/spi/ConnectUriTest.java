@@ -78,7 +78,7 @@ class ConnectUriTest {
     }
 
     @Test
-    void aPortThatIsNoneIsRefusedWithoutAWordOfAPassword() {
+    void aPortThatIsNoneIsRefusedWithoutNamingAPassword() {
         for (var port : List.of("0", "70000", "x", "-1")) {
             assertThatThrownBy(() -> Endpoint.of(ConnectUri.parse("zk://host:" + port)))
                     .hasMessageContaining('"' + port + '"');

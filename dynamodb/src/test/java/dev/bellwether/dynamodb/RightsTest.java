@@ -103,7 +103,7 @@ class RightsTest {
     }
 
     @Test
-    void withoutTheRightsToListAStandbyTakesOverAllTheSame() throws Exception {
+    void withoutTheRightsToListAStandbyTakesOverAnyway() throws Exception {
         gateway.deny("Query", "DeleteItem");
         try (var elections = Elections.connect(gateway.uri("rights", "&poll=100ms"));
                 var others = Elections.connect(gateway.uri("rights", "&poll=100ms"));
@@ -131,7 +131,7 @@ class RightsTest {
     }
 
     @Test
-    void aRightThatIsTakenAwayForAWhileIsBorne() throws Exception {
+    void aRightThatIsTakenAwayForAWhileIsTolerated() throws Exception {
         try (var elections = Elections.connect(gateway.uri("rights", ""));
                 var leader = elections.stand("borne", CONFIG)) {
             assertThat(leader.await(PATIENCE)).isPresent();

@@ -1,13 +1,19 @@
 package dev.bellwether.examples;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterEvent;
+import dev.bellwether.TaskFailure;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 
 /** The code in the Javadoc of the API, which a test compares with this. */
@@ -28,6 +34,34 @@ final class JavadocSteps {
             candidacy.whileLeading(mandate -> settleNextBatch.run());
             candidacy.awaitClose();
         }
+    }
+
+    void candidacy(Elections elections, BooleanSupplier goesOn, Runnable settleNextBatch) throws InterruptedException {
+        try (var candidacy = elections.stand("billing")) {
+            while (goesOn.getAsBoolean()) {
+                if (candidacy.pulse(Duration.ofSeconds(1))) { // throws when the candidacy has ended
+                    settleNextBatch.run();
+                }
+            }
+        }
+    }
+
+    Candidacy settings(Elections elections, String hostName) {
+        var config = CandidacyConfig.builder()
+                .candidate(hostName)
+                .lease(Duration.ofSeconds(5)) // how long the seat stays empty after a crash
+                .standDownBudget(Duration.ofSeconds(2)) // of which so much is for ending the work
+                .onTaskFailure(TaskFailure.END)
+                .build();
+        return elections.stand("billing", config);
+    }
+
+    Elections lazily() {
+        var config = ElectionsConfig.builder()
+                .connectLazily(true) // the application starts although the broker is down
+                .requestTimeout(Duration.ofSeconds(2))
+                .build();
+        return Elections.connect("kafka://broker:9092", config);
     }
 
     void mandate(Mandate mandate, Connection connection, String text) throws SQLException {
@@ -78,5 +112,21 @@ final class JavadocSteps {
             roster.whileLeading((role, mandate) -> price.accept(role));
             roster.awaitClose();
         }
+    }
+
+    void rosterListener(Elections elections, Consumer<Integer> open, Consumer<Integer> close, Consumer<Integer> drop) {
+        var config = RosterConfig.builder()
+                .roles(1_000)
+                .listener(event -> {
+                    if (event instanceof RosterEvent.Gained gained) {
+                        gained.roles().forEach(open);
+                    } else if (event instanceof RosterEvent.Revoked revoked) {
+                        revoked.roles().forEach(close); // the next leader waits until this returns
+                    } else if (event instanceof RosterEvent.Fenced fenced) {
+                        fenced.roles().forEach(drop); // nobody waits
+                    }
+                })
+                .build();
+        elections.roster("pricing", config);
     }
 }

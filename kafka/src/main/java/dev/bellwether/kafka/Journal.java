@@ -185,7 +185,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     @Override
-    public void beganAnew(long beginning) {
+    public void beganAgain(long beginning) {
         var now = clock.nanos();
         for (var rules : elections.values()) {
             rules.beginAgain(now);

@@ -113,7 +113,7 @@ final class JournalRules {
 
     /** There is a gap in what we read. */
     void beginAgain(long nowNanos) {
-        seat.beganAnew(nowNanos, nowNanos + longestLeaseNanos);
+        seat.beganAgain(nowNanos, nowNanos + longestLeaseNanos);
         author = null;
         stood = false;
         candidates = List.of();

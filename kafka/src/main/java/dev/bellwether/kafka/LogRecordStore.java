@@ -458,7 +458,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     }
 
     @Override
-    public void beganAnew(long beginning) {
+    public void beganAgain(long beginning) {
         synchronized (machine) {
             keeper.learn(machine);
             keeper.forgets();

@@ -57,13 +57,13 @@ final class LogTail implements AutoCloseable {
         }
 
         /**
-         * Records that were read are gone from this offset on, or this is another topic by now; {@link #beganAnew} is
+         * Records that were read are gone from this offset on, or this is another topic by now; {@link #beganAgain} is
          * told next.
          */
         default void lost(long from) {}
 
         /** Our place in the log is gone; what is read next begins at this offset. */
-        void beganAnew(long offset);
+        void beganAgain(long offset);
 
         /** We may not read. It is tried again anyway. */
         void failed(ApiException error);
@@ -195,7 +195,7 @@ final class LogTail implements AutoCloseable {
             if (again.getAndSet(false)) {
                 log.warn("{} is read again: it may be another topic of that name, or have changed", partition);
                 try {
-                    beginAnewAt(reading, beginning(reading));
+                    beginAgainAt(reading, beginning(reading));
                 } catch (RuntimeException e) {
                     again.set(true); // it has not begun: nobody would ask for it once more
                     throw e;
@@ -233,7 +233,7 @@ final class LogTail implements AutoCloseable {
                     from);
             follower.lost(from);
         }
-        beginAnewAt(reading, beginning);
+        beginAgainAt(reading, beginning);
     }
 
     private long lostFrom(Consumer<byte[], byte[]> reading, OffsetOutOfRangeException error) {
@@ -257,9 +257,9 @@ final class LogTail implements AutoCloseable {
         }
     }
 
-    private void beginAnewAt(Consumer<byte[], byte[]> reading, long beginning) {
+    private void beginAgainAt(Consumer<byte[], byte[]> reading, long beginning) {
         rereads.incrementAndGet();
-        follower.beganAnew(beginning);
+        follower.beganAgain(beginning);
         next = beginning;
         epoch = Optional.empty();
         reading.seek(partition, beginning);

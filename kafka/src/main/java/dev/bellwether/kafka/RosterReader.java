@@ -68,8 +68,8 @@ final class RosterReader implements LogTail.Follower {
     }
 
     @Override
-    public void beganAnew(long offset) {
-        observer.beganAnew(offset);
+    public void beganAgain(long offset) {
+        observer.beganAgain(offset);
         end = offset;
     }
 

@@ -100,7 +100,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
             ready = true;
             known = now;
             era = now.era();
-            heedState();
+            applyState();
             follow();
         }
     }
@@ -330,7 +330,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
             claimant.asked(
                     hold.token(), Cause.REVOKED_BY_OPERATOR, standing.config().standDownBudget());
         }
-        heedState();
+        applyState();
         follow();
     }
 
@@ -353,7 +353,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         return now.state().isTakenUnder(claim.nonce());
     }
 
-    private void heedState() {
+    private void applyState() {
         if (endedTold || !(known.ended() || known.era() > era)) {
             return;
         }

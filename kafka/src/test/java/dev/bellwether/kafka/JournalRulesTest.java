@@ -145,7 +145,7 @@ class JournalRulesTest {
     }
 
     @Test
-    void aLogThatBeginsAnewDoesNotLowerATokenNorForgetWhoMayLead() {
+    void aLogThatBeginsAgainDoesNotLowerATokenNorForgetWhoMayLead() {
         offset = 40;
         var token = claim("a");
         offset = 0;

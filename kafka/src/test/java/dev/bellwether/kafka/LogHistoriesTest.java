@@ -274,7 +274,7 @@ class LogHistoriesTest {
         public void reached(long offset) {}
 
         @Override
-        public void beganAnew(long offset) {
+        public void beganAgain(long offset) {
             begun.incrementAndGet();
         }
 
@@ -310,7 +310,7 @@ class LogHistoriesTest {
     }
 
     @Test
-    void aTailThatWasToBeginAnewDoesSoThoughTheFirstAnswerIsATimeOut() {
+    void aTailThatWasToBeginAgainDoesSoThoughTheFirstAnswerIsATimeOut() {
         var failing = new AtomicBoolean();
         var watcher = new Watcher();
         try (var tail = new LogTail(PARTITION, () -> new Broker(failing), watcher)) {

@@ -29,7 +29,7 @@ final class RosterContender {
     private static final long STALL_NANOS = 200_000_000;
 
     private final AtomicBoolean over = new AtomicBoolean();
-    private final LongAdder bites = new LongAdder();
+    private final LongAdder steps = new LongAdder();
     private final boolean[] leads = new boolean[MOST_ROLES];
     private final long[] tokens = new long[MOST_ROLES];
     private final long[] last = new long[MOST_ROLES];
@@ -59,7 +59,7 @@ final class RosterContender {
             var roster = elections.roster(args[1], config);
             var watch = new Thread(() -> contender.watch(roster), "watch");
             watch.start();
-            roster.whileLeading((role, mandate) -> contender.bites.increment());
+            roster.whileLeading((role, mandate) -> contender.steps.increment());
             contender.obey(roster);
             roster.close();
             contender.over.set(true);
@@ -67,7 +67,7 @@ final class RosterContender {
         } catch (ElectionException e) {
             say("refused " + e.getMessage());
         }
-        say("closed after " + contender.bites.sum() + " bites");
+        say("closed after " + contender.steps.sum() + " steps");
         System.exit(0);
     }
 

@@ -125,7 +125,7 @@ class RosterTopicTest {
     }
 
     @Test
-    void tokensRiseWhenTheTopicIsDeletedAndCreatedAnew() throws Exception {
+    void tokensRiseWhenTheTopicIsDeletedAndCreatedAgain() throws Exception {
         var one = join(config());
         awaitAll(one);
         var other = join(config());
@@ -160,7 +160,7 @@ class RosterTopicTest {
     /** Nobody leads by what was written to it, and so nobody must be blocked by what cannot be. */
     @ParameterizedTest
     @EnumSource(RosterMode.class)
-    void aTopicThatIsDeletedIsMadeAnewInEveryModeAndClosingEndsTheThreads(RosterMode mode) throws Exception {
+    void aTopicThatIsDeletedIsMadeAgainInEveryModeAndClosingEndsTheThreads(RosterMode mode) throws Exception {
         var config = config().mode(mode).build();
         try (var elections = Elections.connect(SharedBroker.uri())) {
             var roster = elections.roster(name, config);
@@ -276,7 +276,7 @@ class RosterTopicTest {
     }
 
     @Test
-    void tokensBeginAnewWhenNobodyIsLeftWhoKnewThem() throws Exception {
+    void tokensBeginAgainWhenNobodyIsLeftWhoKnewThem() throws Exception {
         try (var elections = Elections.connect(SharedBroker.uri())) {
             var early = elections.roster(name, config().build());
             awaitAll(early);

@@ -56,7 +56,7 @@ class SeatAssignorTest {
     }
 
     @Test
-    void theOwnerStaysWhoeverJoins() {
+    void theOwnerStaysWhenOthersJoin() {
         member("owner", 0, 200, 7, true);
         member("stronger", 100, 300, -1, false);
         member("older", 0, 100, -1, false);

@@ -215,7 +215,7 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
     }
 
     @Test
-    void whoeverClaimsAfterAnotherWaitsUntilThatOnesLeaseIsOver() {
+    void oneThatClaimsAfterAnotherWaitsUntilThatOnesLeaseIsOver() {
         read(foreign(What.CLAIM, 0));
         machine.act();
         readNext();

@@ -210,7 +210,7 @@ class BesideTest {
     }
 
     @Test
-    void whoeverCannotBeStoodBesideIsRefused() {
+    void oneThatCannotBeStoodBesideIsRefused() {
         refuses("\"holderIdentity\":\"nais\"", "no leaseDurationSeconds");
         refuses("\"holderIdentity\":\"short\",\"leaseDurationSeconds\":4", "was held by \"short\" with a lease of 4 s");
         refuses(

@@ -334,7 +334,7 @@ class RecordsTest {
     }
 
     @Test
-    void aStandbyThatHasLongBeenGoneIsRemovedByWhoeverListsIt() {
+    void aStandbyThatHasLongBeenGoneIsRemovedByOneThatListsIt() {
         try (var store = open("gone")) {
             var lease = KubernetesServers.leases("gone") + "/" + StoredLease.name(RecordKey.standby("old", 0, "cy"));
             now(store.put(RecordKey.standby("old", 0, "cy"), "cy", PATIENCE, PATIENCE));

@@ -80,7 +80,7 @@ class RightsTest {
     }
 
     @Test
-    void whoMayNotWatchLeadsAllTheSame() throws Exception {
+    void whoMayNotWatchLeadsAnyway() throws Exception {
         try (var stub = new StubServer(
                         request -> request.uri().contains("watch=true") ? forbidden("watch") : usual(request));
                 var elections = Elections.connect(stub.uri("payments", token) + "&presence=1h");

@@ -216,7 +216,7 @@ class ChoriasTestsTest {
     }
 
     @Test
-    void aBucketThatWasMadeAnewIsNoticedBeforeATokenFalls() throws Exception {
+    void aBucketThatWasMadeAgainIsNoticedBeforeATokenFalls() throws Exception {
         try (var admin = Admin.of(server.port());
                 var elections = Elections.connect(server.uri("bucket=anew"))) {
             var log = new EventLog();

@@ -89,7 +89,7 @@ class FaultsTest {
     }
 
     @Test
-    void aConnectionThatIsDeadWithoutAWordIsMadeAnewBeforeTheLeaseIsOver() throws Exception {
+    void aConnectionThatDiedSilentlyIsMadeAgainBeforeTheLeaseIsOver() throws Exception {
         try (var proxy = FaultProxy.to("127.0.0.1", server.port());
                 var client = BucketClient.owning(
                         Nats.connect(BucketClient.ourOptions()

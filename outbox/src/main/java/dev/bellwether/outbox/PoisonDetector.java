@@ -117,7 +117,8 @@ final class PoisonDetector {
 
     /** Returns whether the row must wait for one before it. */
     boolean holds(Row row) {
-        return isStranded(row) || (holdsAny() && (blockedTopics.contains(row.topic()) || blocked.contains(row.lane())));
+        return isStranded(row)
+                || (holdsAny() && (blockedTopics.contains(row.topic()) || blocked.contains(row.orderKey())));
     }
 
     private boolean isStranded(Row row) {
@@ -168,7 +169,7 @@ final class PoisonDetector {
         if (badTopics.containsKey(row.topic())) {
             return blockedTopics.add(row.topic());
         }
-        blocked.add(row.lane());
+        blocked.add(row.orderKey());
         return false;
     }
 

@@ -39,12 +39,12 @@ record Row(
     }
 
     /** Returns whose order it belongs to; rows without a key stand for themselves. */
-    Object lane() {
-        return key == null ? (Object) id : new Lane(topic, java.nio.ByteBuffer.wrap(key));
+    Object orderKey() {
+        return key == null ? (Object) id : new TopicKey(topic, java.nio.ByteBuffer.wrap(key));
     }
 
     /** A topic and a key in it. */
-    record Lane(String topic, java.nio.ByteBuffer key) {}
+    record TopicKey(String topic, java.nio.ByteBuffer key) {}
 
     /** Names it for people. */
     String describe() {

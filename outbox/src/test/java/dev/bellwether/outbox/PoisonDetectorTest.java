@@ -193,7 +193,7 @@ class PoisonDetectorTest {
     }
 
     @Test
-    void rulesThatWereMendedBeforeARowWasReadDoNotCondemnIt() {
+    void rulesThatWereFixedBeforeARowWasReadDoNotCondemnIt() {
         var largest = new AtomicLong(10);
         var rules = new PoisonDetector.Topics() {
             @Override

@@ -33,7 +33,7 @@ class RowReaderTest {
     }
 
     @Test
-    void readerThatBeginsAnewAtTheLowMarkRewindsAndMissesNothing() throws SQLException {
+    void readerThatBeginsAgainAtTheLowMarkRewindsAndMissesNothing() throws SQLException {
         var repeats = 0;
         for (var seed = 0L; seed < WORLDS; seed++) {
             var run = new Run(seed, true);

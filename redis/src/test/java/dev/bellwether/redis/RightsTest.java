@@ -127,7 +127,7 @@ class RightsTest {
     }
 
     @Test
-    void aRightThatIsTakenAwayIsBorneForAWhile() throws Exception {
+    void aRightThatIsTakenAwayIsToleratedForAWhile() throws Exception {
         user("taken", "~bellwether:* &bellwether:* " + RedisDoctor.RIGHTS);
         try (var elections = Elections.connect(uri("taken"));
                 var leader = elections.stand("taken", CONFIG)) {

@@ -148,7 +148,7 @@ class NoticesTest {
     }
 
     @Test
-    void anErrorOfWhoeverIsToldDoesNotEndTheListening() throws Exception {
+    void anErrorOfOneThatIsToldDoesNotEndTheListening() throws Exception {
         try (var store = (LeaseStore) ConnectUri.parse(uri).connect();
                 var other = (LeaseStore) ConnectUri.parse(uri).connect()) {
             var told = new LinkedBlockingQueue<View>();
@@ -173,7 +173,7 @@ class NoticesTest {
     }
 
     @Test
-    void aListeningConnectionThatDiedWithoutAWordIsNoticed() throws Exception {
+    void aListeningConnectionThatDiedSilentlyIsNoticed() throws Exception {
         try (var link = FaultProxy.to("127.0.0.1", server.port());
                 var elections = SqlElections.using(
                         new SplitDataSource(server.uri(), PostgresServer.uri(link.port())),

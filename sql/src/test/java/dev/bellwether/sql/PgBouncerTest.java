@@ -63,7 +63,7 @@ class PgBouncerTest {
      */
     @ParameterizedTest
     @ValueSource(ints = {0, 200})
-    void inTransactionModeElectionsGoOnWhoeverElseUsesTheSessions(int prepared) throws Exception {
+    void inTransactionModeElectionsGoOnThoughOthersUseTheSessions(int prepared) throws Exception {
         try (var bouncer = PgBouncer.before(
                         server,
                         Mode.TRANSACTION,

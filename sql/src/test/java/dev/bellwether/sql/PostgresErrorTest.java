@@ -71,7 +71,7 @@ class PostgresErrorTest {
     }
 
     @Test
-    void aTableFromBeforeHandOversIsMendedByTheStatementInTheMessage() throws Exception {
+    void aTableFromBeforeHandOversIsFixedByTheStatementInTheMessage() throws Exception {
         Elections.connect(uri("")).close();
         execute("ALTER TABLE " + table + " DROP COLUMN note");
         var refused = assertThrows(ElectionException.class, () -> Elections.connect(uri("")));
@@ -121,7 +121,7 @@ class PostgresErrorTest {
     }
 
     @Test
-    void aRightThatIsTakenAwayForGoodEndsTheCandidacyWithTheSameWords() throws Exception {
+    void aRightThatIsTakenAwayPermanentlyEndsTheCandidacyWithTheSameWords() throws Exception {
         Elections.connect(uri("")).close();
         execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
                 + "_candidate TO " + role);

@@ -123,7 +123,7 @@ class PostgresFaultTest {
     }
 
     @Test
-    void whatAPoolLendsWithoutCommittingByItselfIsCommittedAllTheSame() throws Exception {
+    void whatAPoolLendsWithoutCommittingByItselfIsCommittedAnyway() throws Exception {
         var config = new HikariConfig();
         config.setJdbcUrl(server.uri());
         config.setMaximumPoolSize(2);

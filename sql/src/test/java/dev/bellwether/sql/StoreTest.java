@@ -169,7 +169,7 @@ class StoreTest {
 
     @ParameterizedTest
     @MethodSource("databases")
-    void whoeverWasAnsweredIsListed(String database) {
+    void oneThatWasAnsweredIsListed(String database) {
         open(database);
         acquire(claim("first"));
         assertThat(listed()).containsExactly("first");
@@ -209,7 +209,7 @@ class StoreTest {
 
     @ParameterizedTest
     @MethodSource("databases")
-    void aRenewalLetsTheTermRunAnewAndMayShortenIt(String database) {
+    void aRenewalLetsTheTermRunAgainAndMayShortenIt(String database) {
         open(database);
         var claim = claim("first");
         acquire(claim);

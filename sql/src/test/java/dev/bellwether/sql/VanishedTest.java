@@ -45,7 +45,7 @@ class VanishedTest {
     @EnumSource(
             value = Kind.class,
             names = {"MARIADB_PLAIN", "MYSQL"})
-    void itHoldsUpASeatOfMariaDbAndMySqlForSecondsOnlyWhoeverOpenedTheConnection(Kind kind) throws Exception {
+    void itHoldsUpASeatOfMariaDbAndMySqlForSecondsOnlyOnAnyConnection(Kind kind) throws Exception {
         var uri = MysqlFamilyServer.shared(kind).uri();
         requireHeldUpForSecondsOnly(
                 uri, new SeatTable(Dialect.MARIADB, SqlConfig.defaults()), () -> DriverManager.getConnection(uri));

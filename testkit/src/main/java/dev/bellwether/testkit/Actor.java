@@ -9,7 +9,10 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
-/** A candidacy on a {@link Stage}, with the log of its events. Thread-safe. */
+/**
+ * A candidacy on a {@link Stage}, with the log of its events. Thread-safe. What waits here throws an
+ * {@link AssertionError}, which says what did not happen, when the patience of the stage is used up.
+ */
 public final class Actor {
     private static final int LONGEST_QUEUE = 1_000;
 

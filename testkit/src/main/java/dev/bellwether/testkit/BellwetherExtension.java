@@ -12,8 +12,19 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * Gives a test {@link ControlledElections} of its own, and closes them behind it:
  * {@code @ExtendWith(BellwetherExtension.class)}.
  *
+ * <pre>{@code
+ * void aLeaderIsRevokedInOrder(ControlledElections controlled, Elections elections) {
+ *     var log = new EventLog();
+ *     elections.stand("billing", CandidacyConfig.builder().listener(log).build());
+ *     controlled.election("billing").acquire();
+ *     controlled.election("billing").revoke();
+ *     assertThat(log.turns()).containsExactly("Acquired 1", "Revoked 1 REPLACED");
+ * }
+ * }</pre>
+ *
  * <p>A parameter of type {@link ControlledElections}, or of type {@link Elections} for what they control, in a test
- * method or a {@code @BeforeEach} method; all parameters of one test get the same.
+ * method or a {@code @BeforeEach} method; all parameters of one test get the same. Not in a constructor: JUnit then
+ * says that no resolver is registered.
  */
 public final class BellwetherExtension implements ParameterResolver, AfterEachCallback {
     private static final Namespace NAMESPACE = Namespace.create(BellwetherExtension.class);

@@ -14,6 +14,14 @@ import org.jspecify.annotations.Nullable;
  * A listener that records its events, and when each call began and returned on the monotonic clock; then does what it
  * was given to do: block, or throw.
  *
+ * <pre>{@code
+ * var log = new EventLog();
+ * elections.stand("billing", CandidacyConfig.builder().listener(log).build());
+ * controlled.election("billing").acquire();
+ * controlled.election("billing").revoke();
+ * assertThat(log.turns()).containsExactly("Acquired 1", "Revoked 1 REPLACED");
+ * }</pre>
+ *
  * <p>Thread-safe.
  */
 public final class EventLog implements LeadershipListener {

@@ -11,9 +11,14 @@ import java.util.function.Supplier;
 /**
  * Waits on conditions, with a limit: what tests do instead of sleeping.
  *
+ * <pre>{@code
+ * var leader = Eventually.eventually("somebody leads", Duration.ofSeconds(10), billing::leader);
+ * }</pre>
+ *
  * <p>A condition is looked at about once a millisecond, on the calling thread; less often if that takes long, so that
  * many who wait do not keep a server, or this machine, from what they wait for. One that throws
- * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait.
+ * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait. It is looked at once at least,
+ * and once more when the time is over. Thread-safe: it holds nothing. An interrupt does not end the wait.
  */
 public final class Eventually {
     private static final long PAUSE_NANOS = 1_000_000;
@@ -33,7 +38,11 @@ public final class Eventually {
         eventually(what, patience, () -> condition.getAsBoolean() ? Optional.of(true) : Optional.empty());
     }
 
-    /** Returns the value as soon as there is one. */
+    /**
+     * Returns the value as soon as there is one.
+     *
+     * @throws AssertionError if there is none within the patience: the message says what did not happen
+     */
     public static <T> T eventually(String what, Duration patience, Supplier<Optional<T>> value) {
         var until = System.nanoTime() + patience.toNanos();
         while (true) {
@@ -51,7 +60,7 @@ public final class Eventually {
     }
 
     /**
-     * Returns when the time is over.
+     * Returns when the time is over. Whatever the condition throws ends the wait.
      *
      * @throws AssertionError as soon as the condition does not hold
      */

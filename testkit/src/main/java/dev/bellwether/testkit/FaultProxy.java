@@ -60,7 +60,11 @@ public final class FaultProxy implements Link, AutoCloseable {
         thread.setDaemon(true);
     }
 
-    /** Starts a link to a server, which need not listen yet. */
+    /**
+     * Starts a link to a server, which need not listen yet.
+     *
+     * @throws java.io.UncheckedIOException if there is no port to listen on
+     */
     public static FaultProxy to(String host, int port) {
         var proxy = new FaultProxy(new InetSocketAddress(host, port));
         proxy.thread.start();

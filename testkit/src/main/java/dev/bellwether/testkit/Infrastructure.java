@@ -46,7 +46,10 @@ public interface Infrastructure extends AutoCloseable {
      */
     Duration lease();
 
-    /** Connects a client of its own, as another process would: own connections, own {@code Elections}. */
+    /**
+     * Connects a client of its own, as another process would: own connections, own {@code Elections}. The stage closes
+     * it, before {@link #close}.
+     */
     Elections connect(ElectionsConfig config);
 
     /**
@@ -142,6 +145,7 @@ public interface Infrastructure extends AutoCloseable {
         return 1_000;
     }
 
+    /** Lets go of what was made for this test, such as proxies. Called once, when all clients are closed. */
     @Override
     default void close() {}
 }

@@ -15,6 +15,16 @@ import org.jspecify.annotations.Nullable;
  * once, and whether tokens only rise. All auditors of a JVM share that thread: each would wake thousands of times a
  * second.
  *
+ * <pre>{@code
+ * try (var one = Elections.connect(uri);
+ *         var two = Elections.connect(uri);
+ *         var auditor = new LeadershipAuditor()) {
+ *     auditor.audit(one.stand("billing"));
+ *     auditor.audit(two.stand("billing"));
+ *     Eventually.eventually("somebody leads", Duration.ofSeconds(10), one.election("billing")::leader);
+ * } // throws if both ever led at once
+ * }</pre>
+ *
  * <p>Thread-safe. What it reports is certain: a mandate that holds at two instants held in between, so when another
  * candidacy is seen to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction
  * of a millisecond, may have been.
@@ -36,7 +46,10 @@ public final class LeadershipAuditor implements AutoCloseable {
         ROUNDS.begin(this);
     }
 
-    /** Looks at this one too, from now on, under the name of its election. */
+    /**
+     * Looks at this one too, from now on, under the name of its election. Add each candidacy once: one that is added
+     * twice counts as two leaders.
+     */
     public void audit(Candidacy candidacy) {
         audit(candidacy.election(), candidacy);
     }
@@ -59,7 +72,7 @@ public final class LeadershipAuditor implements AutoCloseable {
         return OptionalLong.empty();
     }
 
-    /** Returns what was seen that must never be. */
+    /** Returns what was seen that must never be, so far; empty if nothing was. */
     public List<String> violations() {
         return List.copyOf(violations);
     }
@@ -79,7 +92,7 @@ public final class LeadershipAuditor implements AutoCloseable {
     }
 
     /**
-     * Looks no more.
+     * Looks no more. Called again, it throws again.
      *
      * @throws AssertionError if two led at once, or a token did not rise
      */

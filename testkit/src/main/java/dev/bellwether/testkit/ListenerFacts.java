@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 abstract class ListenerFacts extends SeatFacts {
 
     @Test
-    void aCandidacyThatFailsForGoodIsLoud() {
+    void aCandidacyThatFailsPermanentlyIsLoud() {
         var failing =
                 stage.standLong(stage.client(), new EventLog(), settings -> settings.onTaskFailure(TaskFailure.END));
         var token = failing.awaitLeads().token();

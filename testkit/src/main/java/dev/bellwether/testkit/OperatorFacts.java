@@ -281,7 +281,7 @@ abstract class OperatorFacts extends OutageFacts {
     }
 
     @Test
-    void deleteAndStandingAnewNeverLowersAToken() {
+    void deleteAndStandingAgainNeverLowersAToken() {
         var client = stage.client();
         var orders = stage.observe(client);
         var last = 0L;

@@ -95,7 +95,7 @@ public final class Stage implements AutoCloseable {
         return closing;
     }
 
-    /** Does this when the stage is closed, before the clients are: what was done last comes first. */
+    /** Does this when the stage is closed, before the clients are: what was added last is done first. */
     public void onClose(Runnable cleanup) {
         cleanups.push(cleanup);
     }

@@ -294,7 +294,7 @@ class InterleavingTest {
 
     /** Never came to rest: it was told of the end, and not that it had left. */
     @Test
-    void oneThatIsToLeaveBeforeItSeesTheEndLeavesAllTheSame() throws Exception {
+    void oneThatIsToLeaveBeforeItSeesTheEndLeavesAnyway() throws Exception {
         hands.make(election, "DONE");
         seat.claim();
         seat.leave();
@@ -325,7 +325,7 @@ class InterleavingTest {
     }
 
     @Test
-    void anElectionThatWasDeletedAndMadeAnewIsAnotherOne() throws Exception {
+    void anElectionThatWasDeletedAndMadeAgainIsAnotherOne() throws Exception {
         lead();
         hands.deleteAll(election);
         hands.make(election, "somebody");
@@ -338,7 +338,7 @@ class InterleavingTest {
 
     /** Led on beside the other, for as long as both lived: nodes are numbered from 0 again. */
     @Test
-    void aNodeOfTheSameNameInAnElectionMadeAnewIsNotOurs() throws Exception {
+    void aNodeOfTheSameNameInAnElectionMadeAgainIsNotOurs() throws Exception {
         lead();
         var ours = queue().get(0);
         hands.deleteAll(election);

@@ -121,7 +121,7 @@ class LentSessionTest {
 
     /** The servers free the seat the moment they hear of it. */
     @Test
-    void whoeverClosesTheClientUnderALeaderEndsTheMandateFirst() {
+    void oneThatClosesTheClientUnderALeaderEndsTheMandateFirst() {
         var client = client(20_000);
         try (var elections = over(client)) {
             var log = new EventLog();

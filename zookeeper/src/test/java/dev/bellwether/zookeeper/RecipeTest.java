@@ -216,7 +216,7 @@ class RecipeTest {
     }
 
     @Test
-    void whoseNodeIsDeletedByHandJoinsAnewBehindTheOthers() throws Exception {
+    void whoseNodeIsDeletedByHandJoinsAgainBehindTheOthers() throws Exception {
         try (var one = Elections.connect(SharedServer.uri());
                 var other = Elections.connect(SharedServer.uri())) {
             var leader = stand(one, new EventLog());

@@ -50,7 +50,7 @@ class PageServerTest {
     }
 
     @Test
-    void whoeverCallsUsByANameThatIsNotOursIsTurnedAway() throws IOException {
+    void oneThatCallsUsByANameThatIsNotOursIsTurnedAway() throws IOException {
         for (var host :
                 List.of("evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "")) {
             assertThat(get("/", host)).as(host).startsWith("HTTP/1.1 421");

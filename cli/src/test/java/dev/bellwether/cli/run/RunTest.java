@@ -29,7 +29,7 @@ class RunTest {
     private static final Duration LEASE = Duration.ofSeconds(5);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** Writes token and time again and again, and so does a process in its background; neither heeds SIGTERM. */
+    /** Writes token and time again and again, and so does a process in its background; neither obeys SIGTERM. */
     private static final String STUBBORN = """
             trap '' TERM HUP INT
             beat() {

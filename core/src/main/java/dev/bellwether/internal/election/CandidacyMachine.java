@@ -387,7 +387,7 @@ public final class CandidacyMachine {
         if (expired(now) || phase != Phase.LEADING || term == null || term.token() != token) {
             return;
         }
-        heed(cause);
+        closeIfEnded(cause);
         standDown(now, cause, within.compareTo(budget()) < 0 ? within : budget());
     }
 
@@ -396,7 +396,7 @@ public final class CandidacyMachine {
             return;
         }
         if (phase == Phase.LEADING || phase == Phase.STANDING_DOWN) {
-            heed(cause);
+            closeIfEnded(cause);
             fence(
                     now,
                     phase == Phase.LEADING ? cause : lastCause.orElse(cause),
@@ -438,12 +438,12 @@ public final class CandidacyMachine {
     public void electionEnded(Moment now) {
         if (phase == Phase.STANDING_BY) {
             lastCause = Optional.of(Cause.ENDED);
-            heed(Cause.ENDED);
+            closeIfEnded(Cause.ENDED);
             leave();
         }
     }
 
-    private void heed(Cause cause) {
+    private void closeIfEnded(Cause cause) {
         if (cause == Cause.ENDED) {
             ended = true;
             closing = true;

@@ -392,7 +392,7 @@ final class LeaseSeat implements Seat {
                     over();
                 }
             }
-            case HOLDING -> heed(view);
+            case HOLDING -> apply(view);
             case CLAIMING, RESOLVING, CONCEDING, RELEASING, LEAVING, LEFT -> {} // they have answers of their own
         }
     }
@@ -674,7 +674,7 @@ final class LeaseSeat implements Seat {
                     claimant.proven(held, new Proof(sent, config.lease()));
                     renewAt(timings.renewalAfter(sent.nanos()));
                 }
-                heed(answer.view());
+                apply(answer.view());
                 if (phase == Phase.HOLDING && unanswered == null && !shown.equals(metadata)) {
                     sendRenewal(); // we have proclaimed something meanwhile
                 }
@@ -686,7 +686,7 @@ final class LeaseSeat implements Seat {
     }
 
     /** Does what a view tells a holder to do. */
-    private void heed(View view) {
+    private void apply(View view) {
         if (view.token() > token) {
             lose(view); // tokens only rise: this is no old view
         } else if (endedFor(view)) {

@@ -18,6 +18,7 @@ import dev.bellwether.TaskFailure;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
+import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
@@ -77,7 +78,7 @@ public final class LoopCandidacy implements Candidacy {
 
     private volatile Snapshot snapshot = Snapshot.BEFORE;
     private @Nullable LocalMandate working; // the mandate whose steps may run
-    private Loop.@Nullable Timer nextBite;
+    private Loop.@Nullable Timer nextStep;
     private Loop.@Nullable Timer timer;
     private long timerNanos;
     private boolean machineClosed;
@@ -216,7 +217,7 @@ public final class LoopCandidacy implements Candidacy {
         if (!this.task.compareAndSet(null, task)) {
             throw new IllegalStateException(this + " already has a task");
         }
-        loop.execute(this::bite);
+        loop.execute(this::runStep);
     }
 
     @Override
@@ -345,11 +346,7 @@ public final class LoopCandidacy implements Candidacy {
 
     @Override
     public void awaitClose() throws InterruptedException {
-        if (runsHere()) {
-            throw new IllegalStateException("awaitClose was called from a listener or task of " + this
-                    + ", which ends only after that has returned: call resign() or close() there");
-        }
-        closed.await();
+        OwnEnd.await(this, runsHere(), closed);
         throwFailure(snapshot);
     }
 
@@ -455,7 +452,7 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     /** Runs the next step of the task, if there is a mandate to work under and none is running. */
-    private void bite() {
+    private void runStep() {
         var present = task.get();
         var mandate = working;
         if (present == null || mandate == null || !work.idle()) {
@@ -472,15 +469,15 @@ public final class LoopCandidacy implements Candidacy {
                     }
                     return null;
                 },
-                (failure, queuedNanos) -> bitten(mandate, begun, failure, queuedNanos));
+                (failure, queuedNanos) -> stepEnded(mandate, begun, failure, queuedNanos));
     }
 
-    private void bitten(LocalMandate mandate, long begunNanos, @Nullable Throwable failure, long queuedNanos) {
+    private void stepEnded(LocalMandate mandate, long begunNanos, @Nullable Throwable failure, long queuedNanos) {
         metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
         var config = standing.config();
         var pause = config.taskInterval();
         if (failure instanceof NotLeaderException) {
-            pause = config.retryInterval(); // it heeded its mandate: no failure, and nothing to try again at once
+            pause = config.retryInterval(); // it stopped with its mandate: no failure, and nothing to try again at once
         } else if (failure != null && working != mandate) {
             Quietly.run(() -> log.debug("the task of {} failed after its mandate had ended", this, failure));
         } else if (failure != null) {
@@ -493,7 +490,7 @@ public final class LoopCandidacy implements Candidacy {
             pause = config.retryInterval();
         }
         if (working == mandate) {
-            nextBite = loop.at(begunNanos + pause.toNanos(), this::bite);
+            nextStep = loop.at(begunNanos + pause.toNanos(), this::runStep);
         }
     }
 
@@ -545,7 +542,7 @@ public final class LoopCandidacy implements Candidacy {
                                 "the listener of {} failed on {}; nothing else is affected", this, event, failure));
                     }
                     if (event instanceof LeadershipEvent.Acquired) {
-                        loop.execute(this::bite);
+                        loop.execute(this::runStep);
                     }
                     then.accept(failure);
                 });
@@ -616,15 +613,15 @@ public final class LoopCandidacy implements Candidacy {
         @Override
         public void startWork(LocalMandate mandate) {
             working = mandate;
-            bite();
+            runStep();
         }
 
         @Override
         public void stopWork() {
             working = null;
-            if (nextBite != null) {
-                nextBite.cancel(); // else it would add to those of the next mandate, which come by themselves
-                nextBite = null;
+            if (nextStep != null) {
+                nextStep.cancel(); // else it would add to those of the next mandate, which come by themselves
+                nextStep = null;
             }
         }
 

@@ -70,7 +70,7 @@ final class ClaimRequest extends SeatRequest<Answer> {
             return besideOthers(known, before, nowNanos);
         }
         if (!memory.traits().hasGrace() && memory.rules().mustBeMarked(known)) {
-            var lease = memory.riddle(claim.lease());
+            var lease = memory.watchedFor(claim.lease());
             return write(0, before.nobodys(memory.highestToken(), memory.base(before, 0), lease, stamp()));
         }
         var confirmed = memory.isOurPending(known.stored(), claim) || record.kind() == Kind.VACANT;

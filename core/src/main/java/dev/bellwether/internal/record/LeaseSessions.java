@@ -327,7 +327,7 @@ final class LeaseSessions {
         private synchronized void end() {
             if (!over) {
                 over = true;
-                seats.disown(id, lease);
+                seats.forgetOwn(id, lease);
             }
         }
 

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 /** Writes an operator's order into the record of a seat. Confined to anybody who holds the lock of the memory. */
 final class OrderRequest extends SeatRequest<Boolean> {
     /** For so long a seat is left alone of which an order found nothing that it could read. */
-    private static final Duration AFTER_A_RIDDLE = Duration.ofMinutes(1);
+    private static final Duration AFTER_UNCLEAR = Duration.ofMinutes(1);
 
     private final Order order;
     private boolean named;
@@ -55,7 +55,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
         if (order == Order.STAND_DOWN && record.kind() == Kind.FOREIGN) {
             return write(known.revision(), SeatRecord.bare(Kind.DELETED, "")); // as Choria evicts its leaders
         }
-        var over = record.isReadable() ? record : riddle(known);
+        var over = record.isReadable() ? record : inPlaceOfUnclear(known);
         var origin = record.isReadable() ? known.stored().origin() : 0;
         var orders = over.orders().over(origin);
         var next = switch (order) {
@@ -100,9 +100,9 @@ final class OrderRequest extends SeatRequest<Boolean> {
      * Returns a vacant seat in place of what told nothing; if somebody may have led, it is to be left alone for a
      * while.
      */
-    private SeatRecord riddle(ObservedRecord known) {
+    private SeatRecord inPlaceOfUnclear(ObservedRecord known) {
         var before = known.lastReadable();
-        var lease = known.record().isRiddle() || known.suspect() ? memory.riddle(AFTER_A_RIDDLE) : Duration.ZERO;
+        var lease = known.record().isUnclear() || known.suspect() ? memory.watchedFor(AFTER_UNCLEAR) : Duration.ZERO;
         return before.nobodys(memory.highestToken(), memory.base(before, known.revision()), lease, stamp());
     }
 }

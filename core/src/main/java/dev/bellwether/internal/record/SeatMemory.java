@@ -264,7 +264,7 @@ final class SeatMemory {
         return known.record().isShared()
                 ? Math.max(0, untilNanos(known, nowNanos) - nowNanos)
                 : rules.waitNanos(
-                        known, claim.nonce(), isOfOthers(known) ? Duration.ZERO : riddle(claim.lease()), nowNanos);
+                        known, claim.nonce(), isOfOthers(known) ? Duration.ZERO : watchedFor(claim.lease()), nowNanos);
     }
 
     /**
@@ -317,7 +317,7 @@ final class SeatMemory {
     /**
      * Returns for how long to watch what does not tell whose lease it ended: the longest lease that we know of here.
      */
-    Duration riddle(Duration lease) {
+    Duration watchedFor(Duration lease) {
         return lease.compareTo(longestLease) > 0 ? lease : longestLease;
     }
 

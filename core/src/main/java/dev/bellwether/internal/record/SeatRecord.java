@@ -258,7 +258,7 @@ record SeatRecord(
     }
 
     /** Returns whether it tells nothing of who may have held the seat, or says itself that somebody may have. */
-    boolean isRiddle() {
+    boolean isUnclear() {
         return switch (kind) {
             case DELETED, FOREIGN -> true;
             case VACANT -> !lease.isZero();

@@ -88,7 +88,7 @@ class SeatRules {
      */
     long waitNanos(ObservedRecord known, String nonce, Duration longest, long nowNanos) {
         var watched = known.seenNanos() + longest.toNanos();
-        var until = known.record().isRiddle() && watched - known.untilNanos() > 0 ? watched : known.untilNanos();
+        var until = known.record().isUnclear() && watched - known.untilNanos() > 0 ? watched : known.untilNanos();
         return Math.max(0, until - nowNanos);
     }
 

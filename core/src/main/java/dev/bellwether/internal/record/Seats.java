@@ -134,7 +134,7 @@ final class Seats {
     }
 
     /** A session of ours is over. */
-    void disown(String session, Duration lease) {
+    void forgetOwn(String session, Duration lease) {
         own.remove(session);
         over.putIfAbsent(session, clock.nanos() + 2 * lease.toNanos());
     }

@@ -182,7 +182,7 @@ final class BroadcastRosterDriver implements RosterDriver {
     public void caughtUp() {}
 
     @Override
-    public void beganAnew(long offset) {}
+    public void beganAgain(long offset) {}
 
     @Override
     public void assigned(Collection<Integer> partitions) {

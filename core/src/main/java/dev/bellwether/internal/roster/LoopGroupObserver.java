@@ -82,8 +82,8 @@ final class LoopGroupObserver implements GroupObserver {
     }
 
     @Override
-    public void beganAnew(long offset) {
-        report(observer -> observer.beganAnew(offset));
+    public void beganAgain(long offset) {
+        report(observer -> observer.beganAgain(offset));
     }
 
     @Override

@@ -15,6 +15,7 @@ import dev.bellwether.internal.election.LocalMandate;
 import dev.bellwether.internal.election.LossLog;
 import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
+import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
@@ -244,7 +245,7 @@ public final class LoopRoster implements Roster {
 
     @Override
     public void awaitClose() throws InterruptedException {
-        closed.await();
+        OwnEnd.await(this, runsHere(), closed);
         throwFailure();
     }
 
@@ -278,6 +279,7 @@ public final class LoopRoster implements Roster {
         }
     }
 
+    /** Returns whether the caller is the listener or the task of this member. */
     public boolean runsHere() {
         return callbacks.runsHere();
     }
@@ -298,8 +300,8 @@ public final class LoopRoster implements Roster {
     }
 
     /**
-     * Waits without obey to an interrupt, which remains for later: who is interrupted and closes must not leave roles
-     * behind.
+     * Waits on although the thread is interrupted, and it stays interrupted: a thread that is interrupted and closes
+     * must not leave roles behind.
      */
     private boolean closedWithin(long untilNanos) {
         var interrupted = false;

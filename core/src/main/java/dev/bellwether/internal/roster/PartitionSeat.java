@@ -190,7 +190,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
     }
 
     /** The record is about this partition; before it, this was the highest token that we knew. */
-    void heed(RosterRecord said, boolean ours, long claimToken, long known, @Nullable Moment beatSent) {
+    void apply(RosterRecord said, boolean ours, long claimToken, long known, @Nullable Moment beatSent) {
         var counts = shared.ledger().tokenOf(shared.standing().instance(), partition);
         var token = hold.token();
         if (ours && said.what() == RosterRecord.What.CLAIM) {
@@ -244,7 +244,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
     @Override
     public void release(long token, boolean led) {
         if (led && shared.ledger().tokenOf(shared.standing().instance(), partition) == token) {
-            shared.writer().endReign(partition, token);
+            shared.writer().endTerm(partition, token);
         } else {
             shared.writer().release(partition, token);
         }

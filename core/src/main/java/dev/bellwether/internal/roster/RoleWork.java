@@ -42,7 +42,7 @@ final class RoleWork {
     private final IntConsumer ended;
     private final Map<Integer, Job> jobs = new HashMap<>();
     private final ArrayDeque<Job> due = new ArrayDeque<>();
-    private final Set<Job> biting = new HashSet<>();
+    private final Set<Job> running = new HashSet<>();
     private final ThreadLocal<Boolean> here = ThreadLocal.withInitial(() -> false);
 
     /** Told of a partition when a step of one of its roles begins, and when it has ended. */
@@ -92,7 +92,7 @@ final class RoleWork {
 
     /** Interrupts what runs for a partition. */
     void interrupt(int partition) {
-        for (var job : List.copyOf(biting)) {
+        for (var job : List.copyOf(running)) {
             if (job.partition == partition) {
                 job.serial.interrupt();
             }
@@ -105,13 +105,13 @@ final class RoleWork {
     }
 
     private void next() {
-        while (biting.size() < parallelism) {
+        while (running.size() < parallelism) {
             var job = due.poll();
             if (job == null) {
                 return;
             }
             if (!job.stopped) {
-                job.bite();
+                job.runStep();
             }
         }
     }
@@ -139,9 +139,9 @@ final class RoleWork {
             }
         }
 
-        private void bite() {
+        private void runStep() {
             var begun = loop.clock().nanos();
-            biting.add(this);
+            running.add(this);
             began.accept(partition);
             serial.submit(
                     () -> {
@@ -155,11 +155,11 @@ final class RoleWork {
                         }
                         return null;
                     },
-                    (failure, queuedNanos) -> bitten(begun, failure, queuedNanos));
+                    (failure, queuedNanos) -> stepEnded(begun, failure, queuedNanos));
         }
 
-        private void bitten(long begun, @Nullable Throwable failure, long queuedNanos) {
-            biting.remove(this);
+        private void stepEnded(long begun, @Nullable Throwable failure, long queuedNanos) {
+            running.remove(this);
             metrics.callbackDelayed(mandate.election(), mandate.candidate(), Duration.ofNanos(queuedNanos));
             var pause = failure == null ? interval : retry;
             if (failure != null && !stopped && !(failure instanceof NotLeaderException)) {

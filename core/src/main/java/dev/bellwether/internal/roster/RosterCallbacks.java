@@ -54,8 +54,8 @@ final class RosterCallbacks {
                 loop,
                 executor,
                 metrics,
-                partition -> seats[partition].bites(),
-                partition -> seats[partition].bitten());
+                partition -> seats[partition].stepBegan(),
+                partition -> seats[partition].stepEnded());
         if (!work.compareAndSet(null, present)) {
             throw new IllegalStateException(
                     standing.member() + " of roster \"" + standing.roster() + "\" already has a task");

@@ -238,7 +238,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
             return;
         }
         if (ledger.missedBefore(offset)) {
-            beganAnewAt(offset);
+            beganAgainAt(offset);
         }
         var parsed = RosterRecord.parse(record);
         if (parsed.isEmpty()) {
@@ -256,7 +256,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         for (var hold : holds) {
             // a claim with another number of partitions is one for each of ours
             if (said.partitions() != holds.length || said.tokens().containsKey(hold.partition())) {
-                hold.heed(said, ours, said.base() + offset + 1, known, sent);
+                hold.apply(said, ours, said.base() + offset + 1, known, sent);
             }
             if (ours && (said.what() == RosterRecord.What.CLAIM || said.what() == RosterRecord.What.BEAT)) {
                 hold.wroteLater(said.number());
@@ -299,13 +299,13 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
     }
 
     @Override
-    public void beganAnew(long offset) {
-        beganAnewAt(offset);
+    public void beganAgain(long offset) {
+        beganAgainAt(offset);
         act();
     }
 
-    private void beganAnewAt(long offset) {
-        ledger.beganAnew(offset, nanos());
+    private void beganAgainAt(long offset) {
+        ledger.beganAgain(offset, nanos());
         for (var hold : holds) {
             hold.lose(Cause.EXPIRED);
         }

@@ -141,11 +141,11 @@ final class RosterLedger {
      * The log goes on at another offset than it should: it was created again, or some of it is gone. What we know
      * remains; anybody who led may lead until its lease is over, and so may a member that we have not read of.
      */
-    void beganAnew(long offset, long nowNanos) {
+    void beganAgain(long offset, long nowNanos) {
         nextOffset = offset;
         firstOffset = offset;
         for (var seat : seats) {
-            seat.beganAnew(nowNanos, nowNanos + longestLeaseNanos);
+            seat.beganAgain(nowNanos, nowNanos + longestLeaseNanos);
         }
     }
 

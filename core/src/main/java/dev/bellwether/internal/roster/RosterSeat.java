@@ -52,7 +52,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
     private final CandidacyMachine machine;
     private final SerialExecutor events;
     private volatile @Nullable LocalMandate mandate;
-    private int bites;
+    private int runningSteps;
     private boolean closed;
     private boolean collapsed;
     private Loop.@Nullable Timer timer;
@@ -85,7 +85,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     boolean isOver() {
-        return closed && events.idle() && bites == 0;
+        return closed && events.idle() && runningSteps == 0;
     }
 
     // ---------------------------------------------------------------- commands
@@ -158,12 +158,12 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     /** A step of one of its roles' tasks begins. */
-    void bites() {
-        bites++;
+    void stepBegan() {
+        runningSteps++;
     }
 
-    void bitten() {
-        bites--;
+    void stepEnded() {
+        runningSteps--;
         turn(now -> {});
     }
 
@@ -173,7 +173,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
         }
         var now = loop.clock().now();
         command.accept(now);
-        if (events.idle() && bites == 0) {
+        if (events.idle() && runningSteps == 0) {
             machine.workEnded(now);
         }
         wakeAt(machine.wakeAtNanos());

@@ -25,7 +25,7 @@ final class RosterWriter {
     private final Runnable flushed;
     private final Map<Duration, Map<Integer, Long>> conceding = new TreeMap<>();
     private final Map<Integer, Long> releasing = new TreeMap<>();
-    private final Map<Integer, Long> endingReign = new TreeMap<>();
+    private final Map<Integer, Long> endingTerms = new TreeMap<>();
     private final List<Integer> givingBack = new ArrayList<>();
     private boolean flushing;
 
@@ -58,8 +58,8 @@ final class RosterWriter {
     }
 
     /** Releases what was led, under a claim that is still the last one. */
-    void endReign(int partition, long token) {
-        endingReign.put(partition, token);
+    void endTerm(int partition, long token) {
+        endingTerms.put(partition, token);
         flushSoon();
     }
 
@@ -81,7 +81,7 @@ final class RosterWriter {
                 conceding.forEach((within, tokens) -> write(RosterRecord.What.CONCEDE, 0, 0, within, tokens));
                 conceding.clear();
                 release(0, releasing);
-                release(HAD_LED, endingReign);
+                release(HAD_LED, endingTerms);
                 givingBack.forEach(membership::revoked);
                 givingBack.clear();
                 flushed.run();

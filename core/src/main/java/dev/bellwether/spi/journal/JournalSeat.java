@@ -171,7 +171,7 @@ public final class JournalSeat {
      * There is a gap in what we read. What we know stays: a holder from before may lead until its lease is over, and
      * one that we have not read of until the given time.
      */
-    public void beganAnew(long nowNanos, long unseenUntilNanos) {
+    public void beganAgain(long nowNanos, long unseenUntilNanos) {
         ended.clear(); // who has missed what ended it leads on
         if (last != null && last.released()) {
             end(last);

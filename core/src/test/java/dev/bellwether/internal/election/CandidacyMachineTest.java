@@ -313,7 +313,7 @@ class CandidacyMachineTest {
     }
 
     @Test
-    void aDeletedElectionBeginsAfreshWithAHigherToken() {
+    void aDeletedElectionBeginsAgainWithAHigherToken() {
         var first = rig.stand("a", rig.config());
         var token = first.mandate().orElseThrow().token();
         rig.server.order("billing", Order.DELETE);

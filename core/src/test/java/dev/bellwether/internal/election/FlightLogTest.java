@@ -92,7 +92,7 @@ class FlightLogTest {
     }
 
     @Test
-    void aJvmWithoutTheRecorderElectsAllTheSame() throws Exception {
+    void aJvmWithoutTheRecorderElectsAnyway() throws Exception {
         var random = "jdk.random"; // where java.base has no generators of its own yet
         var modules = "java.base" + (ModuleFinder.ofSystem().find(random).isPresent() ? ',' + random : "");
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();

@@ -48,7 +48,7 @@ class LazyArbiterTest {
     }
 
     @Test
-    void whoeverStandsBeforeThereIsAConnectionLeadsWhenThereIsOne() throws Exception {
+    void oneThatStandsBeforeThereIsAConnectionLeadsWhenThereIsOne() throws Exception {
         try (var elections = lazily(this::connect)) {
             var leaders = new CopyOnWriteArrayList<String>();
             var watch = elections
@@ -82,7 +82,7 @@ class LazyArbiterTest {
     }
 
     @Test
-    void whatNoWaitingCanMendFailsWhoeverStands() {
+    void whatNoWaitingCanFixFailsThoseThatStand() {
         var heard = new CompletableFuture<LeadershipEvent>();
         try (var elections = lazily(() -> {
             there.join();

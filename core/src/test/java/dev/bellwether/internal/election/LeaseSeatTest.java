@@ -52,18 +52,18 @@ class LeaseSeatTest {
 
     @Test
     void theTaskIntervalHoldsInTheNextMandateToo() {
-        var bites = new AtomicInteger();
+        var steps = new AtomicInteger();
         var candidacy = rig.stand("a", rig.config().taskInterval(Duration.ofSeconds(20)));
-        candidacy.whileLeading(mandate -> bites.incrementAndGet());
+        candidacy.whileLeading(mandate -> steps.incrementAndGet());
         rig.settle();
         rig.wire.cut = true;
         rig.pass(Duration.ofSeconds(8));
         rig.wire.cut = false;
         rig.pass(Duration.ofSeconds(4));
         assertThat(candidacy.mandate().orElseThrow().token()).isEqualTo(2);
-        var before = bites.get();
+        var before = steps.get();
         rig.pass(Duration.ofSeconds(100));
-        assertThat(bites.get() - before).isEqualTo(5);
+        assertThat(steps.get() - before).isEqualTo(5);
     }
 
     @Test

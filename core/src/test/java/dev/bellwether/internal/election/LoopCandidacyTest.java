@@ -26,7 +26,7 @@ class LoopCandidacyTest {
     }
 
     @Test
-    void aTaskThatHeedsTheEndOfItsMandateHasNotFailed() {
+    void aTaskThatStopsWithItsMandateHasNotFailed() {
         var candidacy = rig.stand("a", rig.config().onTaskFailure(TaskFailure.END));
         candidacy.whileLeading(mandate -> {
             if (mandate.token() == 1) {
@@ -111,7 +111,7 @@ class LoopCandidacyTest {
     }
 
     @Test
-    void waitingForEverIsNotTooLong() throws Exception {
+    void waitingForeverIsNotTooLong() throws Exception {
         var candidacy = rig.stand("a", rig.config());
         assertThat(candidacy.await(Duration.ofSeconds(Long.MAX_VALUE))).isPresent();
         assertThat(candidacy.pulse(Duration.ofSeconds(Long.MAX_VALUE))).isTrue();

@@ -109,7 +109,7 @@ class OutagesInTheLogTest {
     }
 
     @Test
-    void whoeverWaitedAndIsGoneDoesNotKeepAnOutageOpen() {
+    void oneThatWaitedAndIsGoneDoesNotKeepAnOutageOpen() {
         var log = new OutageLog(LoggerFactory.getLogger(OutagesInTheLogTest.class), () -> "rig", rig.figures);
         var second = 1_000_000_000L;
         log.unanswered("a", Duration.ofSeconds(1), Duration.ofSeconds(1), null, 2 * second);

@@ -161,24 +161,24 @@ class SettingsTest {
     }
 
     @Test
-    void bitesOfATaskBeginATaskIntervalApart() {
-        var bites = new AtomicInteger();
+    void stepsOfATaskBeginATaskIntervalApart() {
+        var steps = new AtomicInteger();
         var candidacy = rig.stand("a", rig.config().taskInterval(Duration.ofMillis(100)));
-        candidacy.whileLeading(mandate -> bites.incrementAndGet());
+        candidacy.whileLeading(mandate -> steps.incrementAndGet());
         rig.pass(Duration.ofMillis(950));
-        assertThat(bites).hasValue(10);
+        assertThat(steps).hasValue(10);
     }
 
     @Test
     void aTaskThatThrowsRunsAgainAfterTheRetryInterval() {
-        var bites = new AtomicInteger();
+        var steps = new AtomicInteger();
         var candidacy = rig.stand("a", rig.config().retryInterval(Duration.ofSeconds(1)));
         candidacy.whileLeading(mandate -> {
-            bites.incrementAndGet();
+            steps.incrementAndGet();
             throw new IllegalArgumentException("planted");
         });
         rig.pass(Duration.ofMillis(4_500));
-        assertThat(bites).hasValue(5);
+        assertThat(steps).hasValue(5);
         assertThat(rig.figures.failures).hasSize(5);
         assertThat(candidacy.isLeader()).isTrue();
     }

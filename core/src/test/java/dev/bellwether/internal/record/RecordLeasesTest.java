@@ -35,7 +35,7 @@ class RecordLeasesTest {
     private final LeaseStore leases = LeaseStore.over(records, clock, () -> "stamp" + ++stamps);
 
     @Test
-    void whoeverHasLeftIsNotListedAgainByARenewalThatComesLater() {
+    void oneThatHasLeftIsNotListedAgainByARenewalThatComesLater() {
         var claim = claim("a");
         var token = get(leases.acquire(claim)).view().token();
         assertThat(get(leases.read("e")).candidates()).extracting(Candidate::id).containsExactly("a");
@@ -58,7 +58,7 @@ class RecordLeasesTest {
     }
 
     @Test
-    void aSessionThatIsOverIsRemovedAlsoByWhoeverHasNone() {
+    void aSessionThatIsOverIsRemovedAlsoByOneThatHasNone() {
         get(leases.renew(held(leases, 20)).get(19));
         assertThat(sessions()).hasSize(1);
         var other = LeaseStore.over(records, clock, () -> "other" + ++stamps);

@@ -79,7 +79,7 @@ final class SeatSimulation {
     private long connection; // of all: it breaks when the store falls back
     private boolean storm = true;
     private boolean fell;
-    private boolean riddled; // an order over what it could not read keeps the seat for a minute
+    private boolean unclear; // an order over what it could not read keeps the seat for a minute
     private long lastLed;
     private int terms;
     private @Nullable String violation;
@@ -95,7 +95,7 @@ final class SeatSimulation {
         bad = random.nextInt(3) == 0 ? 0 : 0.3 * random.nextDouble();
         var same = vanishes || deletes;
         traits = setting.beside
-                ? RecordTraits.PLAIN.beside(ForeignCandidate.RULES, "others do not heed it")
+                ? RecordTraits.PLAIN.beside(ForeignCandidate.RULES, "others do not obey it")
                 : RecordTraits.PLAIN.vanishing(vanishes);
         var tooLong = Duration.ofSeconds(8);
         leases = new Duration[] {
@@ -133,7 +133,7 @@ final class SeatSimulation {
         var grace = setting.beside
                 ? ForeignCandidate.LEASE.plus(traits.others().grace()).toNanos()
                 : 0;
-        var bound = (riddled ? 60_000 * MILLI : longestLease() + grace) * 7 / 2 + 2_000 * MILLI;
+        var bound = (unclear ? 60_000 * MILLI : longestLease() + grace) * 7 / 2 + 2_000 * MILLI;
         while (violation == null && lastLed <= began && now - began < bound && step()) {
             look();
         }
@@ -590,7 +590,7 @@ final class SeatSimulation {
                     effects.note(before, step.next());
                 }
                 checkSince(step.next());
-                riddled |= step.next().lease().compareTo(Duration.ofMinutes(1)) >= 0;
+                unclear |= step.next().lease().compareTo(Duration.ofMinutes(1)) >= 0;
                 tell();
                 answer.accept(() -> {
                     var knew = memory.revision();

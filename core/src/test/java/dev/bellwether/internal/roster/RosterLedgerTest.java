@@ -67,11 +67,11 @@ class RosterLedgerTest {
     }
 
     @Test
-    void whoeverClaimsAfterTheLogBeganAnewWaitsAndHasAHigherToken() {
+    void oneThatClaimsAfterTheLogBeganAgainWaitsAndHasAHigherToken() {
         claims("a", 0);
         claims("a", 1);
         offset = 0;
-        ledger.beganAnew(0, now);
+        ledger.beganAgain(0, now);
         assertThat(ledger.tokenOf("a", 0)).isZero();
         claims("b", 0);
         assertThat(ledger.tokenOf("b", 0)).isGreaterThan(2);
@@ -80,8 +80,8 @@ class RosterLedgerTest {
 
     /** Where all that was written is forgotten, and all who read it, an offset is all that is left. */
     @Test
-    void whoeverHasNotReadTheLogToItsEndAddsNothingToItsOffset() {
-        ledger.beganAnew(400, now);
+    void oneThatHasNotReadTheLogToItsEndAddsNothingToItsOffset() {
+        ledger.beganAgain(400, now);
         ledger.known(405);
         assertThat(ledger.baseOfNextClaim()).isZero();
         offset = 422;
@@ -126,7 +126,7 @@ class RosterLedgerTest {
     }
 
     @Test
-    void whoeverIsSilentWithAnotherNumberBarsForALeaseOnly() {
+    void oneThatIsSilentWithAnotherNumberBarsForALeaseOnly() {
         said(What.CLAIM, "five", 5, 0, Map.of(4, 0L));
         now += LEASE_NANOS;
         assertThat(barred("a", 2)).isZero();
@@ -136,7 +136,7 @@ class RosterLedgerTest {
     void aBeatTellsWhoHoldsAPartitionThoughItsTokenWasKnownBeforeRecordsWereMissed() {
         claims("a", 0);
         offset = 500;
-        ledger.beganAnew(offset, now);
+        ledger.beganAgain(offset, now);
         now += 2 * LEASE_NANOS;
         said(What.BEAT, "a", PARTITIONS, 0, Map.of(0, 1L));
         claims("b", 0);
@@ -144,19 +144,19 @@ class RosterLedgerTest {
     }
 
     @Test
-    void whoeverMissedRecordsWaitsForALeaseSinceSomebodyUnseenMayLead() {
+    void oneThatMissedRecordsWaitsForALeaseSinceSomebodyUnseenMayLead() {
         claims("a", 0);
         now += 2 * LEASE_NANOS;
         offset = 500;
-        ledger.beganAnew(offset, now);
+        ledger.beganAgain(offset, now);
         claims("b", 0);
         assertThat(barred("b", 0)).isEqualTo(LEASE_NANOS);
     }
 
     @Test
-    void whoeverEndedInOrderAndHadReadAllThatWasMissedVouchesForNobodyBeingUnseen() {
+    void oneThatEndedInOrderAndHadReadAllThatWasMissedVouchesForNobodyBeingUnseen() {
         offset = 500;
-        ledger.beganAnew(offset, now);
+        ledger.beganAgain(offset, now);
         var ended = new RosterRecord(
                 What.RELEASE, "main", PARTITIONS, "a", "a", RosterWriter.HAD_LED, 500, LEASE, Map.of(0, 400L));
         ledger.read(ended, offset++, now);
@@ -174,7 +174,7 @@ class RosterLedgerTest {
         ledger.known(5_000);
         claims("a", 0);
         offset = 0;
-        ledger.beganAnew(0, now);
+        ledger.beganAgain(0, now);
         now += 2 * LEASE_NANOS;
         said(What.CLAIM, "newcomer", PARTITIONS, 0, Map.of(0, 0L));
         now += LEASE_NANOS / 2;
@@ -188,7 +188,7 @@ class RosterLedgerTest {
 
     /** It began to read behind that claim, and so knows of no higher token: it leads, and all its beats count. */
     @Test
-    void whoeverLeadsByALowerTokenThanWeHaveReadIsWaitedForSinceItsLastBeat() {
+    void oneThatLeadsByALowerTokenThanWeHaveReadIsWaitedForSinceItsLastBeat() {
         said(What.CLAIM, "a", PARTITIONS, 1_000, Map.of(0, 0L));
         now += 2 * LEASE_NANOS;
         said(What.CLAIM, "newcomer", PARTITIONS, 0, Map.of(0, 0L));

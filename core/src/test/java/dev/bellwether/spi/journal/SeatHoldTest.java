@@ -71,7 +71,7 @@ class SeatHoldTest implements SeatHold.Effects {
     }
 
     @Test
-    void whoeverIsBarredLeadsByABeatBehindTheBar() {
+    void oneThatIsBarredLeadsByABeatBehindTheBar() {
         barredMillis = 10_400;
         claimed();
         assertThat(hold.barredUntilNanos(nanos())).isEqualTo(10_400 * 1_000_000L);
@@ -131,7 +131,7 @@ class SeatHoldTest implements SeatHold.Effects {
     }
 
     @Test
-    void whoeverConcedesWithoutATimeHasItsLease() {
+    void oneThatConcedesWithoutATimeHasItsLease() {
         claimed();
         did();
         hold.concede(Duration.ZERO, nanos());

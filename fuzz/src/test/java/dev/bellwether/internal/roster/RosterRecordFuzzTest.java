@@ -26,7 +26,7 @@ class RosterRecordFuzzTest {
                 ledger.skip(offset++);
             }
         }
-        ledger.beganAnew(offset + 1, NOW);
+        ledger.beganAgain(offset + 1, NOW);
         for (var partition = 0; partition < PARTITIONS; partition++) {
             assertThat(ledger.barredNanosAt(NOW, "ann", partition))
                     .as("for so long somebody else may lead partition %d", partition)

@@ -15,7 +15,7 @@ import java.util.SplittableRandom;
  * with.
  */
 final class Chaos implements Application {
-    /** The longest that a listener or a bite takes, in leases. */
+    /** The longest that a listener or a step of a task takes, in leases. */
     static final double LONGEST_WORK = 3;
 
     private int stood;

@@ -155,7 +155,7 @@ final class ChosenJournal implements Chosen {
                 steps.add(new Step(this + " reads " + log.get(place), null, () -> read(log.get(place++))));
                 steps.add(new Step(this + " loses what it has not read", Deviation.GAP, () -> {
                     place = log.size();
-                    seat.beganAnew(nanos(), nanos() + LEASE.toNanos());
+                    seat.beganAgain(nanos(), nanos() + LEASE.toNanos());
                     hold.lose(Cause.EXPIRED, nanos());
                 }));
             }

@@ -181,7 +181,7 @@ class PlantedFaultsTest {
                         "var usable = guarantee - drift - standDownBudget.toNanos();",
                         "var usable = guarantee - standDownBudget.toNanos();"),
                 new Plant(
-                        "work taken for ended while a bite of the task is running",
+                        "work taken for ended while a step of the task is running",
                         "internal/election/LoopCandidacy.java",
                         "if (events.idle() && work.idle()) {",
                         "if (events.idle()) {"),
@@ -206,7 +206,7 @@ class PlantedFaultsTest {
                         "} else if (view.heldUnder(asked.nonce())) {",
                         "} else if (view.holder().isPresent()) {"),
                 new Plant(
-                        "a release without an answer waited for for ever",
+                        "a release without an answer waited for, forever",
                         "internal/election/LeaseSeat.java",
                         "released(false); // no answer",
                         "// no answer"),
@@ -216,7 +216,7 @@ class PlantedFaultsTest {
                         "|| now.wallMillis() >= hardEndWallMillis",
                         ""),
                 new Plant(
-                        "a bite of the task begun without looking at the mandate",
+                        "a step of the task begun without looking at the mandate",
                         "internal/election/LoopCandidacy.java",
                         "if (mandate.isValid()) {",
                         "if (true) {"),
@@ -244,7 +244,7 @@ class PlantedFaultsTest {
                         "a leader obeys a notice without having read the seat",
                         "internal/election/LeaseSeat.java",
                         "if (view.token() > token || endedFor(view) || (view.standDown() && view.token() == token)) {",
-                        "heed(view); if (phase == Phase.HOLDING && view.token() > token) {"),
+                        "apply(view); if (phase == Phase.HOLDING && view.token() > token) {"),
                 new Plant(
                         "a leader hands over though nobody is ready",
                         "internal/election/LeaseSeat.java",
@@ -254,7 +254,7 @@ class PlantedFaultsTest {
                         "a leader hands over by a notice without having read the seat",
                         "internal/election/LeaseSeat.java",
                         "} else if (view.token() == token && isReady(view)) {\n                    confirm();",
-                        "} else if (view.token() == token && isReady(view)) {\n                    heed(view);"),
+                        "} else if (view.token() == token && isReady(view)) {\n                    apply(view);"),
                 new Plant(
                         "a notice puts the next claim off",
                         "internal/election/LeaseSeat.java",

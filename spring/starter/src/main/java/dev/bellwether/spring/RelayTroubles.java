@@ -14,11 +14,11 @@ final class RelayTroubles implements Consumer<RelayEvent> {
     @Override
     public void accept(RelayEvent event) {
         if (text(event) != null) {
-            troubles.merge(event.shard(), event, (known, news) -> isForGood(known) ? known : news);
+            troubles.merge(event.shard(), event, (known, news) -> isPermanent(known) ? known : news);
         } else if (event instanceof RelayEvent.LeaderRefreshed
                 || event instanceof RelayEvent.LeaderRevoked
                 || event instanceof RelayEvent.LeaderFenced) {
-            troubles.computeIfPresent(event.shard(), (shard, known) -> isForGood(known) ? known : null);
+            troubles.computeIfPresent(event.shard(), (shard, known) -> isPermanent(known) ? known : null);
         }
     }
 
@@ -34,7 +34,7 @@ final class RelayTroubles implements Consumer<RelayEvent> {
         return texts;
     }
 
-    private static boolean isForGood(RelayEvent event) {
+    private static boolean isPermanent(RelayEvent event) {
         return event instanceof RelayEvent.CandidacyFailed || event instanceof RelayEvent.ElectionEnded;
     }
 

@@ -189,7 +189,7 @@ class ActuatorTest {
     }
 
     @Test
-    void aCandidacyThatHasFailedForGoodIsNotHealthy(ControlledElections controlled) {
+    void aCandidacyThatHasFailedPermanentlyIsNotHealthy(ControlledElections controlled) {
         declared(Contexts.controlled(controlled)).run(context -> {
             var indicator = context.getBean("bellwetherHealthIndicator");
             controlled.election("billing").fail(new ElectionException("planted"));
@@ -230,7 +230,7 @@ class ActuatorTest {
     }
 
     @Test
-    void withoutARegistryThereAreElectionsAllTheSame() {
+    void withoutARegistryThereAreElectionsAnyway() {
         Contexts.plain()
                 .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID())
                 .run(context ->

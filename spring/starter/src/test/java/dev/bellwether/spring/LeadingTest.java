@@ -56,7 +56,7 @@ class LeadingTest {
     }
 
     @Test
-    void whoFailsForGoodIsFencedAndThenTold(ControlledElections controlled) {
+    void whoFailsPermanentlyIsFencedAndThenTold(ControlledElections controlled) {
         Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
             var story = context.getBean(Story.class).lines;
             controlled.election("billing").acquire();

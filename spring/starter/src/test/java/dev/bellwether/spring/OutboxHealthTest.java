@@ -77,7 +77,7 @@ class OutboxHealthTest {
     }
 
     @Test
-    void aRelayWhoseCandidacyHasFailedForGoodIsDown(ControlledElections controlled) {
+    void aRelayWhoseCandidacyHasFailedPermanentlyIsDown(ControlledElections controlled) {
         rig.on(Contexts.controlled(controlled)).run(context -> {
             assertThat(status(indicator(context))).isEqualTo("UP");
             controlled.election("outbox." + rig.table + ".0").fail(new ElectionException("planted"));

@@ -37,7 +37,7 @@ public final class BellwetherContestant implements Contestant.Maker {
                         })
                         .build());
         var work = new Work(orders.stubborn());
-        candidacy.whileLeading(mandate -> work.bite());
+        candidacy.whileLeading(mandate -> work.runStep());
         return new Standing(elections, candidacy, log, work, orders);
     }
 
@@ -70,32 +70,32 @@ public final class BellwetherContestant implements Contestant.Maker {
 
     /** A task in steps; a stubborn one ends only when it is interrupted. */
     private static final class Work {
-        private static final long BITE_MILLIS = 20;
+        private static final long STEP_MILLIS = 20;
 
         private final BooleanSupplier stubborn;
-        private volatile boolean biting;
+        private volatile boolean running;
 
         Work(BooleanSupplier stubborn) {
             this.stubborn = stubborn;
         }
 
-        void bite() throws InterruptedException {
-            biting = true;
+        void runStep() throws InterruptedException {
+            running = true;
             try {
                 do {
-                    TimeUnit.MILLISECONDS.sleep(BITE_MILLIS);
+                    TimeUnit.MILLISECONDS.sleep(STEP_MILLIS);
                 } while (stubborn.getAsBoolean());
             } finally {
-                biting = false;
+                running = false;
             }
         }
 
         boolean endsWithin(Duration patience) {
             var until = System.nanoTime() + patience.toNanos();
-            while (biting && System.nanoTime() - until < 0) {
+            while (running && System.nanoTime() - until < 0) {
                 LockSupport.parkNanos(1_000_000);
             }
-            return !biting;
+            return !running;
         }
     }
 

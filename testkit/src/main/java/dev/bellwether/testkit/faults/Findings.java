@@ -63,12 +63,12 @@ public final class Findings {
         return found;
     }
 
-    private static void eachOverlap(List<ObservedTerm> terms, BiConsumer<Long, String> heed) {
+    private static void eachOverlap(List<ObservedTerm> terms, BiConsumer<Long, String> found) {
         for (var i = 0; i < terms.size(); i++) {
             for (var j = i + 1; j < terms.size(); j++) {
                 var nanos = terms.get(i).overlapNanos(terms.get(j));
                 if (nanos > 0) {
-                    heed.accept(nanos, terms.get(i) + " and " + terms.get(j));
+                    found.accept(nanos, terms.get(i) + " and " + terms.get(j));
                 }
             }
         }

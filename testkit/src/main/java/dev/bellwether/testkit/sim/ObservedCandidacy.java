@@ -32,10 +32,10 @@ final class ObservedCandidacy implements Candidacy {
     private boolean valid;
     private long validUntil;
     private boolean unheard; // the listener has not yet returned from the end of the mandate
-    private int bites;
+    private int runningSteps;
     private boolean failed;
-    private long bitten;
-    private long bittenToken;
+    private long stepsBegun;
+    private long stepsToken;
     private long beganNanos;
     private boolean toldAcquired;
     private boolean toldRevoked;
@@ -126,14 +126,14 @@ final class ObservedCandidacy implements Candidacy {
     @Override
     public void whileLeading(LeaderTask task) {
         real().whileLeading(mandate -> {
-            bite(mandate);
+            runStep(mandate);
             try {
                 task.run(mandate);
             } catch (Exception | Error e) {
                 failed = true;
                 throw e;
             } finally {
-                process.afterwards(() -> bites--);
+                process.afterwards(() -> runningSteps--);
             }
         });
     }
@@ -212,25 +212,25 @@ final class ObservedCandidacy implements Candidacy {
 
     // ---------------------------------------------------------------- what it was seen to do
 
-    private void bite(Mandate mandate) {
-        bites++;
+    private void runStep(Mandate mandate) {
+        runningSteps++;
         var now = process.clock().nanos();
         if (!mandate.isValid()) {
             world.violate("a task begins only under a valid mandate", this + ", " + mandate, null);
         }
-        if (bittenToken != mandate.token()) {
-            bittenToken = mandate.token();
-            bitten = 0;
+        if (stepsToken != mandate.token()) {
+            stepsToken = mandate.token();
+            stepsBegun = 0;
         }
         var interval = failed && config.retryInterval().compareTo(config.taskInterval()) < 0
                 ? config.retryInterval()
                 : config.taskInterval();
         // a step may begin late, so that two are closer together; but there cannot be more of them
-        if (now - beganNanos < interval.toNanos() * bitten++) {
+        if (now - beganNanos < interval.toNanos() * stepsBegun++) {
             world.violate(
                     "steps begin no closer together than the task interval",
                     "%s: the step number %d under token %d begins %s after the mandate, the interval is %s"
-                            .formatted(this, bitten, token, Duration.ofNanos(now - beganNanos), interval),
+                            .formatted(this, stepsBegun, token, Duration.ofNanos(now - beganNanos), interval),
                     null);
         }
         if (config.listener().isPresent() && (!toldAcquired || toldToken != mandate.token())) {
@@ -366,7 +366,8 @@ final class ObservedCandidacy implements Candidacy {
     /** Returns whether work of a mandate is running, or its end yet to be heard. */
     boolean works() {
         // a turn that broke off may have ended a mandate of which nobody was ever told
-        return bites > 0 || (unheard && (toldToken == token || real().failure().isEmpty()));
+        return runningSteps > 0
+                || (unheard && (toldToken == token || real().failure().isEmpty()));
     }
 
     /** Returns until when, in true time, its last mandate was valid. */

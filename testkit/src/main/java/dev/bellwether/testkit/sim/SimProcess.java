@@ -109,12 +109,12 @@ public final class SimProcess {
         world.crew().sleep(time);
     }
 
-    /** Runs code as another thread of this process. */
+    /** Runs code as another thread of this process, in virtual time. Returns at once. */
     public void spawn(Runnable code) {
         workers.spawn(code);
     }
 
-    /** Fails the simulation unless something is so. */
+    /** Fails the simulation unless something is so: {@link Simulation#run} then throws a {@link Violation}. */
     public void check(boolean holds, String fact) {
         if (!holds) {
             world.violate(fact, "in " + name, null);

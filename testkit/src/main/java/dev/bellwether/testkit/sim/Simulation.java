@@ -19,6 +19,14 @@ import org.jspecify.annotations.Nullable;
  * Runs an {@link Application} in many simulated worlds, each drawn from a seed, and looks for one in which a promise is
  * broken.
  *
+ * <pre>{@code
+ * var report = Simulation.of(() -> process -> process.elections()
+ *                 .stand("billing", CandidacyConfig.ofLease(process.lease()))
+ *                 .whileLeading(mandate -> process.sleep(Duration.ofMillis(20)))) // where the real code works
+ *         .seeds(20)
+ *         .run(); // throws a Violation, which names its seed
+ * }</pre>
+ *
  * <p>A world has several processes, one store and a network, all in virtual time. Core runs in it unchanged. At first
  * everything goes wrong that the {@link Fault}s allow; then the faults stop, and somebody has to lead; then all leave,
  * and nothing may remain. After everything that happens, in true time, the invariants are checked, and whatever
@@ -168,7 +176,8 @@ public final class Simulation {
     }
 
     /**
-     * Runs all seeds.
+     * Runs all seeds, and returns when the last world has ended. May be called again: the same seeds are the same
+     * worlds. If the thread is interrupted, it stays interrupted, and no further world begins.
      *
      * @throws Violation for the lowest seed found in whose world something was wrong
      */
