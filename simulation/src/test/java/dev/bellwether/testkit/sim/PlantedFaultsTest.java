@@ -285,26 +285,26 @@ class PlantedFaultsTest {
     @ParameterizedTest
     @MethodSource("faults")
     void isFound(Plant plant) throws IOException {
-        isFound(plant, ChaosRun.class);
+        isFound(plant, ChaosRun.class, SEEDS);
     }
 
     @ParameterizedTest
     @MethodSource("faultsOfSessions")
     void isFoundWhereSeatsShareSessions(Plant plant) throws IOException {
-        isFound(plant, SessionChaosRun.class);
+        isFound(plant, SessionChaosRun.class, 2 * SEEDS); // one of them shows in world 11255
     }
 
     @ParameterizedTest
     @MethodSource("faultsOfHandOvers")
     void isFoundWhereSeatsAreHandedOver(Plant plant) throws IOException {
-        isFound(plant, HandOverRun.class);
+        isFound(plant, HandOverRun.class, SEEDS);
     }
 
-    private void isFound(Plant plant, Class<? extends LongFunction<String[]>> runner) throws IOException {
+    private void isFound(Plant plant, Class<? extends LongFunction<String[]>> runner, long seeds) throws IOException {
         var began = System.nanoTime();
-        var found = simulate(compile(plant, directory), runner, SEEDS);
+        var found = simulate(compile(plant, directory), runner, seeds);
         assertThat(found)
-                .as("\"%s\" was not found in %s seeds: %s", plant.fault, SEEDS, found[0])
+                .as("\"%s\" was not found in %s seeds: %s", plant.fault, seeds, found[0])
                 .hasSizeGreaterThan(1);
         TABLE.add(String.format(
                 Locale.ROOT,
