@@ -527,7 +527,7 @@ class QueueSeatTest {
         return order;
     }
 
-    /** Lays this note by hand, whoever leads. */
+    /** Lays this note by hand, for this leader or another. */
     private void lay(HandOverNote note, String readyNode) {
         var path = PATH + "/successor";
         var text = note.text() + (readyNode.isEmpty() ? "" : '\n' + readyNode);

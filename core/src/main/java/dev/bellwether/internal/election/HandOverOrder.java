@@ -37,7 +37,7 @@ final class HandOverOrder {
      * will obey whenever it reads it, or we have withdrawn the order, and nobody will: there is no third case, however
      * late a message comes. What watching tells makes us read; what counts is what was read.
      *
-     * The next grant drops the note. So a candidate of whom we read that it has the seat, with the note still over it,
+     * The next grant drops the note. While the note is still over the seat, the candidate that we read to have the seat
      * is only next in a queue: it may be dead, and then another leads once it is gone.
      */
     private static final long LOOK_NANOS = 1_000_000_000L;

@@ -2,6 +2,7 @@ package dev.bellwether.internal.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordTraits;
 import java.time.Instant;
@@ -30,6 +31,34 @@ class OrderRequestTest {
         assertThat(end.kind()).isEqualTo(SeatStep.Kind.DONE);
         assertThat(end.value()).isEqualTo(true);
         assertThat(written.next().era()).isEqualTo(1);
+    }
+
+    @Test
+    void anOrderWhoseAnswerIsLostIsFoundInTheRecord() {
+        var request = order(Order.END);
+        var written = inDoubt(request);
+        var end = request.read(new StoredRecord(1, Instant.EPOCH, written.next()), 0, NOW);
+        assertThat(end.kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(end.value()).isEqualTo(true);
+    }
+
+    @Test
+    void anOrderWhoseAnswerIsLostIsLookedForOnce() {
+        var request = order(Order.END);
+        inDoubt(request);
+        assertThat(request.unanswered(new UnavailableException("lost again"), NOW)
+                        .kind())
+                .isEqualTo(SeatStep.Kind.FAILED);
+    }
+
+    /** Has it write, and lose the answer. */
+    private static SeatStep<Boolean> inDoubt(SeatRequest<Boolean> request) {
+        request.begin(NOW);
+        var written = request.read(new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT), 0, NOW);
+        assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
+        assertThat(request.unanswered(new UnavailableException("lost"), NOW).kind())
+                .isEqualTo(SeatStep.Kind.READ);
+        return written;
     }
 
     private static SeatRequest<Boolean> order(Order order) {
