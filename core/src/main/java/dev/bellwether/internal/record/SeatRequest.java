@@ -153,6 +153,7 @@ abstract class SeatRequest<T> {
             return SeatStep.failed(error);
         }
         inDoubt = true;
+        expected = -1; // it was not refused: if the record stands where it stood, it is to be written again
         return ask(false, nowNanos);
     }
 

@@ -43,6 +43,15 @@ class OrderRequestTest {
     }
 
     @Test
+    void anOrderThatWasLostIsWrittenAgain() {
+        var request = order(Order.END);
+        var written = inDoubt(request);
+        var again = request.read(new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT), 0, NOW);
+        assertThat(again.kind()).isEqualTo(SeatStep.Kind.WRITE);
+        assertThat(again.expected()).isEqualTo(written.expected());
+    }
+
+    @Test
     void anOrderWhoseAnswerIsLostIsLookedForOnce() {
         var request = order(Order.END);
         inDoubt(request);
