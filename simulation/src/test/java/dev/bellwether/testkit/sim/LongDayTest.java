@@ -10,7 +10,7 @@ class LongDayTest {
     @Test
     void coreKeepsItsPromisesForADayAndLeavesNothingBehind() {
         var report = Chaos.simulation()
-                .seeds(1)
+                .alone()
                 .lease(LEASE)
                 .storm(Duration.ofHours(24).toNanos() / (double) LEASE.toNanos())
                 .run();

@@ -60,6 +60,7 @@ public final class Simulation {
     private boolean atOnce;
     private boolean steady;
     private boolean handingOver;
+    private boolean alone;
     private Optional<RecordTraits> records = Optional.empty();
 
     private Simulation(Supplier<? extends Application> applications) {
@@ -166,6 +167,12 @@ public final class Simulation {
         return this;
     }
 
+    /** Runs one world, however many are asked for: it is as long as many. */
+    Simulation alone() {
+        alone = true;
+        return this;
+    }
+
     /**
      * Has seats handed over by name when the storm is over, and demands that each goes to its successor, where others
      * hold back for long enough. In every second world messages overtake each other then.
@@ -184,7 +191,7 @@ public final class Simulation {
     public Report run() {
         var one = Long.getLong(SEED);
         var first = one == null ? 1 : one;
-        var last = one == null ? Long.getLong(SEEDS, seeds) : first;
+        var last = one != null || alone ? first : Long.getLong(SEEDS, seeds);
         var next = new AtomicLong(first);
         var found = new AtomicReference<@Nullable Violation>();
         var began = System.nanoTime();
