@@ -1,11 +1,17 @@
 package dev.bellwether.outbox;
 
+import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -14,9 +20,12 @@ import org.jspecify.annotations.Nullable;
 /** An outbox in MariaDB or MySQL. */
 final class MysqlStore extends Store {
     private static final int UNKNOWN_VARIABLE = 1193;
+    private static final int PAGE = 10_000;
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
     private static final String SIZE = "COALESCE(OCTET_LENGTH(record_value), 0) + COALESCE(OCTET_LENGTH(headers), 0)";
+
+    private @Nullable Boolean mariaDb; // known once something was read
 
     MysqlStore(OutboxTable table) {
         super(table);
@@ -140,17 +149,29 @@ final class MysqlStore extends Store {
 
     @Override
     Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
+        if (mariaDb == null) {
+            mariaDb = MetadataLocks.isMariaDb(connection);
+        }
+        while (true) {
+            var found = shown(connection, wanted, gaps);
+            if (!mariaDb) {
+                return found;
+            }
+            var completed = completed(connection, wanted, gaps, found);
+            if (completed.isPresent()) {
+                return completed.get();
+            }
+        }
+    }
+
+    /** Returns what one statement shows. */
+    private Found shown(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
         var sql = new StringBuilder();
         if (!gaps.isEmpty()) {
-            var from = gaps.from();
-            var to = gaps.to();
-            var ranges = IntStream.range(0, from.length)
-                    .mapToObj(i -> "id BETWEEN " + from[i] + " AND " + to[i])
-                    .collect(Collectors.joining(" OR "));
             sql.append('(')
                     .append(select(wanted))
                     .append(" WHERE ")
-                    .append(ranges)
+                    .append(ranges(gaps))
                     .append(" ORDER BY id LIMIT ")
                     .append(wanted.limit())
                     .append(") UNION ALL ");
@@ -164,14 +185,108 @@ final class MysqlStore extends Store {
                 .append(") ORDER BY 1");
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql.toString())) {
-            var late = new ArrayList<Row>();
-            var hot = new ArrayList<Row>();
-            while (result.next()) {
-                var row = row(result, wanted.inline());
-                (row.id() <= wanted.cursor() ? late : hot).add(row);
-            }
-            return new Found(late, hot);
+            return found(wanted, rows(result, wanted.inline()));
         }
+    }
+
+    private static String ranges(Gaps gaps) {
+        var from = gaps.from();
+        var to = gaps.to();
+        return IntStream.range(0, from.length)
+                .mapToObj(i -> "id BETWEEN " + from[i] + " AND " + to[i])
+                .collect(Collectors.joining(" OR "));
+    }
+
+    private static Found found(Wanted wanted, List<Row> rows) {
+        return new Found(
+                rows.stream().filter(row -> row.id() <= wanted.cursor()).toList(),
+                rows.stream().filter(row -> row.id() > wanted.cursor()).toList());
+    }
+
+    /*
+     * A snapshot of MariaDB does not follow the order of the commits. It notes the open transactions one after the
+     * other. Of two that write the same key in turn it may meet the first while that is open, and the second when that
+     * is over, which began to wait for the first before the snapshot was taken. So a statement may show a row, and not
+     * that of the same key before it.
+     *
+     * A statement that begins when the first has ended shows all that was committed before anything that the first has
+     * shown. So what the first shows is taken together with those rows of the same keys before it which a later one
+     * shows, and only those: of other rows, that one may lack some itself. They come with the next read.
+     */
+
+    /**
+     * Returns what a statement has shown together with the rows before it that it has not; empty if those are so many
+     * that all is to be read again: then they come first.
+     */
+    Optional<Found> completed(Connection connection, Wanted wanted, Gaps gaps, Found found) throws SQLException {
+        var all = new TreeMap<Long, Row>();
+        found.late().forEach(row -> all.put(row.id(), row));
+        if (found.late().size() < wanted.limit()) { // else these come first, and the others are read again
+            found.hot().forEach(row -> all.put(row.id(), row));
+        }
+        var last = new HashMap<Object, Long>();
+        all.values().stream()
+                .filter(row -> row.key() != null && !row.topic().isEmpty())
+                .forEach(row -> last.put(row.orderKey(), row.id()));
+        var missing = missing(wanted, gaps, all.navigableKeySet());
+        if (last.isEmpty() || missing.isEmpty()) {
+            return Optional.of(found);
+        }
+        var overtaken = overtaken(connection, wanted, missing, last, all.keySet());
+        if (overtaken.isEmpty()) {
+            return Optional.of(found);
+        }
+        if (overtaken.size() > wanted.limit()) {
+            return Optional.empty();
+        }
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(select(wanted) + " WHERE id IN ("
+                        + list(overtaken.stream().mapToLong(Long::longValue)) + ")")) {
+            rows(result, wanted.inline()).forEach(row -> all.put(row.id(), row));
+        }
+        return Optional.of(found(wanted, List.copyOf(all.values())));
+    }
+
+    /** Returns the condition for ids that may be there and were not shown; empty if there are none. */
+    private static String missing(Wanted wanted, Gaps gaps, NavigableSet<Long> shown) {
+        var missing = new ArrayList<String>();
+        if (!gaps.isEmpty()) {
+            missing.add(ranges(gaps));
+        }
+        var hot = shown.tailSet(wanted.cursor(), false);
+        if (!hot.isEmpty() && hot.last() - wanted.cursor() > hot.size()) {
+            missing.add("id BETWEEN " + (wanted.cursor() + 1) + " AND " + hot.last());
+        }
+        return missing.isEmpty() ? "" : '(' + String.join(" OR ", missing) + ')';
+    }
+
+    /** Returns the ids of rows that are there now, and before the last that was shown of their key. */
+    private List<Long> overtaken(
+            Connection connection, Wanted wanted, String missing, Map<Object, Long> last, Set<Long> shown)
+            throws SQLException {
+        var mine = wanted.shards() == 1 ? "" : " AND " + mine(wanted.shard(), wanted.shards());
+        var overtaken = new ArrayList<Long>();
+        var after = Long.MIN_VALUE;
+        var more = true;
+        while (more && overtaken.size() <= wanted.limit()) {
+            var count = 0;
+            try (var statement = connection.createStatement();
+                    var result = statement.executeQuery("SELECT id, topic, record_key FROM " + table.name() + " WHERE "
+                            + missing + mine + " AND id > " + after + " AND record_key IS NOT NULL ORDER BY id LIMIT "
+                            + PAGE)) {
+                while (result.next()) {
+                    count++;
+                    after = result.getLong(1);
+                    var key = new Row.TopicKey(result.getString(2), ByteBuffer.wrap(result.getBytes(3)));
+                    var next = last.get(key);
+                    if (next != null && after < next && !shown.contains(after)) {
+                        overtaken.add(after);
+                    }
+                }
+            }
+            more = count == PAGE;
+        }
+        return overtaken;
     }
 
     @Override
