@@ -150,7 +150,7 @@ final class RowReader {
         return new Batch(
                 rows,
                 taken.weight,
-                taken.full || !lateDone || found.more() || found.hot().size() == limit);
+                taken.full || !lateDone || found.more() || found.hot().size() >= limit);
     }
 
     private boolean takeLate(List<Row> rows, Taken taken) {
