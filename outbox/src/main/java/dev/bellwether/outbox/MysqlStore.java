@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -165,7 +164,7 @@ final class MysqlStore extends Store {
     }
 
     /** Returns what one statement shows. */
-    private Found shown(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
+    Found shown(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
         var sql = new StringBuilder();
         if (!gaps.isEmpty()) {
             sql.append('(')
@@ -219,43 +218,39 @@ final class MysqlStore extends Store {
      * that all is to be read again: then they come first.
      */
     Optional<Found> completed(Connection connection, Wanted wanted, Gaps gaps, Found found) throws SQLException {
+        // rows that are late, and as many as a read takes, come first: the others are read again
+        var hot = found.late().size() < wanted.limit() ? found.hot() : List.<Row>of();
+        var missing = missing(wanted, gaps, hot);
+        if (missing.isEmpty()) {
+            return Optional.of(found);
+        }
         var all = new TreeMap<Long, Row>();
         found.late().forEach(row -> all.put(row.id(), row));
-        if (found.late().size() < wanted.limit()) { // else these come first, and the others are read again
-            found.hot().forEach(row -> all.put(row.id(), row));
-        }
+        hot.forEach(row -> all.put(row.id(), row));
         var last = new HashMap<Object, Long>();
         all.values().stream()
                 .filter(row -> row.key() != null && !row.topic().isEmpty())
                 .forEach(row -> last.put(row.orderKey(), row.id()));
-        var missing = missing(wanted, gaps, all.navigableKeySet());
-        if (last.isEmpty() || missing.isEmpty()) {
-            return Optional.of(found);
-        }
-        var overtaken = overtaken(connection, wanted, missing, last, all.keySet());
+        var overtaken = last.isEmpty() ? List.<Long>of() : overtaken(connection, wanted, missing, last, all.keySet());
         if (overtaken.isEmpty()) {
             return Optional.of(found);
         }
         if (overtaken.size() > wanted.limit()) {
             return Optional.empty();
         }
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(select(wanted) + " WHERE id IN ("
-                        + list(overtaken.stream().mapToLong(Long::longValue)) + ")")) {
-            rows(result, wanted.inline()).forEach(row -> all.put(row.id(), row));
-        }
+        rows(connection, wanted, overtaken.stream().mapToLong(Long::longValue)).forEach(row -> all.put(row.id(), row));
         return Optional.of(found(wanted, List.copyOf(all.values())));
     }
 
     /** Returns the condition for ids that may be there and were not shown; empty if there are none. */
-    private static String missing(Wanted wanted, Gaps gaps, NavigableSet<Long> shown) {
+    private static String missing(Wanted wanted, Gaps gaps, List<Row> hot) {
         var missing = new ArrayList<String>();
         if (!gaps.isEmpty()) {
             missing.add(ranges(gaps));
         }
-        var hot = shown.tailSet(wanted.cursor(), false);
-        if (!hot.isEmpty() && hot.last() - wanted.cursor() > hot.size()) {
-            missing.add("id BETWEEN " + (wanted.cursor() + 1) + " AND " + hot.last());
+        var last = hot.isEmpty() ? wanted.cursor() : hot.get(hot.size() - 1).id();
+        if (last - wanted.cursor() > hot.size()) {
+            missing.add("id BETWEEN " + (wanted.cursor() + 1) + " AND " + last);
         }
         return missing.isEmpty() ? "" : '(' + String.join(" OR ", missing) + ')';
     }
@@ -291,11 +286,16 @@ final class MysqlStore extends Store {
 
     @Override
     List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException {
-        var wanted = new Wanted(0, 0, Long.MAX_VALUE, 0, 1);
+        return rows(
+                connection,
+                new Wanted(0, 0, Long.MAX_VALUE, 0, 1),
+                deferred.stream().mapToLong(Row::id));
+    }
+
+    private List<Row> rows(Connection connection, Wanted wanted, LongStream ids) throws SQLException {
         try (var statement = connection.createStatement();
-                var result = statement.executeQuery(select(wanted) + " WHERE id IN ("
-                        + list(deferred.stream().mapToLong(Row::id)) + ") ORDER BY id")) {
-            return rows(result, Long.MAX_VALUE);
+                var result = statement.executeQuery(select(wanted) + " WHERE id IN (" + list(ids) + ") ORDER BY id")) {
+            return rows(result, wanted.inline());
         }
     }
 
