@@ -157,7 +157,7 @@ final class SeatMemory {
      * Takes note of what was written here, and returns it. Anybody may have written over it since: if we heard of that
      * before the answer, that is what we know.
      */
-    ObservedRecord wrote(StoredRecord written, long nowNanos) {
+    ObservedRecord noteWrite(StoredRecord written, long nowNanos) {
         readRevision = written.revision();
         if (observed == null || !rules.isPast(written, observed)) {
             return note(written, nowNanos);

@@ -84,7 +84,7 @@ abstract class SeatRequest<T> {
         if (tracked) {
             memory.carriedOut(record.nonce(), record.stamp(), revision);
         }
-        return carriedOut(memory.wrote(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
+        return carriedOut(memory.noteWrite(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
     }
 
     /** A writing was refused, since the record is at another revision: at this one; negative if that was not said. */
