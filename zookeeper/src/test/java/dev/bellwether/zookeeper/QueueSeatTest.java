@@ -34,6 +34,16 @@ class QueueSeatTest {
     private final TreeModel tree = new TreeModel(time, random, 100 * MILLI, Planted.NOTHING);
     private final ElectionNodes operator = new ElectionNodes(client(Duration.ofHours(1)), PATH);
 
+    /** It hears that something has changed, and each time that it asks what, its connection breaks. */
+    private void breakWhileItReads(TreeModel.Client client) {
+        client.reconnect(false);
+        for (var i = 0; i < 20; i++) {
+            client.disconnect();
+            client.reconnect(false);
+            time.run(time.now() + MILLI, () -> {});
+        }
+    }
+
     private TreeModel.Client client(Duration timeout) {
         var client = tree.new Client("client", timeout);
         client.calm();
@@ -283,12 +293,7 @@ class QueueSeatTest {
         var leader = standing("a", client);
         client.disconnect();
         order(Order.STAND_DOWN);
-        client.reconnect(false); // it hears that something has changed
-        for (var i = 0; i < 20; i++) {
-            client.disconnect(); // and asks what
-            client.reconnect(false);
-            time.run(time.now() + MILLI, () -> {});
-        }
+        breakWhileItReads(client);
         pass(500);
         assertThat(leader.told).endsWith("asked REVOKED_BY_OPERATOR");
     }
@@ -396,12 +401,7 @@ class QueueSeatTest {
         var second = standing("b", client);
         client.disconnect();
         ask("b");
-        client.reconnect(false); // it hears that something has changed
-        for (var i = 0; i < 20; i++) {
-            client.disconnect(); // and asks what
-            client.reconnect(false);
-            time.run(time.now() + MILLI, () -> {});
-        }
+        breakWhileItReads(client);
         pass(300);
         assertThat(second.told).contains("prepare for a");
     }

@@ -196,11 +196,7 @@ class HandOverTest {
     @Test
     void aSuccessorThatIsFirstInAQueueHasTheSeatWhenItHasTakenTheNoteAway() {
         var queue = new Queue();
-        var outcome = handOver(queue, "b");
-        rig.settle();
-        var ready = queue.readyIs("b");
-        queue.first(7, "b", ready);
-        rig.pass(Duration.ofSeconds(1));
+        var outcome = handOverToTheNextIn(queue);
         assertThat(outcome).isNotDone();
         queue.first(7, "b", "");
         rig.pass(Duration.ofSeconds(1));
@@ -211,12 +207,8 @@ class HandOverTest {
     void aSuccessorThatOnlyCameToBeTheFirstInAQueueNeverLed() {
         for (var takenByThen : List.of(true, false)) {
             var queue = new Queue();
-            var outcome = handOver(queue, "b");
-            rig.settle();
-            var ready = queue.readyIs("b");
-            queue.first(7, "b", ready);
-            rig.pass(Duration.ofSeconds(1));
-            queue.first(9, "c", takenByThen ? "" : ready);
+            var outcome = handOverToTheNextIn(queue);
+            queue.first(9, "c", takenByThen ? "" : queue.seat.note());
             assertThat(done(outcome).outcome()).isEqualTo(Outcome.TAKEN_BY_ANOTHER);
             assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
         }
@@ -346,6 +338,15 @@ class HandOverTest {
 
     private CandidacyConfig.Builder config(String candidate) {
         return rig.config().listener(rig.heardBy(candidate + " "));
+    }
+
+    /** Has a seat handed over until its successor is the first in the queue, and has not taken the note away. */
+    private CompletableFuture<HandOver> handOverToTheNextIn(Queue queue) {
+        var outcome = handOver(queue, "b");
+        rig.settle();
+        queue.first(7, "b", queue.readyIs("b"));
+        rig.pass(Duration.ofSeconds(1));
+        return outcome;
     }
 
     private CompletableFuture<HandOver> handOver(String to) {

@@ -3,7 +3,6 @@ package dev.bellwether.testkit.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +54,7 @@ class ExploredFaultsTest {
                                 "internal/record/ObservedRecord.java",
                                 "if (isSame) {",
                                 "if (isSame || (stored.record().isHeld()\n"
-                                        + "                && found.record().nonce().equals(stored.record().nonce()))) {")),
+                                        + "        && found.record().nonce().equals(stored.record().nonce()))) {")),
                 Arguments.of(
                         5,
                         new PlantedFaultsTest.Plant(
@@ -80,7 +79,8 @@ class ExploredFaultsTest {
                                 "a beat counts from when it is read",
                                 "spi/journal/SeatHold.java",
                                 "effects.proven(token, new Proof(commitSent, lease));",
-                                "effects.proven(token, new Proof(new Moment(nowNanos, nowNanos / 1_000_000), lease));")),
+                                "effects.proven(token,\n"
+                                        + "        new Proof(new Moment(nowNanos, nowNanos / 1_000_000), lease));")),
                 Arguments.of(
                         8,
                         new PlantedFaultsTest.Plant(
@@ -112,9 +112,7 @@ class ExploredFaultsTest {
 
     @AfterAll
     static void print() throws IOException {
-        var table = "| fault | explored | steps | until then | seconds |\n|---|---|---|---|---|\n"
-                + String.join("\n", TABLE) + "\n";
-        System.out.println(table);
-        Files.writeString(Path.of("target", "explored-faults.md"), table);
+        PlantedFaultsTest.print(
+                "explored-faults.md", List.of("fault", "explored", "steps", "until then", "seconds"), TABLE);
     }
 }

@@ -323,10 +323,15 @@ class PlantedFaultsTest {
 
     @AfterAll
     static void print() throws IOException {
-        var table = "| fault | found by seed | the invariant that it breaks | seconds |\n|---|---|---|---|\n"
-                + String.join("\n", TABLE) + "\n";
+        print("planted-faults.md", List.of("fault", "found by seed", "the invariant that it breaks", "seconds"), TABLE);
+    }
+
+    /** Writes a table of what was found into the module's target, and prints it. */
+    static void print(String file, List<String> columns, List<String> rows) throws IOException {
+        var table = "| " + String.join(" | ", columns) + " |\n|" + "---|".repeat(columns.size()) + "\n"
+                + String.join("\n", rows) + "\n";
         System.out.println(table);
-        Files.writeString(Path.of("target", "planted-faults.md"), table);
+        Files.writeString(Path.of("target", file), table);
     }
 
     /**

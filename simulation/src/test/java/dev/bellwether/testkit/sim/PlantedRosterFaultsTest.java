@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.RosterMode;
 import dev.bellwether.testkit.sim.PlantedFaultsTest.Plant;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -178,9 +177,7 @@ class PlantedRosterFaultsTest {
 
     @AfterAll
     static void print() throws IOException {
-        var table = "| fault | found by seed | the invariant that it breaks |\n|---|---|---|\n"
-                + String.join("\n", TABLE) + "\n";
-        System.out.println(table);
-        Files.writeString(Path.of("target", "planted-roster-faults.md"), table);
+        PlantedFaultsTest.print(
+                "planted-roster-faults.md", List.of("fault", "found by seed", "the invariant that it breaks"), TABLE);
     }
 }
