@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param topPriority the highest priority among the candidates that the backend knows; the asker's own if it knows none
  * @param candidates who stands, if that was asked and is known
  * @param note what was laid over the seat by {@link LeaseStore#note}, of a vacant one over its last holder's; empty if
- *     nothing was
+ *     nothing was; {@link #UNREAD} if it is only known that something was
  */
 public record View(
         String election,
@@ -33,6 +33,9 @@ public record View(
         int topPriority,
         List<Candidate> candidates,
         String note) {
+
+    /** Stands for a note that is there, but was not read: in what watchers are told. */
+    public static final String UNREAD = "unread";
 
     /** Makes a view of a seat without a note. */
     public View(
@@ -82,7 +85,7 @@ public record View(
         return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
     }
 
-    /** Returns the same, with this note. */
+    /** Returns the same, with this note, or {@link #UNREAD}. */
     public View noted(String note) {
         return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
     }

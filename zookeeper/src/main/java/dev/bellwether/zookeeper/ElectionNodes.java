@@ -72,12 +72,17 @@ record ElectionNodes(NodeSession session, String path) {
 
     // ---------------------------------------------------------------- what observers see
 
-    /** Reads the seat, with its candidates. */
+    /**
+     * Reads the seat, with its candidates. The first in the queue leads if there was no note beside it at the same
+     * instant: so where the note goes in between, all is read once more.
+     */
     CompletableFuture<View> view(String election) {
         return synced().thenCompose(children -> readAll(Paths.queue(children))
                 .thenCompose(queue -> isOrdered(children)
                         .thenApply(ordered -> view(election, children.contains(Paths.DONE), ordered, queue)))
-                .thenCompose(view -> note(children).thenApply(view::noted)));
+                .thenCompose(view -> note(children)
+                        .thenCompose(note -> note.map(text -> CompletableFuture.completedFuture(view.noted(text)))
+                                .orElseGet(() -> view(election)))));
     }
 
     private static View view(String election, boolean ended, boolean ordered, List<NodeRequests.Node> queue) {
@@ -112,14 +117,13 @@ record ElectionNodes(NodeSession session, String path) {
                                 order.stream().anyMatch(node -> node.text().equals(queue.get(0))));
     }
 
-    private CompletableFuture<String> note(List<String> children) {
+    /** Returns the note, of which these children tell whether it is there; nothing if it has gone since. */
+    private CompletableFuture<Optional<String>> note(List<String> children) {
         return children.contains(Paths.HAND_OVER)
                 ? readAll(List.of(Paths.HAND_OVER))
-                        .thenApply(note -> note.stream()
-                                .map(node -> noteOf(node.text()))
-                                .findFirst()
-                                .orElse(""))
-                : CompletableFuture.completedFuture("");
+                        .thenApply(note ->
+                                note.stream().map(node -> noteOf(node.text())).findFirst())
+                : CompletableFuture.completedFuture(Optional.of(""));
     }
 
     /** Returns the first node of the queue. */

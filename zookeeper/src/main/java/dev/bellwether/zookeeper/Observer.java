@@ -31,6 +31,9 @@ final class Observer implements Watch {
     private @Nullable String watched;
     private Loop.@Nullable Timer timer;
     private long highest;
+    /** Of the queue that was read last. */
+    private String note = "";
+
     private int looks;
 
     Observer(String name, ElectionNodes nodes, Consumer<View> watcher, Loop loop, Consumer<Observer> onClose) {
@@ -54,6 +57,7 @@ final class Observer implements Watch {
         looks++;
         ask(requests().children(nodes.path(), null), (children, error) -> {
             if (children != null) {
+                note = children.names().contains(Paths.HAND_OVER) ? View.UNREAD : "";
                 Paths.queue(children.names()).stream()
                         .findFirst()
                         .ifPresentOrElse(first -> readLeader(nodes.candidate(first)), this::awaitCandidate);
@@ -119,7 +123,9 @@ final class Observer implements Watch {
         highest = leader.map(node -> node.stat().getCzxid())
                 .filter(token -> token > highest)
                 .orElse(highest);
-        watcher.accept(View.of(name, highest).heldBy(leader.map(ElectionNodes::holder), Duration.ZERO));
+        watcher.accept(View.of(name, highest)
+                .heldBy(leader.map(ElectionNodes::holder), Duration.ZERO)
+                .noted(leader.isPresent() ? note : ""));
     }
 
     private void again() {

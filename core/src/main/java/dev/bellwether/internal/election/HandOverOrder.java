@@ -38,7 +38,8 @@ final class HandOverOrder {
      * late a message comes. What watching tells makes us read; what counts is what was read.
      *
      * The next grant drops the note. While the note is still over the seat, the candidate that we read to have the seat
-     * is only next in a queue: it may be dead, and then another leads once it is gone.
+     * is only next in a queue: it may be dead, and then another leads once it is gone. So of what watching tells, too,
+     * only those count over whose seat no note is.
      */
     private static final long LOOK_NANOS = 1_000_000_000L;
     private static final long LOOK_AGAIN_NANOS = 20_000_000L;
@@ -165,7 +166,7 @@ final class HandOverOrder {
             return;
         }
         if (view.token() > order.token()) {
-            if (next == null || view.token() < next.token()) {
+            if (isGranted(view, order) && (next == null || view.token() < next.token())) {
                 next = view.leader().orElse(next);
             }
             look();
@@ -242,9 +243,7 @@ final class HandOverOrder {
     }
 
     private void judgeSuccessor(View view, HandOverNote order) {
-        var granted = HandOverNote.parse(view.note())
-                .filter(note -> note.order().equals(order.order()))
-                .isEmpty();
+        var granted = isGranted(view, order);
         var first = Optional.ofNullable(next)
                 .filter(one -> granted && one.token() > notTaken && one.token() <= view.token());
         var leader = first.or(view::leader);
@@ -257,6 +256,14 @@ final class HandOverOrder {
         } else {
             notTaken = view.token();
         }
+    }
+
+    /** Returns whether who has the seat behind the former leader was granted it, as far as this view tells. */
+    private static boolean isGranted(View view, HandOverNote order) {
+        return !view.note().equals(View.UNREAD)
+                && HandOverNote.parse(view.note())
+                        .filter(note -> note.order().equals(order.order()))
+                        .isEmpty();
     }
 
     private boolean isExpected(String id) {

@@ -214,6 +214,23 @@ class HandOverTest {
         }
     }
 
+    /** What watching tells is no proof that it led, however late an answer is. */
+    @Test
+    void aSuccessorOfWhomOnlyWatchersWereToldThatItIsTheFirstInAQueueNeverLed() {
+        var queue = new Queue();
+        var outcome = handOver(queue, "b");
+        rig.settle();
+        var ready = queue.readyIs("b");
+        rig.settle();
+        queue.answers = false;
+        queue.first(7, "b", ready);
+        queue.first(9, "c", "");
+        queue.answers = true;
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.TAKEN_BY_ANOTHER);
+        assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
+    }
+
     @Test
     void anOrderThatNobodyWaitsForAnyMoreIsWithdrawnByTheLeader() {
         var leader = stand("a");
@@ -392,6 +409,7 @@ class HandOverTest {
     private static final class Queue implements Arbiter {
         private View seat = seat(5, "a");
         private Consumer<View> watcher = view -> {};
+        private boolean answers = true;
 
         private static View seat(long token, String first) {
             var holder = new View.Holder(first, first, Instant.EPOCH, Map.of());
@@ -408,12 +426,12 @@ class HandOverTest {
 
         void first(long token, String candidate, String note) {
             seat = seat(token, candidate).noted(note);
-            watcher.accept(seat.noted("")); // who watches is not told of notes
+            watcher.accept(seat.noted(note.isEmpty() ? "" : View.UNREAD));
         }
 
         @Override
         public CompletionStage<View> read(String election, Loop loop) {
-            return CompletableFuture.completedStage(seat);
+            return answers ? CompletableFuture.completedStage(seat) : new CompletableFuture<>();
         }
 
         @Override
