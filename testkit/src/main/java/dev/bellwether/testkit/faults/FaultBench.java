@@ -90,20 +90,25 @@ public final class FaultBench implements AutoCloseable {
 
     /**
      * Starts all, lets things go wrong as drawn from a seed, prints what was found, and complains of what must never
-     * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed}.
+     * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed}, and
+     * {@code -Dbellwether.bench.runs} times, each time with new candidates by the next seed. What each run has found is
+     * added, as a line, to the file {@code -Dbellwether.bench.ledger}, if one is named.
      *
      * <p>A run that did little has shown nothing. So a run goes on until it has done the
      * {@linkplain BenchEnvironment#atLeast least} that its time asks for, for three times its time at most.
      *
+     * @return what the run by the first seed has found, which is the last to run
      * @throws AssertionError if two led at once, or what else must never be; or if there were fewer faults or terms
      *     than the least
      */
     public static Findings run(BenchEnvironment environment, Setting setting) {
-        return run(
-                environment,
-                setting,
-                Duration.ofSeconds(Integer.getInteger("bellwether.bench.seconds", 10)),
-                Long.getLong("bellwether.bench.seed", 1));
+        var time = Duration.ofSeconds(Integer.getInteger("bellwether.bench.seconds", 10));
+        var seed = Long.getLong("bellwether.bench.seed", 1);
+        var runs = Integer.getInteger("bellwether.bench.runs", 1);
+        for (var i = 1; i < runs; i++) {
+            run(environment, setting, time, seed + i);
+        }
+        return run(environment, setting, time, seed);
     }
 
     static Findings run(BenchEnvironment environment, Setting setting, Duration time, long seed) {
@@ -121,6 +126,9 @@ public final class FaultBench implements AutoCloseable {
             }
             var findings = bench.end();
             System.out.println("seed " + seed + ", " + findings);
+            Optional.ofNullable(System.getProperty("bellwether.bench.ledger"))
+                    .ifPresent(ledger ->
+                            findings.addTo(Path.of(ledger), String.valueOf(setting.folder.getFileName()), seed, time));
             return findings.requireSafe().requireAtLeast(least);
         }
     }

@@ -1,7 +1,14 @@
 package dev.bellwether.testkit.faults;
 
 import dev.bellwether.testkit.Never;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -173,6 +180,31 @@ public final class Findings {
                             .formatted(deeds, terms.size(), where, least.faults(), least.terms()));
         }
         return this;
+    }
+
+    /**
+     * Adds a line to a file: the day, the name of the run, the server, the seed, the seconds, how many faults were done, how many terms there
+     * were, for how many nanoseconds two led, how many writes the register refused, and how much there was that must
+     * never be.
+     */
+    void addTo(Path ledger, String name, long seed, Duration time) {
+        var line = "%s,%s,\"%s\",%d,%d,%d,%d,%d,%d,%d%n"
+                .formatted(
+                        LocalDate.now(ZoneOffset.UTC),
+                        name,
+                        where,
+                        seed,
+                        time.toSeconds(),
+                        deeds,
+                        terms.size(),
+                        overlapNanos(),
+                        refused,
+                        faults.size());
+        try {
+            Files.writeString(ledger, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Returns it in words. */
