@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -16,7 +17,10 @@ import java.util.concurrent.locks.LockSupport;
  * thread that is interrupted.
  */
 final class ContestantMain {
-    private static final Duration BETWEEN_LOOKS = Duration.ofNanos(100_000);
+    /** How long a look whether we lead is away from the last, in microseconds. */
+    static final String PAUSE = "bellwether.bench.pause";
+
+    private static final Duration BETWEEN_LOOKS = Duration.of(Integer.getInteger(PAUSE, 100), ChronoUnit.MICROS);
 
     static final String INTERRUPTED = "interrupted";
 
