@@ -15,10 +15,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** From ZooKeeper to Kafka: each process is restarted, one after the other, while either of the two fails. */
+@Tag("full") // for a minute
 @Timeout(500)
 class MoveTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

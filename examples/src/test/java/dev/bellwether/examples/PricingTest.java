@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.io.IOException;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("full") // processes that publish for most of a minute
 class PricingTest {
     /** How many are missing depends on the machine; that prices go on after each death does not. */
     @Test

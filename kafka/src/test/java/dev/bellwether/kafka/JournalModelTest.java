@@ -6,6 +6,7 @@ import dev.bellwether.kafka.Entry.What;
 import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -52,6 +53,7 @@ class JournalModelTest {
 
     /** After a gap, beats of the claim that was known before it are taken for old news. */
     @Test
+    @Tag("full")
     void aReaderWhoKnowsTheHolderNoMoreAfterAGapIsFound() {
         var blind = firstViolation((entry, known, own) -> known.seat() == null
                         && entry.what() == What.BEAT
@@ -63,6 +65,7 @@ class JournalModelTest {
 
     /** What is below the highest token that a member knows is taken for dead, though others lead under it. */
     @Test
+    @Tag("full")
     void aReaderWhoLooksAtNothingBelowTheHighestTokenItKnowsIsFound() {
         var proud = firstViolation((entry, known, own) ->
                 entry.what() == What.BEAT && entry.fields().number("token") < known.highest()

@@ -22,6 +22,7 @@ import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Each step of the guide in docs/rosters.md: a group in the manner of the NELI paper becomes a roster, beside members
  * that are built on librdkafka.
  */
+@Tag("full") // three clusters, and members that come and go for a minute on each
 @Timeout(300)
 class MovingOverFromNeliTest {
     private static final int PARTITIONS = 4;

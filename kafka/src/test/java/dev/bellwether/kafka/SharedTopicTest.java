@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -92,6 +93,7 @@ class SharedTopicTest {
 
     /** The paper: where n groups share the partitions, each broadcasts with a frequency of F/n. */
     @Test
+    @Tag("full")
     void nGroupsOnATopicTogetherBroadcastAsOftenAsOneAlone() throws InterruptedException {
         var interval = Duration.ofMillis(100);
         var alone = new HashMap<String, Double>();

@@ -7,7 +7,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class OnceModelTest {
-    private static final long SEEDS = Long.getLong("bellwether.seeds", 3_000);
+    private static final long SEEDS = Long.getLong("bellwether.once.seeds", 3_000);
     private static final int STEPS = 2_000;
 
     @ParameterizedTest
