@@ -16,6 +16,7 @@ import java.util.function.Consumer;
  */
 final class Tour {
     private static final int SLOW_TRIES = 5;
+    private static final int FREEZE_TRIES = 5;
 
     private final DemoCluster scene;
     private final Engine engine;
@@ -113,13 +114,35 @@ final class Tour {
         return outcome;
     }
 
+    /** Who is frozen within a transaction keeps a file locked, and nobody can be elected: then once more. */
     private Outcome freeze() throws IOException, InterruptedException, Off {
-        everybodyStands();
-        var before = leader();
-        scene.act(Action.FREEZE, Optional.of(before.candidate()));
-        var outcome = successor(before);
-        scene.act(Action.THAW, Optional.of(before.candidate()));
-        return outcome;
+        for (var tries = 1; ; tries++) {
+            everybodyStands();
+            var before = leader();
+            scene.act(Action.FREEZE, Optional.of(before.candidate()));
+            if (engine.server().isPresent() || tries == FREEZE_TRIES || isSucceeded(before)) {
+                var outcome = successor(before);
+                scene.act(Action.THAW, Optional.of(before.candidate()));
+                return outcome;
+            }
+            scene.act(Action.THAW, Optional.of(before.candidate()));
+        }
+    }
+
+    /** Waits for some leases, and returns whether another leads. */
+    private boolean isSucceeded(ObservedTerm before) throws InterruptedException {
+        var until = System.nanoTime() + lease.multipliedBy(4).toNanos();
+        while (!isLedByAnother(before) && System.nanoTime() - until < 0) {
+            TimeUnit.MILLISECONDS.sleep(5);
+            scene.look();
+        }
+        return isLedByAnother(before);
+    }
+
+    private boolean isLedByAnother(ObservedTerm before) {
+        return scene.leading()
+                .filter(now -> !now.candidate().equals(before.candidate()))
+                .isPresent();
     }
 
     private Outcome cut(Action how) throws IOException, InterruptedException, Off {
@@ -175,11 +198,7 @@ final class Tour {
     /** Waits until another candidate leads, with a higher token. */
     private Outcome successor(ObservedTerm before) throws InterruptedException, Off {
         // On a busy machine it may have lost and led again just before it was told.
-        await(
-                before.candidate() + " has no successor but itself",
-                () -> scene.leading()
-                        .filter(now -> !now.candidate().equals(before.candidate()))
-                        .isPresent());
+        await(before.candidate() + " has no successor but itself", () -> isLedByAnother(before));
         var after = leader();
         if (after.token() < before.token()) {
             throw new Off(leads(after) + ", which is lower than " + before.token());
