@@ -75,6 +75,13 @@ abstract class Store {
         Found(List<Row> late, List<Row> hot) {
             this(late, hot, List.of(), false);
         }
+
+        /** Returns rows as those of the gaps and those behind the cursor. */
+        static Found of(long cursor, List<Row> rows) {
+            return new Found(
+                    rows.stream().filter(row -> row.id() <= cursor).toList(),
+                    rows.stream().filter(row -> row.id() > cursor).toList());
+        }
     }
 
     /**
