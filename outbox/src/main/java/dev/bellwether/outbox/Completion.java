@@ -22,8 +22,8 @@ final class Completion {
      * taken together with those rows of the same keys before it which a later one shows, and only those: of other rows,
      * that one may lack some itself. They come with the next read.
      *
-     * For the same reason one read is enough to close a gap: whoever drew its id had left the list before that read
-     * began.
+     * For the same reason one read is enough to close a gap: the transaction that drew its id had left the list before
+     * that read began.
      */
     private static final int MOST_HOLES = 500; // to read all between more of them costs less
 

@@ -164,7 +164,10 @@ abstract class Store {
     /** Undoes that, for the pool. */
     abstract void restore(Connection connection, boolean deletes) throws SQLException;
 
-    /** Returns rows of the gaps, and rows behind the cursor, as one snapshot has them. */
+    /**
+     * Returns rows of the gaps, and rows behind the cursor, as one snapshot has them: with each row all of its key that
+     * were committed before it.
+     */
     abstract Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException;
 
     /** Returns value and headers of such rows. */
