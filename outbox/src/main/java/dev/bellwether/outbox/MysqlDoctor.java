@@ -143,6 +143,12 @@ final class MysqlDoctor {
                     "innodb_flush_log_at_trx_commit is " + flush,
                     "set it to 1: otherwise a crash of the database loses messages that were committed");
         }
+        if (number("SELECT @@log_bin") == 0) {
+            warn(
+                    "there is no binary log, so rows are shown before their commit is durable: a crash of the database"
+                            + " may undo transactions whose messages were published",
+                    "start the server with log_bin, and with sync_binlog=1");
+        }
     }
 
     private void well(String what) {

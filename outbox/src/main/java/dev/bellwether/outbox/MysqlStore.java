@@ -5,19 +5,16 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** An outbox in MariaDB or MySQL. */
-final class MysqlStore extends Store {
+class MysqlStore extends Store {
     private static final int UNKNOWN_VARIABLE = 1193;
     private static final int PAGE = 10_000;
     private static final String COLUMNS =
@@ -184,7 +181,7 @@ final class MysqlStore extends Store {
                 .append(") ORDER BY 1");
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql.toString())) {
-            return found(wanted, rows(result, wanted.inline()));
+            return Found.of(wanted.cursor(), rows(result, wanted.inline()));
         }
     }
 
@@ -196,92 +193,44 @@ final class MysqlStore extends Store {
                 .collect(Collectors.joining(" OR "));
     }
 
-    private static Found found(Wanted wanted, List<Row> rows) {
-        return new Found(
-                rows.stream().filter(row -> row.id() <= wanted.cursor()).toList(),
-                rows.stream().filter(row -> row.id() > wanted.cursor()).toList());
-    }
-
-    /*
-     * A snapshot of MariaDB does not follow the order of the commits. It notes the open transactions one after the
-     * other. Of two that write the same key in turn it may meet the first while that is open, and the second when that
-     * is over, which began to wait for the first before the snapshot was taken. So a statement may show a row, and not
-     * that of the same key before it.
-     *
-     * A statement that begins when the first has ended shows all that was committed before anything that the first has
-     * shown. So what the first shows is taken together with those rows of the same keys before it which a later one
-     * shows, and only those: of other rows, that one may lack some itself. They come with the next read.
-     */
-
-    /**
-     * Returns what a statement has shown together with the rows before it that it has not; empty if those are so many
-     * that all is to be read again: then they come first.
-     */
+    /** Returns what a statement has shown with what it has missed; empty if all is to be read again. */
     Optional<Found> completed(Connection connection, Wanted wanted, Gaps gaps, Found found) throws SQLException {
-        // rows that are late, and as many as a read takes, come first: the others are read again
-        var hot = found.late().size() < wanted.limit() ? found.hot() : List.<Row>of();
-        var missing = missing(wanted, gaps, hot);
-        if (missing.isEmpty()) {
-            return Optional.of(found);
-        }
-        var all = new TreeMap<Long, Row>();
-        found.late().forEach(row -> all.put(row.id(), row));
-        hot.forEach(row -> all.put(row.id(), row));
-        var last = new HashMap<Object, Long>();
-        all.values().stream()
-                .filter(row -> row.key() != null && !row.topic().isEmpty())
-                .forEach(row -> last.put(row.orderKey(), row.id()));
-        var overtaken = last.isEmpty() ? List.<Long>of() : overtaken(connection, wanted, missing, last, all.keySet());
-        if (overtaken.isEmpty()) {
-            return Optional.of(found);
-        }
-        if (overtaken.size() > wanted.limit()) {
-            return Optional.empty();
-        }
-        rows(connection, wanted, overtaken.stream().mapToLong(Long::longValue)).forEach(row -> all.put(row.id(), row));
-        return Optional.of(found(wanted, List.copyOf(all.values())));
+        return Completion.completed(wanted, gaps, found, new Completion.Later() {
+            @Override
+            public void show(List<Completion.Range> ranges, Completion.Viewer viewer) throws SQLException {
+                keyed(connection, wanted, ranges, viewer);
+            }
+
+            @Override
+            public List<Row> rows(List<Long> ids) throws SQLException {
+                return MysqlStore.this.rows(connection, wanted, ids.stream().mapToLong(Long::longValue));
+            }
+        });
     }
 
-    /** Returns the condition for ids that may be there and were not shown; empty if there are none. */
-    private static String missing(Wanted wanted, Gaps gaps, List<Row> hot) {
-        var missing = new ArrayList<String>();
-        if (!gaps.isEmpty()) {
-            missing.add(ranges(gaps));
-        }
-        var last = hot.isEmpty() ? wanted.cursor() : hot.get(hot.size() - 1).id();
-        if (last - wanted.cursor() > hot.size()) {
-            missing.add("id BETWEEN " + (wanted.cursor() + 1) + " AND " + last);
-        }
-        return missing.isEmpty() ? "" : '(' + String.join(" OR ", missing) + ')';
-    }
-
-    /** Returns the ids of rows that are there now, and before the last that was shown of their key. */
-    private List<Long> overtaken(
-            Connection connection, Wanted wanted, String missing, Map<Object, Long> last, Set<Long> shown)
+    private void keyed(Connection connection, Wanted wanted, List<Completion.Range> ranges, Completion.Viewer viewer)
             throws SQLException {
+        var there = ranges.stream()
+                .map(range -> "id BETWEEN " + range.from() + " AND " + range.to())
+                .collect(Collectors.joining(" OR "));
         var mine = wanted.shards() == 1 ? "" : " AND " + mine(wanted.shard(), wanted.shards());
-        var overtaken = new ArrayList<Long>();
         var after = Long.MIN_VALUE;
         var more = true;
-        while (more && overtaken.size() <= wanted.limit()) {
+        while (more) {
             var count = 0;
             try (var statement = connection.createStatement();
-                    var result = statement.executeQuery("SELECT id, topic, record_key FROM " + table.name() + " WHERE "
-                            + missing + mine + " AND id > " + after + " AND record_key IS NOT NULL ORDER BY id LIMIT "
-                            + PAGE)) {
-                while (result.next()) {
+                    var result = statement.executeQuery("SELECT id, topic, record_key FROM " + table.name()
+                            + " WHERE (" + there + ")" + mine + " AND id > " + after
+                            + " AND record_key IS NOT NULL ORDER BY id LIMIT " + PAGE)) {
+                while (more && result.next()) {
                     count++;
                     after = result.getLong(1);
                     var key = new Row.TopicKey(result.getString(2), ByteBuffer.wrap(result.getBytes(3)));
-                    var next = last.get(key);
-                    if (next != null && after < next && !shown.contains(after)) {
-                        overtaken.add(after);
-                    }
+                    more = viewer.shown(after, key);
                 }
             }
-            more = count == PAGE;
+            more &= count == PAGE;
         }
-        return overtaken;
     }
 
     @Override

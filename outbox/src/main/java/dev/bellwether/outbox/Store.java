@@ -75,6 +75,13 @@ abstract class Store {
         Found(List<Row> late, List<Row> hot) {
             this(late, hot, List.of(), false);
         }
+
+        /** Returns rows as those of the gaps and those behind the cursor. */
+        static Found of(long cursor, List<Row> rows) {
+            return new Found(
+                    rows.stream().filter(row -> row.id() <= cursor).toList(),
+                    rows.stream().filter(row -> row.id() > cursor).toList());
+        }
     }
 
     /**
@@ -157,7 +164,10 @@ abstract class Store {
     /** Undoes that, for the pool. */
     abstract void restore(Connection connection, boolean deletes) throws SQLException;
 
-    /** Returns rows of the gaps, and rows behind the cursor, as one snapshot has them. */
+    /**
+     * Returns rows of the gaps, and rows behind the cursor, as one snapshot has them: with each row all of its key that
+     * were committed before it.
+     */
     abstract Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException;
 
     /** Returns value and headers of such rows. */

@@ -52,6 +52,19 @@ class DoctorTest {
         }
     }
 
+    /** MySQL has one by default, MariaDB has none. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void aServerWithoutABinaryLogIsAWarning(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
+        try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
+            assertThat(warnings(uri, stage.table).stream().anyMatch(what -> what.contains("no binary log")))
+                    .isEqualTo(kind == Kind.MARIADB);
+        }
+    }
+
     @Test
     void tableThatMayNotBeReadIsNotTakenForAMissingOne() throws Exception {
         try (var stage = new RelayStage()) {
