@@ -203,12 +203,19 @@ final class ChosenJournal implements Chosen {
                 }
                 case CLAIMING -> {}
                 case BARRED, HOLDING -> {
-                    steps.add(new Step(() -> this + " writes a beat", null, () -> send(What.BEAT, id, hold.token(), Duration.ZERO)));
+                    steps.add(new Step(
+                            () -> this + " writes a beat",
+                            null,
+                            () -> send(What.BEAT, id, hold.token(), Duration.ZERO)));
                     if (hold.phase() == SeatHold.Phase.HOLDING) {
-                        steps.add(new Step(() -> this + " concedes", Deviation.END, () -> hold.concede(Duration.ofSeconds(1), nanos())));
+                        steps.add(new Step(
+                                () -> this + " concedes",
+                                Deviation.END,
+                                () -> hold.concede(Duration.ofSeconds(1), nanos())));
                     }
                 }
-                case ENDING -> steps.add(new Step(() -> "the work of " + this + " ends", null, () -> hold.drop(nanos())));
+                case ENDING ->
+                    steps.add(new Step(() -> "the work of " + this + " ends", null, () -> hold.drop(nanos())));
             }
         }
 

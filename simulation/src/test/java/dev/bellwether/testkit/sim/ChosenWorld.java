@@ -143,6 +143,20 @@ final class ChosenWorld implements Chosen {
                 }
             }
         }
+        if (violation == null && !hasComeAbout()) {
+            throw new IllegalStateException("\"" + setting.situation + "\" is not so after " + begun);
+        }
+    }
+
+    private boolean hasComeAbout() {
+        var first = processes.get(0);
+        var second = processes.get(1);
+        return switch (setting.situation) {
+            case BEGINNING -> true;
+            case LED, RENEWED -> first.leads() && !first.asks() && !second.asks();
+            case CLAIMED -> !first.leads() && first.call().value != null && !second.asks();
+            case REPLACED -> first.still && second.leads();
+        };
     }
 
     private void timePasses() {
@@ -390,7 +404,8 @@ final class ChosenWorld implements Chosen {
                 clock.stop();
             }));
             if (!throwsNext) {
-                steps.add(new Step(() -> "the next call of " + this + " throws", Deviation.THROW, () -> throwsNext = true));
+                steps.add(new Step(
+                        () -> "the next call of " + this + " throws", Deviation.THROW, () -> throwsNext = true));
             }
             if (!resigned) {
                 steps.add(new Step(() -> this + " resigns", Deviation.END, () -> {
@@ -626,7 +641,10 @@ final class ChosenWorld implements Chosen {
                     carryOut();
                     deliver();
                 }));
-                steps.add(new Step(() -> this + " is carried out, and its answer waits", process.still ? null : Deviation.ANSWER, this::carryOut));
+                steps.add(new Step(
+                        () -> this + " is carried out, and its answer waits",
+                        process.still ? null : Deviation.ANSWER,
+                        this::carryOut));
             } else if (value == null) {
                 steps.add(new Step(() -> this + " is carried out late", null, this::carryOut));
             } else {

@@ -114,14 +114,17 @@ final class StateText {
             to.append(value);
             return;
         }
-        var end = 0;
-        for (var drawn = DRAWN.matcher(value); drawn.find(); end = drawn.end()) {
-            to.append(value, end, drawn.start()).append(BEGIN).append(drawn.group()).append(END);
+        var told = 0;
+        for (var drawn = DRAWN.matcher(value); drawn.find(); told = drawn.end()) {
+            to.append(value, told, drawn.start())
+                    .append(BEGIN)
+                    .append(drawn.group())
+                    .append(END);
             if (drawn.group(1) != null) {
                 to.append('-').append(drawn.group(1)); // the attempt, which is counted
             }
         }
-        to.append(value, end, value.length());
+        to.append(value, told, value.length());
     }
 
     private void putAll(Collection<?> all, boolean sorted, StringBuilder to) {
@@ -180,7 +183,7 @@ final class StateText {
         var named = new StringBuilder(text.length());
         var end = 0;
         for (var begin = text.indexOf(BEGIN); begin >= 0; begin = text.indexOf(BEGIN, end)) {
-            named.append(text, end, begin);
+            named.append(text.substring(end, begin));
             end = text.indexOf(END, begin) + 1;
             named.append(names.apply(text.substring(begin + 1, end - 1)));
         }
