@@ -81,7 +81,7 @@ public final class ExplorationRun implements LongFunction<String[]> {
             Part.leases(8, LED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(9, RENEWED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(7, CLAIMED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
-            Part.leases(7, REPLACED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
+            Part.leases(6, REPLACED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(8, LED, 2, 1, END),
             Part.leases(7, REPLACED, 2, 1, END),
             Part.records(6, BEGINNING, 2, 2, ANSWER, DOUBLE),
@@ -91,14 +91,14 @@ public final class ExplorationRun implements LongFunction<String[]> {
             Part.records(7, LED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(9, RENEWED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(7, CLAIMED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
-            Part.records(7, REPLACED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
+            Part.records(6, REPLACED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(8, LED, 2, 1, END),
-            Part.records(7, REPLACED, 2, 1, END),
+            Part.records(6, REPLACED, 2, 1, END),
             Part.journal(9, BEGINNING, 2, 1),
             Part.journal(7, BEGINNING, 3, 1),
             Part.journal(7, LED, 2, 1),
             Part.journal(7, RENEWED, 2, 1),
-            Part.journal(9, RENEWED, 2, 0));
+            Part.journal(8, RENEWED, 2, 0));
 
     /** Returns how long this thread has run, which does not depend on what else the machine does. */
     static long cpuNanos() {
