@@ -29,7 +29,7 @@ New == /\ ClocksStart
                                r |-> 0, sRev |-> 0, sSince |-> Never]]
 
 \* What a few steps lead to before any time has passed: one leads, and its session was made. To begin there saves TLC
-\* the steps, where a behaviour is long. For one process that may have a session: else TLC may not take all for the same.
+\* these steps, where a behaviour is long. Keepers must then be one process: they are not taken for the same.
 First == CHOOSE p \in Keepers : TRUE
 Wrote(rev, joined) == [kind |-> "seat", p |-> First, n |-> 1, exp |-> rev - 1, own |-> First, joined |-> joined,
                        at |-> Never]

@@ -167,6 +167,8 @@ class SpecificationTest {
                 Run.of("Sessions", "drift ignored", "Drift=1", "MaxR=1"),
                 Run.of("Sessions", "proves a seat that has not joined"),
                 Run.of("Sessions", "ended without a wait", JOINED),
+                Run.of("Sessions", "counted from the answer", JOINED),
+                Run.of("Sessions", "an unanswered write forgotten", JOINED, "MaxK=3"),
                 Run.of("KafkaLog", "open at once"),
                 Run.of("KafkaLog", "starts at any checkpoint"),
                 Run.of("KafkaLog", "taken for empty"),
@@ -186,8 +188,6 @@ class SpecificationTest {
                 Run.of("Sessions", "the seat taken before its session is ended"),
                 Run.of("Sessions", "joins a session that is older than its own proof", LED, "MaxK=3"),
                 Run.of("Sessions", "a session revived", JOINED, "MaxK=4", "MaxR=3"),
-                Run.of("Sessions", "an unanswered write forgotten", JOINED, "MaxK=3"),
-                Run.of("Sessions", "counted from the answer", JOINED),
                 Run.of("KafkaLog", "settled without a wait", "MaxLog=4"),
                 Run.of("Journal", "a beat counts behind another claim", "Drift=0", "MaxLog=4"));
     }
