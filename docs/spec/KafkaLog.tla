@@ -11,6 +11,7 @@ CONSTANTS Old,       \* processes that have read the log from its beginning
           MaxLog,
           L,         \* the lease, in ticks
           Horizon,
+          LateResets, \* whether a reset may be written late, behind records of which its author knew nothing
           Break
 
 VARIABLES now, log, gone, mind
@@ -46,7 +47,7 @@ Late(r) == /\ mind[r].base >= 0
                                      /\ Put(r, log[i])
 Check(r) == mind[r].base >= 0 /\ mind[r].settled /\ Put(r, Record(r, "check", mind[r].st))
 \* Nothing to start from: all begins again.
-Reset(r) == mind[r].base = -1 /\ mind[r].pos = Len(log) /\ Put(r, Record(r, "reset", 0))
+Reset(r) == mind[r].base = -1 /\ (mind[r].pos = Len(log) \/ LateResets) /\ Put(r, Record(r, "reset", 0))
 Settle(r) == /\ mind[r].base > 0 /\ ~mind[r].settled
              /\ now - mind[r].waits >= L \/ Break = "settled without a wait"
              /\ Put(r, Record(r, "settled", 0))

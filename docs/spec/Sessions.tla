@@ -9,6 +9,7 @@ CONSTANTS Nobody, L,
           Keepers,  \* processes that may have a session; the others only want the seat, and claim it once
           MaxK,     \* writes of the seat by each of these, besides those that give it up
           MaxR,     \* writes of its session by each of these
+          Begins,   \* where behaviours begin: "new", "led" or "joined"
           Break
 
 VARIABLES seat, sess, net, ans, seenSeat, seenSess, proc
@@ -18,14 +19,40 @@ P == Candidates
 Idle(p) == [ph |-> "idle", k |-> p.k, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
             r |-> p.r, sRev |-> p.sRev, sSince |-> p.sSince]
 
-Init == /\ ClocksStart
-        /\ seat = [rev |-> 0, own |-> Nobody, n |-> 0, joined |-> FALSE]
-        /\ sess = [p \in P |-> [rev |-> 0, st |-> "none"]]
-        /\ net = {} /\ ans = {}
-        /\ seenSeat = [p \in P |-> [rec |-> seat, at |-> 0]]     \* all have seen the seat when it was new
-        /\ seenSess = [p \in P |-> [s \in P |-> [rev |-> 0, st |-> "none", at |-> 0]]]
-        /\ proc = [p \in P |-> [ph |-> "idle", k |-> 0, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
-                                r |-> 0, sRev |-> 0, sSince |-> Never]]
+New == /\ ClocksStart
+       /\ seat = [rev |-> 0, own |-> Nobody, n |-> 0, joined |-> FALSE]
+       /\ sess = [p \in P |-> [rev |-> 0, st |-> "none"]]
+       /\ net = {} /\ ans = {}
+       /\ seenSeat = [p \in P |-> [rec |-> seat, at |-> 0]]     \* all have seen the seat when it was new
+       /\ seenSess = [p \in P |-> [s \in P |-> [rev |-> 0, st |-> "none", at |-> 0]]]
+       /\ proc = [p \in P |-> [ph |-> "idle", k |-> 0, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
+                               r |-> 0, sRev |-> 0, sSince |-> Never]]
+
+\* What a few steps lead to before any time has passed: one leads, and its session was made. To begin there saves TLC
+\* these steps, where a behaviour is long. Keepers must then be one process: they are not taken for the same.
+First == CHOOSE p \in Keepers : TRUE
+Wrote(rev, joined) == [kind |-> "seat", p |-> First, n |-> 1, exp |-> rev - 1, own |-> First, joined |-> joined,
+                       at |-> Never]
+Got(rev, joined)   == [kind |-> "seat", p |-> First, n |-> 1, rev |-> rev, joined |-> joined, at |-> Never]
+Prepared(in) ==
+    /\ ClocksStart
+    /\ seat = [rev |-> IF in THEN 2 ELSE 1, own |-> First, n |-> 1, joined |-> in]
+    /\ sess = [p \in P |-> IF p = First THEN [rev |-> 1, st |-> "live"] ELSE [rev |-> 0, st |-> "none"]]
+    /\ net = {Wrote(1, FALSE), [kind |-> "sess", s |-> First, at |-> Never, exp |-> 0]}
+              \cup (IF in THEN {Wrote(2, TRUE)} ELSE {})
+    /\ ans = {Got(1, FALSE), [kind |-> "sess", p |-> First, rev |-> 1, at |-> Never]}
+              \cup (IF in THEN {Got(2, TRUE)} ELSE {})
+    /\ seenSeat = [p \in P |-> [rec |-> [rev |-> 0, own |-> Nobody, n |-> 0, joined |-> FALSE], at |-> 0]]
+    /\ seenSess = [p \in P |-> [s \in P |-> [rev |-> 0, st |-> "none", at |-> 0]]]
+    /\ proc = [p \in P |-> IF p = First
+                           THEN [ph |-> "lead", k |-> IF in THEN 2 ELSE 1, n |-> 1, rev |-> IF in THEN 2 ELSE 1,
+                                 joined |-> in, since |-> Never, r |-> 1, sRev |-> 1, sSince |-> Never]
+                           ELSE [ph |-> "idle", k |-> 0, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
+                                 r |-> 0, sRev |-> 0, sSince |-> Never]]
+
+Init == CASE Begins = "new"    -> New
+          [] Begins = "led"    -> Prepared(FALSE)
+          [] Begins = "joined" -> Prepared(TRUE)
 
 Most(p) == IF p \in Keepers THEN MaxK ELSE 1
 Usable == L - (IF Break = "drift ignored" THEN 0 ELSE Drift)
@@ -176,4 +203,7 @@ View == <<lost, slept, set, seat, sess,
 OneLeader == \A p, q \in P : Leads(p) /\ Leads(q) => p = q
 \* Must be found to be false: somebody leads after having ended the session that kept the seat.
 NobodyFollows == \A p, q \in P : p # q /\ Leads(p) => seenSess[p][q].st # "ended"
+\* These two must be found to be false, too, when behaviours begin with what is new: so one may begin there.
+NotLed == ~Prepared(FALSE)
+NotJoined == ~Prepared(TRUE)
 =============================================================================

@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.sim;
 
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A world in which somebody else chooses what happens next. Made again for each history. Confined to one thread. */
@@ -24,13 +25,42 @@ interface Chosen {
     /**
      * Something that can happen next.
      *
+     * @param name made when it is asked for, since hardly any step is ever told
      * @param deviation null if it may happen as often as it likes
      */
-    record Step(String name, @Nullable Deviation deviation, Runnable what) {
+    record Step(Supplier<String> name, @Nullable Deviation deviation, Runnable what) {
         boolean isFault() {
             return deviation != null;
         }
     }
+
+    /** What has happened when the exploring begins: the same each time, without what is chosen. */
+    enum Situation {
+        /** All stand, and nobody has done anything. */
+        BEGINNING("nobody leads yet"),
+        /** The first leads; the others have seen that, and wait. */
+        LED("one leads"),
+        /** The first leads, and has renewed once since the others saw that. */
+        RENEWED("one has renewed"),
+        /** The first has claimed: that was carried out, and it does not know. The others wait. */
+        CLAIMED("one does not know that it leads"),
+        /** The first led, and stands still since. The second leads, and the first does not know. */
+        REPLACED("one does not know that another leads");
+
+        private final String words;
+
+        Situation(String words) {
+            this.words = words;
+        }
+
+        @Override
+        public String toString() {
+            return words;
+        }
+    }
+
+    /** Returns the steps that led to where the exploring begins. */
+    List<String> begun();
 
     /** Returns all that can happen next, always in the same order. */
     List<Step> steps();

@@ -43,32 +43,64 @@ final class ChosenJournal implements Chosen {
     private final List<Sent> underWay = new ArrayList<>();
     private final List<Sent> appended = new ArrayList<>(); // may be so once more
     private final List<Sent> log = new ArrayList<>();
+    private final List<String> begun = new ArrayList<>();
     private int faultsLeft;
     private long now;
     private int mandates;
     private @Nullable String violation;
 
-    ChosenJournal(int members, int faults) {
+    ChosenJournal(Situation situation, int members, int faults) {
         faultsLeft = faults;
         for (var i = 0; i < members; i++) {
             this.members.add(new Member(i));
         }
+        switch (situation) {
+            case BEGINNING -> {}
+            case LED -> begin(false);
+            case RENEWED -> begin(true);
+            case CLAIMED, REPLACED -> throw new IllegalArgumentException("not of a journal: " + situation);
+        }
+    }
+
+    @Override
+    public List<String> begun() {
+        return begun;
+    }
+
+    /** The first claims, and all read that. If it renews, that stands in the log, and nobody has read it. */
+    private void begin(boolean renews) {
+        beginWith("c0 claims");
+        beginWith("appended");
+        members.forEach(member -> beginWith(member + " reads"));
+        if (renews) {
+            beginWith("c0 writes a beat");
+            beginWith("appended");
+        }
+    }
+
+    private void beginWith(String words) {
+        var next = steps().stream()
+                .filter(step -> !step.isFault() && step.name().get().contains(words))
+                .findFirst()
+                .orElseThrow();
+        begun.add(next.name().get());
+        take(next);
     }
 
     @Override
     public List<Step> steps() {
         var steps = new ArrayList<Step>();
         for (var sent : List.copyOf(underWay)) {
-            steps.add(new Step(sent + " is appended", null, () -> {
+            steps.add(new Step(() -> sent + " is appended", null, () -> {
                 underWay.remove(sent);
                 appended.add(sent);
                 append(sent);
             }));
         }
         for (var sent : List.copyOf(appended)) {
-            steps.add(new Step(sent + " is appended once more", Deviation.DOUBLE, () -> append(sent)));
+            steps.add(new Step(() -> sent + " is appended once more", Deviation.DOUBLE, () -> append(sent)));
         }
-        steps.add(new Step("a second passes", null, () -> now += 1_000_000_000L));
+        steps.add(new Step(() -> "a second passes", null, () -> now += 1_000_000_000L));
         members.forEach(member -> member.steps(steps));
         steps.removeIf(step -> step.isFault() && faultsLeft == 0);
         return steps;
@@ -152,8 +184,8 @@ final class ChosenJournal implements Chosen {
 
         private void steps(List<Step> steps) {
             if (place < log.size()) {
-                steps.add(new Step(this + " reads " + log.get(place), null, () -> read(log.get(place++))));
-                steps.add(new Step(this + " loses what it has not read", Deviation.GAP, () -> {
+                steps.add(new Step(() -> this + " reads " + log.get(place), null, () -> read(log.get(place++))));
+                steps.add(new Step(() -> this + " loses what it has not read", Deviation.GAP, () -> {
                     place = log.size();
                     seat.beganAgain(nanos(), nanos() + LEASE.toNanos());
                     hold.lose(Cause.EXPIRED, nanos());
@@ -162,7 +194,7 @@ final class ChosenJournal implements Chosen {
             switch (hold.phase()) {
                 case STANDING -> {
                     if (claims < CLAIMS) {
-                        steps.add(new Step(this + " claims", null, () -> {
+                        steps.add(new Step(() -> this + " claims", null, () -> {
                             id = this + "-" + ++claims;
                             send(What.CLAIM, id, 0, Duration.ZERO);
                             hold.claiming(moment());
@@ -172,13 +204,18 @@ final class ChosenJournal implements Chosen {
                 case CLAIMING -> {}
                 case BARRED, HOLDING -> {
                     steps.add(new Step(
-                            this + " writes a beat", null, () -> send(What.BEAT, id, hold.token(), Duration.ZERO)));
+                            () -> this + " writes a beat",
+                            null,
+                            () -> send(What.BEAT, id, hold.token(), Duration.ZERO)));
                     if (hold.phase() == SeatHold.Phase.HOLDING) {
                         steps.add(new Step(
-                                this + " concedes", Deviation.END, () -> hold.concede(Duration.ofSeconds(1), nanos())));
+                                () -> this + " concedes",
+                                Deviation.END,
+                                () -> hold.concede(Duration.ofSeconds(1), nanos())));
                     }
                 }
-                case ENDING -> steps.add(new Step("the work of " + this + " ends", null, () -> hold.drop(nanos())));
+                case ENDING ->
+                    steps.add(new Step(() -> "the work of " + this + " ends", null, () -> hold.drop(nanos())));
             }
         }
 

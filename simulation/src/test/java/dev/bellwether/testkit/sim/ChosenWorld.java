@@ -43,13 +43,15 @@ final class ChosenWorld implements Chosen {
     /**
      * What is explored.
      *
+     * @param situation where it begins
      * @param overRecords whether leases are made of records, or the store has leases and a clock of its own
-     * @param faults how many steps may be other than what happens on a good day
+     * @param faults how many steps from there may be other than what happens on a good day
      * @param deviations which of them
      * @param budget the stand-down budget: short, so that what is wrong by little shows; or long enough for work
      * @param works whether listeners may hang
      */
     record Setting(
+            Situation situation,
             boolean overRecords,
             int candidates,
             int faults,
@@ -62,6 +64,8 @@ final class ChosenWorld implements Chosen {
     private static final String ELECTION = "bell";
     private static final long START = 1_000_000_000_000L;
     private static final long WALL_START_MILLIS = 1_700_000_000_000L;
+    /** More than any situation takes to come about. */
+    private static final int LONGEST_BEGINNING = 40;
     /** Of a process, before its mandate: it protects nothing. */
     private static final long NONE = Long.MIN_VALUE;
 
@@ -70,6 +74,7 @@ final class ChosenWorld implements Chosen {
     private final MemoryRecordStore records;
     private final List<Member> processes = new ArrayList<>();
     private final List<Call<?>> calls = new ArrayList<>();
+    private final List<String> begun = new ArrayList<>();
     private int faultsLeft;
     private long now;
     private long order;
@@ -94,6 +99,77 @@ final class ChosenWorld implements Chosen {
         }
         processes.forEach(Member::stand);
         look();
+        if (setting.situation != Situation.BEGINNING) {
+            begin();
+        }
+    }
+
+    // ---------------------------------------------------------------- where it begins
+
+    @Override
+    public List<String> begun() {
+        return begun;
+    }
+
+    private void begin() {
+        var first = processes.get(0);
+        while (setting.situation == Situation.CLAIMED ? first.isReading() : first.asks()) {
+            first.isAnswered();
+        }
+        if (setting.situation == Situation.CLAIMED) {
+            var claim = first.call();
+            begin("carried out: " + claim, claim::carryOut);
+        }
+        for (var other : processes.subList(1, processes.size())) {
+            while (other.asks()) {
+                other.isAnswered();
+            }
+        }
+        if (setting.situation == Situation.RENEWED) {
+            while (!first.asks()) {
+                timePasses();
+            }
+            while (first.asks()) {
+                first.isAnswered();
+            }
+        } else if (setting.situation == Situation.REPLACED) {
+            begin(first + " stands still", () -> first.still = true);
+            var second = processes.get(1);
+            while (!second.leads() && violation == null) {
+                if (second.asks()) {
+                    second.isAnswered();
+                } else {
+                    timePasses();
+                }
+            }
+        }
+        if (violation == null && !hasComeAbout()) {
+            throw new IllegalStateException("\"" + setting.situation + "\" is not so after " + begun);
+        }
+    }
+
+    private boolean hasComeAbout() {
+        var first = processes.get(0);
+        var second = processes.get(1);
+        return switch (setting.situation) {
+            case BEGINNING -> true;
+            case LED, RENEWED -> first.leads() && !first.asks() && !second.asks();
+            case CLAIMED -> !first.leads() && first.call().value != null && !second.asks();
+            case REPLACED -> first.still && second.leads();
+        };
+    }
+
+    private void timePasses() {
+        var next = nextTimer();
+        begin("time passes", () -> pass(next));
+    }
+
+    private void begin(String name, Runnable step) {
+        if (begun.size() == LONGEST_BEGINNING) {
+            throw new IllegalStateException("\"" + setting.situation + "\" does not come about: " + begun);
+        }
+        begun.add(name);
+        take(step);
     }
 
     // ---------------------------------------------------------------- what can happen
@@ -106,13 +182,13 @@ final class ChosenWorld implements Chosen {
         }
         var next = nextTimer();
         if (next != Long.MAX_VALUE) {
-            steps.add(new Step("time passes", null, () -> pass(next, -1)));
+            steps.add(new Step(() -> "time passes", null, () -> pass(next)));
         }
         for (var process : processes) {
-            process.steps(steps, next);
+            process.steps(steps);
         }
         if (!ordered && leader >= 0) {
-            steps.add(new Step("an operator orders the leader to stand down", Deviation.END, () -> {
+            steps.add(new Step(() -> "an operator orders the leader to stand down", Deviation.END, () -> {
                 ordered = true;
                 leases.order(ELECTION, Order.STAND_DOWN).toCompletableFuture().join();
             }));
@@ -124,24 +200,31 @@ final class ChosenWorld implements Chosen {
     @Override
     public void take(Step step) {
         faultsLeft -= step.isFault() ? 1 : 0;
-        step.what().run();
+        take(step.what());
+    }
+
+    private void take(Runnable step) {
+        step.run();
         calls.removeIf(Call::isOver);
         look();
     }
 
     private long nextTimer() {
-        return processes.stream()
-                .flatMap(process -> process.loop.timers.stream().map(due -> process.clock.trueNanos(due.nanos)))
-                .filter(time -> time > now)
-                .min(Long::compare)
-                .orElse(Long.MAX_VALUE);
+        var next = Long.MAX_VALUE;
+        for (var process : processes) {
+            for (var due : process.clock.stands ? List.<Due>of() : process.loop.timers) {
+                var time = process.clock.trueNanos(due.nanos);
+                next = time > now ? Math.min(next, time) : next;
+            }
+        }
+        return next;
     }
 
-    /** Lets time pass; all do what is due, but for this one, which stands still. */
-    private void pass(long until, int still) {
+    /** Lets time pass; all do what is due, but for those that stand still. */
+    private void pass(long until) {
         now = until;
         for (var process : processes) {
-            if (process.index != still) {
+            if (!process.still) {
                 process.loop.runDue();
             }
         }
@@ -197,7 +280,8 @@ final class ChosenWorld implements Chosen {
         text.graph(setting.overRecords ? records : leases);
         for (var process : processes) {
             text.add(process.token, process.over, process.protectedUntil, process.endNanos, process.resigned);
-            text.add(process.hangs, process.kept.size(), process.throwsNext, process.clock.asleep);
+            text.add(process.hangs, process.kept.size(), process.throwsNext);
+            text.add(process.still, process.clock.stands, process.clock.asleep, process.clock.sinceNanos);
             process.loop.timers.stream().sorted().forEach(due -> {
                 text.add(due.nanos);
                 text.graph(due.turn);
@@ -218,6 +302,8 @@ final class ChosenWorld implements Chosen {
     private final class RatedClock implements Clock {
         private final double rate;
         private long asleep; // for so long the monotonic clock stood still
+        private boolean stands; // still, now
+        private long sinceNanos; // since then
 
         private RatedClock(double rate) {
             this.rate = rate;
@@ -225,7 +311,7 @@ final class ChosenWorld implements Chosen {
 
         @Override
         public long nanos() {
-            return START + (long) ((now - asleep) * rate);
+            return START + (long) (((stands ? sinceNanos : now) - asleep) * rate);
         }
 
         @Override
@@ -235,6 +321,19 @@ final class ChosenWorld implements Chosen {
 
         private long trueNanos(long nanos) {
             return asleep + (long) Math.ceil((nanos - START) / rate);
+        }
+
+        private void stop() {
+            stands = true;
+            sinceNanos = now;
+        }
+
+        private void runAgain() {
+            if (stands) {
+                stands = false;
+                asleep += now - sinceNanos;
+                sinceNanos = 0;
+            }
         }
     }
 
@@ -249,6 +348,7 @@ final class ChosenWorld implements Chosen {
         private boolean throwsNext;
         private boolean resigned;
         private boolean hangs;
+        private boolean still; // until something runs in it
         private long token;
         private boolean over;
         private long endNanos = NONE; // by its own clock: when the lease of its last proof is over
@@ -288,34 +388,37 @@ final class ChosenWorld implements Chosen {
             loop.runDue();
         }
 
-        private void steps(List<Step> steps, long next) {
-            if (next != Long.MAX_VALUE) {
-                steps.add(new Step(
-                        "time passes, and " + this + " stands still", Deviation.STALL, () -> pass(next, index)));
-                steps.add(new Step(this + " is suspended for two seconds", Deviation.STALL, () -> {
-                    now += 2_000_000_000L;
-                    clock.asleep += 2_000_000_000L;
-                    pass(now, index);
+        private void steps(List<Step> steps) {
+            if (still || loop.isDue()) {
+                steps.add(new Step(() -> this + " goes on", null, () -> {
+                    wake();
+                    loop.runDue();
                 }));
             }
-            if (loop.isDue()) {
-                steps.add(new Step(this + " goes on", null, loop::runDue));
+            if (still) {
+                return; // nothing begins in it
             }
+            steps.add(new Step(() -> this + " stands still", Deviation.STALL, () -> still = true));
+            steps.add(new Step(() -> this + " is suspended", Deviation.STALL, () -> {
+                still = true;
+                clock.stop();
+            }));
             if (!throwsNext) {
-                steps.add(new Step("the next call of " + this + " throws", Deviation.THROW, () -> throwsNext = true));
+                steps.add(new Step(
+                        () -> "the next call of " + this + " throws", Deviation.THROW, () -> throwsNext = true));
             }
             if (!resigned) {
-                steps.add(new Step(this + " resigns", Deviation.END, () -> {
+                steps.add(new Step(() -> this + " resigns", Deviation.END, () -> {
                     resigned = true;
                     candidacy().resign();
                     loop.runInbox();
                 }));
             }
             if (setting.works && !hangs) {
-                steps.add(new Step("the work of " + this + " hangs", Deviation.END, () -> hangs = true));
+                steps.add(new Step(() -> "the work of " + this + " hangs", Deviation.END, () -> hangs = true));
             }
             if (hangs) {
-                steps.add(new Step("the work of " + this + " ends", null, () -> {
+                steps.add(new Step(() -> "the work of " + this + " ends", null, () -> {
                     hangs = false;
                     while (!kept.isEmpty()) {
                         kept.remove().run();
@@ -323,6 +426,39 @@ final class ChosenWorld implements Chosen {
                     loop.runInbox();
                 }));
             }
+        }
+
+        private void wake() {
+            still = false;
+            clock.runAgain();
+        }
+
+        /** Returns its first request that was not answered. */
+        private Call<?> call() {
+            return calls.stream()
+                    .filter(call -> call.process == this && !call.answered)
+                    .findFirst()
+                    .orElseThrow();
+        }
+
+        private boolean asks() {
+            return calls.stream().anyMatch(call -> call.process == this && !call.answered && call.value == null);
+        }
+
+        private boolean isReading() {
+            return call().isReading();
+        }
+
+        private void isAnswered() {
+            var call = call();
+            begin("answered: " + call, () -> {
+                call.carryOut();
+                call.deliver();
+            });
+        }
+
+        private boolean leads() {
+            return candidacy().isLeader() || candidacy().mandate().isPresent();
         }
 
         private Candidacy candidacy() {
@@ -344,7 +480,7 @@ final class ChosenWorld implements Chosen {
                     var inOrder = status.phase() == Phase.STANDING_DOWN;
                     protectedUntil = inOrder ? Math.min(endNanos, local + usable(setting.budget)) : endNanos;
                 }
-                return false;
+                return candidacy().isLeader();
             }
             if (mandate.get().token() != token) {
                 token = mandate.get().token();
@@ -500,28 +636,30 @@ final class ChosenWorld implements Chosen {
         }
 
         private void steps(List<Step> steps) {
-            var name = process + "'s " + what;
             if (value == null && !answered) {
-                steps.add(new Step(name + " is carried out and answered", null, () -> {
+                steps.add(new Step(() -> this + " is carried out and answered", null, () -> {
                     carryOut();
                     deliver();
                 }));
-                steps.add(new Step(name + " is carried out, and its answer waits", Deviation.ANSWER, this::carryOut));
+                steps.add(new Step(
+                        () -> this + " is carried out, and its answer waits",
+                        process.still ? null : Deviation.ANSWER,
+                        this::carryOut));
             } else if (value == null) {
-                steps.add(new Step(name + " is carried out late", null, this::carryOut));
+                steps.add(new Step(() -> this + " is carried out late", null, this::carryOut));
             } else {
                 if (!answered) {
-                    steps.add(new Step(name + " is answered late", null, this::deliver));
+                    steps.add(new Step(() -> this + " is answered late", null, this::deliver));
                 }
                 if (!again) {
-                    steps.add(new Step(name + " is carried out once more", Deviation.DOUBLE, () -> {
+                    steps.add(new Step(() -> this + " is carried out once more", Deviation.DOUBLE, () -> {
                         again = true;
                         request.get().toCompletableFuture().join();
                     }));
                 }
             }
             if (!answered) {
-                steps.add(new Step(name + " fails, carried out or not", Deviation.ANSWER, () -> {
+                steps.add(new Step(() -> this + " fails, carried out or not", Deviation.ANSWER, () -> {
                     answered = true;
                     answering(() -> answer.completeExceptionally(new UnavailableException("no answer")));
                 }));
@@ -539,6 +677,7 @@ final class ChosenWorld implements Chosen {
 
         private void answering(Runnable what) {
             answering = this;
+            process.wake();
             what.run();
             process.loop.runInbox();
             answering = null;
@@ -546,7 +685,17 @@ final class ChosenWorld implements Chosen {
 
         /** Whatever writes may yet be carried out once more, which is a fault. */
         private boolean isOver() {
-            return answered && value != null && (again || faultsLeft == 0 || what.startsWith("read"));
+            var mayBeDoubled = !again && faultsLeft > 0 && setting.deviations.contains(Deviation.DOUBLE);
+            return answered && value != null && (!mayBeDoubled || isReading());
+        }
+
+        private boolean isReading() {
+            return what.startsWith("read");
+        }
+
+        @Override
+        public String toString() {
+            return process + "'s " + what;
         }
     }
 

@@ -108,9 +108,10 @@ final class Exploration {
     private String told(byte[] history) {
         var world = worlds.get();
         var lines = new StringBuilder();
+        world.begun().forEach(step -> lines.append("\n  before: ").append(step));
         for (var choice : history) {
             var step = world.steps().get(choice);
-            lines.append("\n  ").append(step.name());
+            lines.append("\n  ").append(step.name().get());
             world.take(step);
         }
         return lines.toString();

@@ -75,6 +75,10 @@ class SpecificationTest {
 
     // Leases so short that there is no time to spare.
     private static final String[] TIGHT = {"Budget=0", "L=2", "Drift=0"};
+    /** Where one leads, and its session was made: states that {@link #possible} must find. */
+    private static final String LED = "Begins=\"led\"";
+
+    private static final String JOINED = "Begins=\"joined\""; // and its seat is kept by that
     private static final String[] WORKS = {"Budget=1", "L=3", "Drift=0"};
 
     static Stream<Run> specifications() {
@@ -93,6 +97,7 @@ class SpecificationTest {
                 Run.of("RecordSeat", "a key that vanishes", "Drift=0", "MaxK=1", "Drops=1"),
                 Run.of("Sessions", "a seat joins a session, and is taken from it", "MaxR=1"),
                 Run.of("KafkaLog", "checkpoints, retention, resets: three records", "MaxLog=3"),
+                Run.of("KafkaLog", "the same, and resets that are late", "MaxLog=3", "LateResets=TRUE"),
                 Run.of("Journal", "a beat each", "Drift=0"));
     }
 
@@ -121,6 +126,8 @@ class SpecificationTest {
                         .finding("NobodyFollowsAnOrder"),
                 Run.of("Sessions", "a second leader, after the end of a session", "MaxR=1")
                         .finding("NobodyFollows"),
+                Run.of("Sessions", "a leader that has a session").finding("NotLed"),
+                Run.of("Sessions", "a leader whose seat is kept by its session").finding("NotJoined"),
                 Run.of("KafkaLog", "a reader that learns the state from a checkpoint")
                         .finding("NobodyLearns"),
                 Run.of("Journal", "a leader after another").finding("NobodyFollows"));
@@ -159,10 +166,14 @@ class SpecificationTest {
                 Run.of("RecordSeat", "known by its stamp alone", "Drift=0", "Drops=1"),
                 Run.of("Sessions", "drift ignored", "Drift=1", "MaxR=1"),
                 Run.of("Sessions", "proves a seat that has not joined"),
+                Run.of("Sessions", "ended without a wait", JOINED),
+                Run.of("Sessions", "counted from the answer", JOINED),
+                Run.of("Sessions", "an unanswered write forgotten", JOINED, "MaxK=3"),
                 Run.of("KafkaLog", "open at once"),
                 Run.of("KafkaLog", "starts at any checkpoint"),
                 Run.of("KafkaLog", "taken for empty"),
                 Run.of("KafkaLog", "goes on behind a gap"),
+                Run.of("KafkaLog", "starts at any reset", "MaxLog=3", "LateResets=TRUE"),
                 Run.of("Journal", "drift ignored"),
                 Run.of("Journal", "earlier claims bar nobody", "Drift=0"),
                 Run.of("Journal", "a gap bars nobody", "Drift=0", "MaxGaps=1"),
@@ -175,14 +186,10 @@ class SpecificationTest {
         return Stream.of(
                 Run.of("Deadline", "slack while standing down", "L=4", "Budget=2", "Sleep=2"),
                 Run.of("Sessions", "the seat taken before its session is ended"),
-                Run.of("Sessions", "joins a session that is older than its own proof"),
-                Run.of("Sessions", "a session revived", "MaxR=3"),
-                Run.of("Sessions", "an unanswered write forgotten", "MaxK=3"),
-                Run.of("Sessions", "counted from the answer"),
-                Run.of("Sessions", "ended without a wait"),
-                Run.of("KafkaLog", "settled without a wait"),
-                Run.of("KafkaLog", "starts at any reset"),
-                Run.of("Journal", "a beat counts behind another claim", "Drift=0"));
+                Run.of("Sessions", "joins a session that is older than its own proof", LED, "MaxK=3"),
+                Run.of("Sessions", "a session revived", JOINED, "MaxK=4", "MaxR=3"),
+                Run.of("KafkaLog", "settled without a wait", "MaxLog=4"),
+                Run.of("Journal", "a beat counts behind another claim", "Drift=0", "MaxLog=4"));
     }
 
     @ParameterizedTest

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -18,6 +19,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -34,14 +36,33 @@ final class StateText {
     private static final Set<String> LEFT_OUT = Set.of(
             "FlightLog", "LossLog", "OutageLog", "QuietMetrics", "CandidacyConfig", "ElectionsConfig", "RecordTraits");
 
-    private static final Map<Class<?>, List<Field>> FIELDS = new HashMap<>();
+    private static final Map<Class<?>, Shape> SHAPES = new HashMap<>();
+    /** Where something begins that was drawn by chance, and ends. */
+    private static final char BEGIN = '\u0001';
+
+    private static final char END = '\u0002';
 
     private final StringBuilder text = new StringBuilder(8_192);
     private final IdentityHashMap<Object, Integer> met = new IdentityHashMap<>();
 
+    /** What of an object is written: its type, and these fields. */
+    private record Shape(String name, List<Field> fields) {
+        static Shape of(Class<?> type) {
+            var isLeftOut = !type.getName().startsWith("dev.bellwether.")
+                    || type.getName().contains("ChosenWorld")
+                    || LEFT_OUT.contains(type.getSimpleName());
+            return new Shape(type.getName(), isLeftOut ? List.of() : StateText.fields(type));
+        }
+    }
+
     void add(@Nullable Object... values) {
         for (var value : values) {
-            text.append(value).append(' ');
+            if (value instanceof String string) {
+                putText(string, text);
+            } else {
+                text.append(value);
+            }
+            text.append(' ');
         }
     }
 
@@ -54,13 +75,13 @@ final class StateText {
     private void put(@Nullable Object value, StringBuilder to) {
         if (value == null) {
             to.append('-');
-        } else if (value instanceof CharSequence
-                || value instanceof Number
+        } else if (value instanceof CharSequence || value instanceof UUID) {
+            putText(value.toString(), to);
+        } else if (value instanceof Number
                 || value instanceof Boolean
                 || value instanceof Enum<?>
                 || value instanceof TemporalAmount
                 || value instanceof TemporalAccessor
-                || value instanceof UUID
                 || value instanceof AtomicBoolean) {
             to.append(value);
         } else if (met.containsKey(value)) {
@@ -87,6 +108,25 @@ final class StateText {
         }
     }
 
+    /** Marks what was drawn by chance. */
+    private static void putText(String value, StringBuilder to) {
+        if (value.indexOf('-') < 0 && !value.contains("stamp")) {
+            to.append(value);
+            return;
+        }
+        var told = 0;
+        for (var drawn = DRAWN.matcher(value); drawn.find(); told = drawn.end()) {
+            to.append(value, told, drawn.start())
+                    .append(BEGIN)
+                    .append(drawn.group())
+                    .append(END);
+            if (drawn.group(1) != null) {
+                to.append('-').append(drawn.group(1)); // the attempt, which is counted
+            }
+        }
+        to.append(value, told, value.length());
+    }
+
     private void putAll(Collection<?> all, boolean sorted, StringBuilder to) {
         var parts = new ArrayList<String>();
         for (var each : all) {
@@ -95,23 +135,17 @@ final class StateText {
             parts.add(part.toString());
         }
         if (sorted) {
-            parts.sort((one, other) -> DRAWN.matcher(one)
-                    .replaceAll("?")
-                    .compareTo(DRAWN.matcher(other).replaceAll("?")));
+            if (parts.size() > 1) {
+                parts.sort(Comparator.comparing(part -> named(part, drawn -> "?")));
+            }
         }
         to.append(parts);
     }
 
     private void putFields(Object value, StringBuilder to) {
-        var type = value.getClass();
-        to.append(type.getName());
-        if (!type.getName().startsWith("dev.bellwether.")
-                || type.getName().contains("ChosenWorld")
-                || LEFT_OUT.contains(type.getSimpleName())) {
-            return;
-        }
-        to.append('{');
-        for (var field : FIELDS.computeIfAbsent(type, StateText::fields)) {
+        var shape = SHAPES.computeIfAbsent(value.getClass(), Shape::of);
+        to.append(shape.name).append('{');
+        for (var field : shape.fields) {
             try {
                 put(field.get(value), to);
             } catch (IllegalAccessException e) {
@@ -139,12 +173,21 @@ final class StateText {
 
     @Override
     public String toString() {
-        var names = new HashMap<String, Integer>();
-        return DRAWN.matcher(text).replaceAll(found -> {
-            var attempt = found.group(1);
-            return "~" + names.computeIfAbsent(found.group(), name -> names.size())
-                    + (attempt == null ? "" : "-" + attempt);
-        });
+        var names = new HashMap<String, String>();
+        return named(text, drawn -> names.computeIfAbsent(drawn, each -> "~" + names.size()));
+    }
+
+    /** Returns the text with another name for each part that was drawn by chance. */
+    private static String named(CharSequence marked, UnaryOperator<String> names) {
+        var text = marked.toString();
+        var named = new StringBuilder(text.length());
+        var end = 0;
+        for (var begin = text.indexOf(BEGIN); begin >= 0; begin = text.indexOf(BEGIN, end)) {
+            named.append(text.substring(end, begin));
+            end = text.indexOf(END, begin) + 1;
+            named.append(names.apply(text.substring(begin + 1, end - 1)));
+        }
+        return named.append(text, end, text.length()).toString();
     }
 
     /** Returns a number for this text that is hardly ever another's. */
