@@ -168,11 +168,11 @@ abstract class ListenerFacts extends SeatFacts {
             }
             throw new Exception("thrown on purpose: an exception");
         });
-        var first = stage.stand(stage.client(), log, settings -> settings);
+        var first = stage.standFirm(stage.client(), log);
         var mandate = first.awaitLeads();
         var second = stage.stand(stage.client(), log(), settings -> settings);
         second.awaitFollows(first);
-        Eventually.throughout("the mandate holds", stage.lease().multipliedBy(2), mandate::isValid);
+        Eventually.throughout("the mandate holds", stage.firmLease().plus(stage.lease()), mandate::isValid);
         first.candidacy().resign();
         second.awaitLeads();
         first.awaitClosed();

@@ -66,8 +66,7 @@ abstract class OperatorFacts extends OutageFacts {
 
     @Test
     void aWatchBeginsWithWhatIsTheCaseAndTellsNoMoreWhenClosed() {
-        var client = stage.client();
-        var first = stage.stand(client);
+        var first = stage.standFirm(stage.client());
         var token = first.awaitLeads().token();
         var closed = new CopyOnWriteArrayList<Optional<Leader>>();
         var open = new CopyOnWriteArrayList<Optional<Leader>>();

@@ -49,7 +49,7 @@ abstract class OutageFacts extends ListenerFacts {
         var outages = new OutageCount();
         var linked =
                 stage.linkedClient(ElectionsConfig.builder().metrics(outages).build());
-        stage.stand(linked.elections()).awaitLeads();
+        stage.standFirm(linked.elections()).awaitLeads(); // else a stall of the machine may look like an outage
         passes(linked.link(), outages);
     }
 

@@ -194,7 +194,8 @@ abstract class SeatFacts extends ContractStage {
     @Test
     void theSameIdTwiceIsRefusedOrToldApart() {
         var client = stage.client();
-        var first = stage.stand(client, new EventLog(), settings -> settings.candidate("twin"));
+        var first = stage.stand(
+                client, new EventLog(), settings -> settings.candidate("twin").lease(stage.firmLease()));
         first.awaitLeads();
         assertThatThrownBy(() -> stage.stand(client, new EventLog(), settings -> settings.candidate("twin")))
                 .isInstanceOf(ElectionException.class)
@@ -202,7 +203,7 @@ abstract class SeatFacts extends ContractStage {
         var second = standOrBeRefused("twin");
         Eventually.throughout(
                 "the first twin alone leads",
-                stage.lease().multipliedBy(2),
+                stage.firmLease().plus(stage.lease()),
                 () -> first.isLeader() && !second.map(Actor::isLeader).orElse(false));
         first.candidacy().close();
         second.filter(actor -> actor.candidacy().status().phase() != Phase.CLOSED)

@@ -173,8 +173,17 @@ public final class Stage implements AutoCloseable {
      * one.
      */
     public Actor standFirm(Elections client) {
-        var firm = longLease().dividedBy(4);
-        return stand(client, new EventLog(), settings -> settings.lease(firm));
+        return standFirm(client, new EventLog());
+    }
+
+    /** Stands like that, with the given log. */
+    public Actor standFirm(Elections client, EventLog log) {
+        return stand(client, log, settings -> settings.lease(firmLease()));
+    }
+
+    /** Returns the lease of who {@linkplain #standFirm stands firm}. */
+    public Duration firmLease() {
+        return longLease().dividedBy(4);
     }
 
     /**
