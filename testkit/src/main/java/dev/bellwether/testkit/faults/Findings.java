@@ -183,9 +183,9 @@ public final class Findings {
     }
 
     /**
-     * Adds a line to a file: the day, the name of the run, the server, the seed, the seconds, how many faults were done, how many terms there
-     * were, for how many nanoseconds two led, how many writes the register refused, and how much there was that must
-     * never be.
+     * Adds a line to a file: the day, the name of the run, the server, the seed, the seconds, how many faults were
+     * done, how many terms there were, for how many nanoseconds two led, how many writes the register refused, and how
+     * much there was that must never be.
      */
     void addTo(Path ledger, String name, long seed, Duration time) {
         var line = "%s,%s,\"%s\",%d,%d,%d,%d,%d,%d,%d%n"
