@@ -1,11 +1,11 @@
-package dev.bellwether.sql;
+package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.cli.ThreeDeployments.Fault;
+import dev.bellwether.cli.ThreeDeployments.Kind;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.PostgresServer;
-import dev.bellwether.sql.ThreeDeployments.Fault;
-import dev.bellwether.sql.ThreeDeployments.Kind;
 import dev.bellwether.testkit.Never;
 import java.util.List;
 import java.util.TreeSet;

@@ -1,4 +1,4 @@
-package dev.bellwether.sql;
+package dev.bellwether.cli;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
