@@ -92,6 +92,8 @@ final class Tlc {
                         "-Xmx" + System.getProperty("bellwether.spec.heap", "1g"),
                         "-XX:+UseSerialGC",
                         LARGE ? "-XX:+TieredCompilation" : "-XX:TieredStopAtLevel=1", // most end before it pays off
+                        // where it unpacks the modules of the language, which it deletes at its end: to each its own
+                        "-Djava.io.tmpdir=" + Files.createDirectories(directory.resolve("unpacked")),
                         "-cp",
                         jar().toString(),
                         "tlc2.TLC",
