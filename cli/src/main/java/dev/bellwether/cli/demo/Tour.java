@@ -120,23 +120,15 @@ final class Tour {
             everybodyStands();
             var before = leader();
             scene.act(Action.FREEZE, Optional.of(before.candidate()));
-            if (engine.server().isPresent() || tries == FREEZE_TRIES || isSucceeded(before)) {
+            if (engine.server().isPresent()
+                    || tries == FREEZE_TRIES
+                    || isSoWithin(lease.multipliedBy(4), () -> isLedByAnother(before))) {
                 var outcome = successor(before);
                 scene.act(Action.THAW, Optional.of(before.candidate()));
                 return outcome;
             }
             scene.act(Action.THAW, Optional.of(before.candidate()));
         }
-    }
-
-    /** Waits for some leases, and returns whether another leads. */
-    private boolean isSucceeded(ObservedTerm before) throws InterruptedException {
-        var until = System.nanoTime() + lease.multipliedBy(4).toNanos();
-        while (!isLedByAnother(before) && System.nanoTime() - until < 0) {
-            TimeUnit.MILLISECONDS.sleep(5);
-            scene.look();
-        }
-        return isLedByAnother(before);
     }
 
     private boolean isLedByAnother(ObservedTerm before) {
@@ -230,14 +222,20 @@ final class Tour {
 
     /** Waits long: what takes too long on a busy machine is not off, only slow, and the vacancy tells. */
     private void await(String otherwise, BooleanSupplier condition) throws InterruptedException, Off {
-        var until = System.nanoTime()
-                + Duration.ofSeconds(60).plus(lease.multipliedBy(3)).toNanos();
+        if (!isSoWithin(Duration.ofSeconds(60).plus(lease.multipliedBy(3)), condition)) {
+            throw new Off(otherwise);
+        }
+    }
+
+    private boolean isSoWithin(Duration time, BooleanSupplier condition) throws InterruptedException {
+        var until = System.nanoTime() + time.toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - until > 0) {
-                throw new Off(otherwise);
+                return false;
             }
             TimeUnit.MILLISECONDS.sleep(5);
             scene.look();
         }
+        return true;
     }
 }

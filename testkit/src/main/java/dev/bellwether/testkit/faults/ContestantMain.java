@@ -20,7 +20,9 @@ final class ContestantMain {
     /** How long a look whether we lead is away from the last, in microseconds. */
     static final String PAUSE = "bellwether.bench.pause";
 
-    private static final Duration BETWEEN_LOOKS = Duration.of(Integer.getInteger(PAUSE, 100), ChronoUnit.MICROS);
+    static final int PAUSE_MICROS = Integer.getInteger(PAUSE, 100);
+
+    private static final Duration BETWEEN_LOOKS = Duration.of(PAUSE_MICROS, ChronoUnit.MICROS);
 
     static final String INTERRUPTED = "interrupted";
 

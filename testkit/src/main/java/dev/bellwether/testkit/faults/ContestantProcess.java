@@ -38,7 +38,7 @@ final class ContestantProcess {
                 "-XX:+UseSerialGC",
                 "-XX:-UsePerfData",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                "-D" + ContestantMain.PAUSE + '=' + Integer.getInteger(ContestantMain.PAUSE, 100),
+                "-D" + ContestantMain.PAUSE + '=' + ContestantMain.PAUSE_MICROS,
                 "-cp",
                 System.getProperty("java.class.path"),
                 ContestantMain.class.getName()));
