@@ -62,11 +62,19 @@ class PodLabelsTest {
     void anOrderToAnotherLeaderLabelsNoPod() {
         try (var stub = new StubServer(PodLabelsTest::usual);
                 var store = open(stub)) {
-            store.write(KEY, 0, held("of-another", 7), PATIENCE)
+            var order = fields("held", "of-another", 7)
+                    .and("since", "2026-01-01T00:00:00Z") // of a term that has begun
+                    .build()
+                    .text();
+            store.write(KEY, 0, new Draft(order, "c"), PATIENCE)
                     .toCompletableFuture()
                     .join();
-            store.write(KEY, 8, held("n-1", 0), PATIENCE).toCompletableFuture().join();
-            eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
+            // Labels are set one after the other: one of the order would come before these.
+            store.write(RecordKey.seat("audit"), 0, held("n-1", 0), PATIENCE)
+                    .toCompletableFuture()
+                    .join();
+            var audit = LABEL.replace("billing", "audit");
+            eventually(stub, List.of("pod-1 " + audit + "\"true\"}}}", "pod-0 " + audit + "null}}}"));
         }
     }
 
@@ -99,15 +107,17 @@ class PodLabelsTest {
     }
 
     private static String record(String state, String nonce, long token) {
+        return fields(state, nonce, token).build().text();
+    }
+
+    private static Fields.Builder fields(String state, String nonce, long token) {
         return Fields.with("bellwether", 4)
                 .and("state", state)
                 .and("stamp", nonce + token)
                 .and("token", token)
                 .and("lease_nanos", 5_000_000_000L)
                 .and("candidate", "c")
-                .and("nonce", nonce)
-                .build()
-                .text();
+                .and("nonce", nonce);
     }
 
     private static Reply usual(Request request) {
