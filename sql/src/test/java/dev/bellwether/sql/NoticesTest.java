@@ -33,7 +33,8 @@ import org.junit.jupiter.api.Test;
 class NoticesTest {
     private static final Duration LEASE = Duration.ofSeconds(5);
     private static final Duration LONG = Duration.ofMinutes(10);
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** Longer than the minute for which a listener polls once statements had to wait for a connection. */
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private final PostgresServer server = PostgresServer.shared();
     private final String election = "notices-" + UUID.randomUUID();
