@@ -269,7 +269,7 @@ class OnlookersTest {
         var console = Spoken.of(environment, "console", "--for", "2s");
         assertThat(console.code()).as(console.all()).isZero();
 
-        for (var words : List.of("stand-down billing --yes", "end billing --yes")) {
+        for (var words : List.of("stand-down billing --yes --timeout 40s", "end billing --yes --timeout 40s")) {
             var spoken = Spoken.of(environment, words.split(" ", -1));
             assertThat(spoken.code()).as(words + ": " + spoken.all()).isEqualTo(ExitCode.FAILED);
             assertThat(spoken.err()).as(words).contains(right);
