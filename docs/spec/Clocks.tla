@@ -32,10 +32,11 @@ Leap == CHOOSE x \in Sets \cup {0} : \A y \in Sets \cup {0} : y <= x      \* the
 Within(m, since, span) == Mono(m) < since.mono + span /\ Wall(m) < since.wall + span
 Holds(m, since, span) == Within(m, since, span) /\ Wall(m) - since.wall + Drift >= Mono(m) - since.mono
 
-ClocksStart == /\ now = 0
+ClocksAt(t) == /\ now = t
                /\ lost = [m \in Clocked |-> 0]
                /\ slept = [m \in Candidates |-> 0]
                /\ set = [m \in Candidates |-> 0]
+ClocksStart == ClocksAt(0)
 
 Pass == /\ now < Horizon
         /\ now' = now + 1

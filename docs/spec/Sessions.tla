@@ -3,13 +3,13 @@
 (* There is one seat here. A claim is what it is in RecordSeat; the seat joins the session by a further write of its  *)
 (* holder. A claimant of a seat that names a session ends the session first, by compare-and-set, forever.             *)
 (* Requests stay in the net forever; answers come late or never. Break switches one rule off.                         *)
-EXTENDS Clocks, TLC
+EXTENDS Clocks, Sequences, TLC
 
 CONSTANTS Nobody, L,
           Keepers,  \* processes that may have a session; the others only want the seat, and claim it once
           MaxK,     \* writes of the seat by each of these, besides those that give it up
           MaxR,     \* writes of its session by each of these
-          Begins,   \* where behaviours begin: "new", "led" or "joined"
+          Begins,   \* where behaviours begin: "new", "led", "joined", "renewed" or "left"
           Break
 
 VARIABLES seat, sess, net, ans, seenSeat, seenSess, proc
@@ -28,31 +28,39 @@ New == /\ ClocksStart
        /\ proc = [p \in P |-> [ph |-> "idle", k |-> 0, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
                                r |-> 0, sRev |-> 0, sSince |-> Never]]
 
-\* What a few steps lead to before any time has passed: one leads, and its session was made. To begin there saves TLC
-\* these steps, where a behaviour is long. Keepers must then be one process: they are not taken for the same.
+\* What some steps lead to: one leads, its session was made at time 0, and it has written its seat so often. To begin
+\* there saves TLC these steps, where a behaviour is long. Keepers must then be one process: they are not taken for the
+\* same. `rev` is the revision of the seat that all others have seen, and `saw` tells whether they have seen the session.
 First == CHOOSE p \in Keepers : TRUE
-Wrote(rev, joined) == [kind |-> "seat", p |-> First, n |-> 1, exp |-> rev - 1, own |-> First, joined |-> joined,
-                       at |-> Never]
-Got(rev, joined)   == [kind |-> "seat", p |-> First, n |-> 1, rev |-> rev, joined |-> joined, at |-> Never]
-Prepared(in) ==
-    /\ ClocksStart
-    /\ seat = [rev |-> IF in THEN 2 ELSE 1, own |-> First, n |-> 1, joined |-> in]
+Write(joined, t) == [joined |-> joined, at |-> [mono |-> t, wall |-> t]]
+AtRev(writes, rev) == IF rev = 0 THEN [rev |-> 0, own |-> Nobody, n |-> 0, joined |-> FALSE]
+                      ELSE [rev |-> rev, own |-> First, n |-> 1, joined |-> writes[rev].joined]
+Prepared(writes, rev, saw) == LET k == Len(writes) IN
+    /\ ClocksAt(writes[k].at.mono)
+    /\ seat = AtRev(writes, k)
     /\ sess = [p \in P |-> IF p = First THEN [rev |-> 1, st |-> "live"] ELSE [rev |-> 0, st |-> "none"]]
-    /\ net = {Wrote(1, FALSE), [kind |-> "sess", s |-> First, at |-> Never, exp |-> 0]}
-              \cup (IF in THEN {Wrote(2, TRUE)} ELSE {})
-    /\ ans = {Got(1, FALSE), [kind |-> "sess", p |-> First, rev |-> 1, at |-> Never]}
-              \cup (IF in THEN {Got(2, TRUE)} ELSE {})
-    /\ seenSeat = [p \in P |-> [rec |-> [rev |-> 0, own |-> Nobody, n |-> 0, joined |-> FALSE], at |-> 0]]
-    /\ seenSess = [p \in P |-> [s \in P |-> [rev |-> 0, st |-> "none", at |-> 0]]]
+    /\ net = {[kind |-> "seat", p |-> First, n |-> 1, exp |-> i - 1, own |-> First, joined |-> writes[i].joined,
+               at |-> writes[i].at] : i \in 1..k} \cup {[kind |-> "sess", s |-> First, at |-> Never, exp |-> 0]}
+    /\ ans = {[kind |-> "seat", p |-> First, n |-> 1, rev |-> i, joined |-> writes[i].joined, at |-> writes[i].at]
+              : i \in 1..k} \cup {[kind |-> "sess", p |-> First, rev |-> 1, at |-> Never]}
+    /\ seenSeat = [p \in P |-> [rec |-> AtRev(writes, IF p = First THEN 0 ELSE rev), at |-> 0]]
+    /\ seenSess = [p \in P |-> [s \in P |-> IF saw /\ s = First /\ p # First THEN [rev |-> 1, st |-> "live", at |-> 0]
+                                            ELSE [rev |-> 0, st |-> "none", at |-> 0]]]
     /\ proc = [p \in P |-> IF p = First
-                           THEN [ph |-> "lead", k |-> IF in THEN 2 ELSE 1, n |-> 1, rev |-> IF in THEN 2 ELSE 1,
-                                 joined |-> in, since |-> Never, r |-> 1, sRev |-> 1, sSince |-> Never]
+                           THEN [ph |-> "lead", k |-> k, n |-> 1, rev |-> k, joined |-> writes[k].joined,
+                                 since |-> writes[k].at, r |-> 1, sRev |-> 1, sSince |-> Never]
                            ELSE [ph |-> "idle", k |-> 0, n |-> 0, rev |-> 0, joined |-> FALSE, since |-> Never,
                                  r |-> 0, sRev |-> 0, sSince |-> Never]]
+Led     == Prepared(<<Write(FALSE, 0)>>, 0, FALSE)
+Joined  == Prepared(<<Write(FALSE, 0), Write(TRUE, 0)>>, 0, FALSE)
+Renewed == Prepared(<<Write(FALSE, 0), Write(FALSE, 1)>>, 0, TRUE)                 \* by itself, a tick later
+Left    == Prepared(<<Write(FALSE, 0), Write(TRUE, 0), Write(FALSE, 1)>>, 2, TRUE) \* the session, a tick later
 
-Init == CASE Begins = "new"    -> New
-          [] Begins = "led"    -> Prepared(FALSE)
-          [] Begins = "joined" -> Prepared(TRUE)
+Init == CASE Begins = "new"     -> New
+          [] Begins = "led"     -> Led
+          [] Begins = "joined"  -> Joined
+          [] Begins = "renewed" -> Renewed
+          [] Begins = "left"    -> Left
 
 Most(p) == IF p \in Keepers THEN MaxK ELSE 1
 Usable == L - (IF Break = "drift ignored" THEN 0 ELSE Drift)
@@ -203,7 +211,9 @@ View == <<lost, slept, set, seat, sess,
 OneLeader == \A p, q \in P : Leads(p) /\ Leads(q) => p = q
 \* Must be found to be false: somebody leads after having ended the session that kept the seat.
 NobodyFollows == \A p, q \in P : p # q /\ Leads(p) => seenSess[p][q].st # "ended"
-\* These two must be found to be false, too, when behaviours begin with what is new: so one may begin there.
-NotLed == ~Prepared(FALSE)
-NotJoined == ~Prepared(TRUE)
+\* These must be found to be false, too, when behaviours begin with what is new or another of them: so one may begin there.
+NotLed     == ~Led
+NotJoined  == ~Joined
+NotRenewed == ~Renewed
+NotLeft    == ~Left
 =============================================================================

@@ -44,6 +44,8 @@ interface Chosen {
         RENEWED("one has renewed"),
         /** The first has claimed: that was carried out, and it does not know. The others wait. */
         CLAIMED("one does not know that it leads"),
+        /** The first leads, and renews: that was carried out, and for a while it does not know. The others wait. */
+        RENEWING("one does not know that it has renewed"),
         /** The first led, and stands still since. The second leads, and the first does not know. */
         REPLACED("one does not know that another leads");
 

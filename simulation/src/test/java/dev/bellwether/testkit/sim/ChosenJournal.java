@@ -58,7 +58,7 @@ final class ChosenJournal implements Chosen {
             case BEGINNING -> {}
             case LED -> begin(false);
             case RENEWED -> begin(true);
-            case CLAIMED, REPLACED -> throw new IllegalArgumentException("not of a journal: " + situation);
+            case CLAIMED, RENEWING, REPLACED -> throw new IllegalArgumentException("not of a journal: " + situation);
         }
     }
 

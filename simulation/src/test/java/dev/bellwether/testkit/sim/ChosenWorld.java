@@ -66,6 +66,8 @@ final class ChosenWorld implements Chosen {
     private static final long WALL_START_MILLIS = 1_700_000_000_000L;
     /** More than any situation takes to come about. */
     private static final int LONGEST_BEGINNING = 40;
+
+    private static final String HALF = "half of the time until the next timer passes";
     /** Of a process, before its mandate: it protects nothing. */
     private static final long NONE = Long.MIN_VALUE;
 
@@ -77,6 +79,7 @@ final class ChosenWorld implements Chosen {
     private final List<String> begun = new ArrayList<>();
     private int faultsLeft;
     private long now;
+    private boolean between; // two timers, so that answers come when nobody does anything
     private long order;
     private int stamps;
     private @Nullable Call<?> answering;
@@ -117,17 +120,21 @@ final class ChosenWorld implements Chosen {
             first.isAnswered();
         }
         if (setting.situation == Situation.CLAIMED) {
-            var claim = first.call();
-            begin("carried out: " + claim, claim::carryOut);
+            isCarriedOut(first.call());
         }
         for (var other : processes.subList(1, processes.size())) {
             while (other.asks()) {
                 other.isAnswered();
             }
         }
-        if (setting.situation == Situation.RENEWED) {
+        if (setting.situation == Situation.RENEWED || setting.situation == Situation.RENEWING) {
             while (!first.asks()) {
                 timePasses();
+            }
+            if (setting.situation == Situation.RENEWING) {
+                isCarriedOut(first.call());
+                var next = nextTimer();
+                begin(HALF, () -> passHalf(next));
             }
             while (first.asks()) {
                 first.isAnswered();
@@ -155,8 +162,13 @@ final class ChosenWorld implements Chosen {
             case BEGINNING -> true;
             case LED, RENEWED -> first.leads() && !first.asks() && !second.asks();
             case CLAIMED -> !first.leads() && first.call().value != null && !second.asks();
+            case RENEWING -> first.leads() && first.call().value != null && !second.asks();
             case REPLACED -> first.still && second.leads();
         };
+    }
+
+    private void isCarriedOut(Call<?> call) {
+        begin("carried out: " + call, call::carryOut);
     }
 
     private void timePasses() {
@@ -183,6 +195,9 @@ final class ChosenWorld implements Chosen {
         var next = nextTimer();
         if (next != Long.MAX_VALUE) {
             steps.add(new Step(() -> "time passes", null, () -> pass(next)));
+            if (!between && calls.stream().anyMatch(call -> !call.answered)) {
+                steps.add(new Step(() -> HALF, Deviation.ANSWER, () -> passHalf(next)));
+            }
         }
         for (var process : processes) {
             process.steps(steps);
@@ -220,9 +235,16 @@ final class ChosenWorld implements Chosen {
         return next;
     }
 
+    /** Lets half of the time until then pass: whoever is answered now was not woken by a timer. */
+    private void passHalf(long next) {
+        now += (next - now) / 2;
+        between = true;
+    }
+
     /** Lets time pass; all do what is due, but for those that stand still. */
     private void pass(long until) {
         now = until;
+        between = false;
         for (var process : processes) {
             if (!process.still) {
                 process.loop.runDue();
@@ -276,7 +298,7 @@ final class ChosenWorld implements Chosen {
     @Override
     public String state() {
         var text = new StateText();
-        text.add(now, faultsLeft, ordered, highestToken, leader);
+        text.add(now, between, faultsLeft, ordered, highestToken, leader);
         text.graph(setting.overRecords ? records : leases);
         for (var process : processes) {
             text.add(process.token, process.over, process.protectedUntil, process.endNanos, process.resigned);

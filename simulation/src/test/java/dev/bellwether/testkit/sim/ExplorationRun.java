@@ -9,6 +9,7 @@ import static dev.bellwether.testkit.sim.Chosen.Situation.BEGINNING;
 import static dev.bellwether.testkit.sim.Chosen.Situation.CLAIMED;
 import static dev.bellwether.testkit.sim.Chosen.Situation.LED;
 import static dev.bellwether.testkit.sim.Chosen.Situation.RENEWED;
+import static dev.bellwether.testkit.sim.Chosen.Situation.RENEWING;
 import static dev.bellwether.testkit.sim.Chosen.Situation.REPLACED;
 
 import dev.bellwether.testkit.sim.Chosen.Deviation;
@@ -81,6 +82,7 @@ public final class ExplorationRun implements LongFunction<String[]> {
             Part.leases(8, LED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(9, RENEWED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(7, CLAIMED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
+            Part.leases(7, RENEWING, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(6, REPLACED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.leases(8, LED, 2, 1, END),
             Part.leases(7, REPLACED, 2, 1, END),
@@ -91,6 +93,7 @@ public final class ExplorationRun implements LongFunction<String[]> {
             Part.records(7, LED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(9, RENEWED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(7, CLAIMED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
+            Part.records(6, RENEWING, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(6, REPLACED, 2, 1, ANSWER, DOUBLE, STALL, THROW),
             Part.records(8, LED, 2, 1, END),
             Part.records(6, REPLACED, 2, 1, END),

@@ -32,6 +32,9 @@ class ExploredFaultsTest {
                 in(
                         "leases, nobody leads yet, 2 candidates, 2 of [ANSWER",
                         "any holder taken for ourselves when a claim is read back"),
+                in(
+                        "leases, one does not know that it has renewed",
+                        "the deadline of a renewal counted from the response"),
                 in("leases, one leads", "isLeader() by phase alone"),
                 in("leases, nobody leads yet, 2 candidates, 2 of [STALL", "a clock jump ignored"),
                 in(
