@@ -244,13 +244,10 @@ final class RedisRecordStore implements RecordStore {
     @Override
     public Watch watch(RecordKey key, Consumer<Found> heard) {
         var name = name(key);
-        return watch.add(channel(name), value -> heard.accept(found(name, value)), () -> {
-            var unused = read(key, RedisConnection.PATIENCE).whenComplete((found, error) -> {
-                if (found != null) {
-                    heard.accept(found);
-                }
-            });
-        });
+        return watch.add(
+                channel(name),
+                value -> heard.accept(found(name, value)),
+                () -> read(key, RedisConnection.PATIENCE).thenAccept(heard));
     }
 
     // ---------------------------------------------------------------- what is displayed

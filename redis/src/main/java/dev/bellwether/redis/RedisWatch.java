@@ -1,5 +1,6 @@
 package dev.bellwether.redis;
 
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -9,10 +10,12 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,14 +45,14 @@ final class RedisWatch implements AutoCloseable {
      *
      * @param missed reads the key, when something may have been missed
      */
-    private record Watcher(Consumer<String> heard, Runnable missed) {}
+    private record Watcher(Consumer<String> heard, Supplier<CompletionStage<?>> missed) {}
 
     RedisWatch(RedisSettings settings, RedisClient client) {
         this.settings = settings;
         this.client = client;
     }
 
-    Watch add(String channel, Consumer<String> heard, Runnable missed) {
+    Watch add(String channel, Consumer<String> heard, Supplier<CompletionStage<?>> missed) {
         var watcher = new Watcher(heard, missed);
         watchers.compute(channel, (same, all) -> {
             var those = all == null ? new CopyOnWriteArrayList<Watcher>() : all;
@@ -62,7 +65,7 @@ final class RedisWatch implements AutoCloseable {
             }
             if (made == null) {
                 connect();
-                lookLater();
+                later(this::look);
             } else {
                 var unused = made.thenAccept(connection -> subscribe(connection, channel));
             }
@@ -91,12 +94,28 @@ final class RedisWatch implements AutoCloseable {
 
                 @Override
                 public void subscribed(String channel, long count) {
-                    watchers.getOrDefault(channel, List.of())
-                            .forEach(watcher -> watcher.missed().run());
+                    watchers.getOrDefault(channel, List.of()).forEach(watcher -> catchUp(channel, watcher));
                 }
             });
             subscribe(connection, watchers.keySet().toArray(String[]::new));
         });
+    }
+
+    /** Reads what may have been missed, until the server answers: nobody else would tell of it. */
+    private void catchUp(String channel, Watcher watcher) {
+        if (isClosed() || !watchers.getOrDefault(channel, List.of()).contains(watcher)) {
+            return;
+        }
+        var unused = watcher.missed().get().exceptionally(error -> {
+            if (error.getCause() instanceof UnavailableException) {
+                later(() -> catchUp(channel, watcher));
+            }
+            return null;
+        });
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
     }
 
     private void subscribe(StatefulRedisPubSubConnection<String, String> connection, String... channels) {
@@ -121,8 +140,8 @@ final class RedisWatch implements AutoCloseable {
         }
     }
 
-    private void lookLater() {
-        CompletableFuture.delayedExecutor(LOOK_SECONDS, TimeUnit.SECONDS).execute(this::look);
+    private static void later(Runnable what) {
+        CompletableFuture.delayedExecutor(LOOK_SECONDS, TimeUnit.SECONDS).execute(what);
     }
 
     /** Looks after the connection, as long as this is open. */
@@ -130,7 +149,7 @@ final class RedisWatch implements AutoCloseable {
         if (closed) {
             return;
         }
-        lookLater();
+        later(this::look);
         if (made == null || !made.isDone()) {
             return;
         }

@@ -20,9 +20,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -259,6 +261,23 @@ class RecordsTest {
                 Eventually.eventually("it hears", PATIENCE, () -> heard.contains("1"));
                 assertThat(now(watching.read(key, PATIENCE)).text()).isEqualTo("1");
             }
+        }
+    }
+
+    @Test
+    void whatWasMissedIsReadUntilThatIsAnswered() {
+        var reads = new AtomicInteger();
+        try (var watches = new RedisWatch(RedisSettings.of(ConnectUri.parse(server.uri(""))), client)) {
+            watches.add("missed-" + election, message -> {}, () -> {
+                var read = new CompletableFuture<String>();
+                if (reads.incrementAndGet() < 3) {
+                    read.completeExceptionally(new UnavailableException("no answer"));
+                } else {
+                    read.complete("1");
+                }
+                return read.thenAccept(text -> {});
+            });
+            Eventually.eventually("it is read again", PATIENCE, () -> reads.get() == 3);
         }
     }
 
