@@ -20,7 +20,7 @@ abstract class OperatorFacts extends OutageFacts {
     void anObserverKnowsTheLeaderByItsIdAndToken() {
         var observed = stage.observe(stage.client());
         assertThat(observed.leader()).as("before anybody stood").isEmpty();
-        var leader = stage.stand(stage.client());
+        var leader = stage.standFirm(stage.client());
         var mandate = leader.awaitLeads();
         var seen = observed.leader().orElseThrow();
         assertThat(seen.candidate()).isEqualTo(leader.id());
