@@ -119,18 +119,19 @@ public final class FaultBench implements AutoCloseable {
             bench.startAll();
             var nemesis = new Nemesis(bench, seed);
             nemesis.run(time);
-            for (var more = 1;
-                    more < MOST_TIMES
-                            && !least.isReached(nemesis.begun(), bench.terms().size());
-                    more++) {
+            var times = 1;
+            while (times < MOST_TIMES
+                    && !least.isReached(nemesis.begun(), bench.terms().size())) {
                 bench.chronicle.note("too little has happened: on it goes");
                 nemesis.run(time);
+                times++;
             }
+            var whole = time.multipliedBy(times);
             var findings = bench.end();
             System.out.println("seed " + seed + ", " + findings);
             Optional.ofNullable(System.getProperty("bellwether.bench.ledger"))
                     .ifPresent(ledger ->
-                            findings.addTo(Path.of(ledger), String.valueOf(setting.folder.getFileName()), seed, time));
+                            findings.addTo(Path.of(ledger), String.valueOf(setting.folder.getFileName()), seed, whole));
             return findings.requireSafe().requireAtLeast(least);
         }
     }
