@@ -235,7 +235,7 @@ final class ChosenWorld implements Chosen {
         return next;
     }
 
-    /** Lets half of the time until then pass: whoever is answered now was not woken by a timer. */
+    /** Lets half of the time until then pass, so that an answer comes when no timer is due. */
     private void passHalf(long next) {
         now += (next - now) / 2;
         between = true;

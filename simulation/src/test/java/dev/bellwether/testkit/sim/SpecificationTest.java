@@ -75,7 +75,7 @@ class SpecificationTest {
 
     // Leases so short that there is no time to spare.
     private static final String[] TIGHT = {"Budget=0", "L=2", "Drift=0"};
-    // Where one leads, and its session was made: states that {@link #possible} must find.
+    // Where one leads, and its session was made: states that are sought below, as possible.
     private static final String LED = "Begins=\"led\"";
     private static final String JOINED = "Begins=\"joined\""; // and its seat is kept by that
     private static final String RENEWED =
