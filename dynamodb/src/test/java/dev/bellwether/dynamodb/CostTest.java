@@ -84,13 +84,13 @@ class CostTest {
                     .orElseThrow());
             assertThat(told.find()).isTrue();
             var begun = System.nanoTime();
-            var writes = one.count("PutItem");
+            var writes = one.count("PutItem") + other.count("PutItem"); // who leads may change on a machine that stalls
             var reads = Map.of(one, readUnits(one), other, readUnits(other));
 
             pass(LOOK);
 
             var hours = (System.nanoTime() - begun) / 3_600e9;
-            assertThat((one.count("PutItem") - writes) / hours)
+            assertThat((one.count("PutItem") + other.count("PutItem") - writes) / hours)
                     .as("write units of the leader")
                     .isCloseTo(Integer.parseInt(told.group("writes")), Percentage.withPercentage(25));
             reads.forEach((gateway, before) -> assertThat((readUnits(gateway) - before) / hours)

@@ -50,7 +50,7 @@ class RecipeTest {
 
     @Test
     void aLoneCandidateHasAnEphemeralNodeInAPersistentOne() throws Exception {
-        var lone = stage.stand(stage.client());
+        var lone = stage.standFirm(stage.client());
         var mandate = lone.awaitLeads();
         var queue = hands.queue(election);
         assertThat(queue).singleElement().asString().matches("le_\\d{10}");
@@ -136,11 +136,11 @@ class RecipeTest {
 
     @Test
     void eachFollowsTheOneBeforeItAndIsToldWhomItFollowedBefore() {
-        var leader = stage.stand(stage.client());
+        var leader = stage.standFirm(stage.client());
         leader.awaitLeads();
-        var first = stage.stand(stage.client());
+        var first = stage.standFirm(stage.client());
         awaitFollowing(first, leader);
-        var second = stage.stand(stage.client());
+        var second = stage.standFirm(stage.client());
         awaitFollowing(second, first);
 
         first.candidacy().resign();
@@ -149,7 +149,7 @@ class RecipeTest {
         assertThat(second.candidacy().status().followed()).contains(first.id());
         assertThat(leader.events().entries()).as("what the leader heard").hasSize(1);
 
-        var newcomer = stage.stand(stage.client());
+        var newcomer = stage.standFirm(stage.client());
         awaitFollowing(newcomer, second);
         leader.candidacy().resign();
         second.awaitLeadsWithin(SUCCESSION);
