@@ -15,8 +15,9 @@ import java.util.function.Supplier;
  * var leader = Eventually.eventually("somebody leads", Duration.ofSeconds(10), billing::leader);
  * }</pre>
  *
- * <p>A condition is looked at about once a millisecond, on the calling thread; less often if that takes long, so that
- * many who wait do not keep a server, or this machine, from what they wait for. One that throws
+ * <p>A condition is looked at about once a millisecond, on the calling thread; less often if a look takes long, and the
+ * longer it has been waited for, down to once in ten milliseconds: so that many who wait do not keep a server, or this
+ * machine, from what they wait for. One that throws
  * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait. It is looked at once at least,
  * and once more when the time is over. Thread-safe: it holds nothing. An interrupt does not end the wait.
  */
@@ -26,6 +27,12 @@ public final class Eventually {
     private static final int TIMES = 3;
 
     private static final long LONGEST_PAUSE_NANOS = 30_000_000;
+
+    /** Who has waited long may wait this part of it longer; */
+    private static final int PATIENT = 50;
+
+    /** but no longer than that, because what is waited for may pass again. */
+    private static final long LONGEST_PATIENT_NANOS = 10_000_000;
 
     private Eventually() {}
 
@@ -44,7 +51,8 @@ public final class Eventually {
      * @throws AssertionError if there is none within the patience: the message says what did not happen
      */
     public static <T> T eventually(String what, Duration patience, Supplier<Optional<T>> value) {
-        var until = System.nanoTime() + patience.toNanos();
+        var since = System.nanoTime();
+        var until = since + patience.toNanos();
         while (true) {
             var began = System.nanoTime();
             var last = began - until >= 0; // looked at once more after the time is up: we may have been held up
@@ -55,7 +63,7 @@ public final class Eventually {
             if (last) {
                 throw new AssertionError("not within " + Durations.show(patience) + ": " + what);
             }
-            pauseAfter(System.nanoTime() - began);
+            pauseAfter(System.nanoTime() - began, began - since);
         }
     }
 
@@ -70,12 +78,13 @@ public final class Eventually {
             if (!condition.getAsBoolean()) {
                 throw new AssertionError("after " + spent / 1_000_000 + " ms of " + time + " no longer: " + what);
             }
-            pauseAfter(System.nanoTime() - began - spent);
+            pauseAfter(System.nanoTime() - began - spent, spent);
         }
     }
 
-    private static void pauseAfter(long lookNanos) {
-        LockSupport.parkNanos(Math.min(LONGEST_PAUSE_NANOS, Math.max(PAUSE_NANOS, TIMES * lookNanos)));
+    private static void pauseAfter(long lookNanos, long waitedNanos) {
+        var patient = Math.max(PAUSE_NANOS, Math.min(waitedNanos / PATIENT, LONGEST_PATIENT_NANOS));
+        LockSupport.parkNanos(Math.min(LONGEST_PAUSE_NANOS, Math.max(patient, TIMES * lookNanos)));
     }
 
     private static <T> Optional<T> look(Supplier<Optional<T>> value) {

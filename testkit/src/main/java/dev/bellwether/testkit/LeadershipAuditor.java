@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Looks all the time, from one thread and on one monotonic clock, whether two candidacies of one election ever lead at
- * once, and whether tokens only rise. All auditors of a JVM share that thread: each would wake thousands of times a
+ * once, and whether tokens only rise. All auditors of a JVM share that thread: each would wake two thousand times a
  * second.
  *
  * <pre>{@code
@@ -26,11 +26,11 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>Thread-safe. What it reports is certain: a mandate that holds at two instants held in between, so when another
- * candidacy is seen to lead in between, both did. What it does not see, overlaps shorter than its round of a fraction
- * of a millisecond, may have been.
+ * candidacy is seen to lead in between, both did. What it does not see, overlaps shorter than its round of about half
+ * a millisecond, may have been.
  */
 public final class LeadershipAuditor implements AutoCloseable {
-    private static final long PAUSE_NANOS = 150_000;
+    private static final long PAUSE_NANOS = 400_000;
     private static final int FORGETTING = 64;
     private static final long AT_FIRST_NANOS = 300_000_000;
     private static final Rounds ROUNDS = new Rounds();
