@@ -7,7 +7,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class OnceModelTest {
-    private static final long SEEDS = Long.getLong("bellwether.once.seeds", 3_000);
+    private static final long ALL = 3_000;
+    private static final long SEEDS = Long.getLong("bellwether.once.seeds", ALL);
     private static final int STEPS = 2_000;
 
     @ParameterizedTest
@@ -29,7 +30,7 @@ class OnceModelTest {
             case MISSING_PROGRESS_IS_NOT_NOTICED, A_SECOND_SETTING_BACK_IS_NOT_NOTICED -> OnceModel.Trouble.SET_BACK;
             default -> OnceModel.Trouble.NONE;
         };
-        var found = LongStream.range(0, SEEDS)
+        var found = LongStream.range(0, ALL)
                 .filter(seed ->
                         !new OnceModel(seed, planted, trouble).run(STEPS).isEmpty())
                 .findFirst();
