@@ -148,12 +148,12 @@ abstract class ListenerFacts extends SeatFacts {
     @Test
     void aBlockedListenerDelaysRenewalNever() {
         var log = new EventLog(blockingOn(LeadershipEvent.Acquired.class, stage.closing()));
-        var leader = stage.stand(stage.client(), log, settings -> settings);
+        var leader = stage.standFirm(stage.client(), log);
         var mandate = leader.awaitLeads();
         var standby = stage.stand(stage.client());
         standby.awaitFollows(leader);
         leader.awaitHears(LeadershipEvent.Acquired.class);
-        Eventually.throughout("the mandate holds", stage.lease().multipliedBy(3), mandate::isValid);
+        Eventually.throughout("the mandate holds", stage.firmLease().plus(stage.lease()), mandate::isValid);
         assertThat(log.last(LeadershipEvent.Acquired.class).orElseThrow().endedNanos())
                 .as("the listener blocks still")
                 .isEmpty();
@@ -204,14 +204,14 @@ abstract class ListenerFacts extends SeatFacts {
         var one = stage.client();
         var other = stage.client();
         var orders = stage.observe(stage.client());
-        var first = stage.stand(one);
+        var first = stage.standFirm(one);
         first.awaitLeads();
-        var second = stage.stand(other);
+        var second = stage.standFirm(other);
         second.awaitFollows(first);
         orders.standDown();
         var after = second.awaitLeads();
         // until the first holds back no more: the next order is for the second alone
-        Eventually.throughout("the successor leads", stage.lease().multipliedBy(2), after::isValid);
+        Eventually.throughout("the successor leads", stage.firmLease().plus(stage.lease()), after::isValid);
         orders.standDown();
         first.awaitLeads();
         one.close();

@@ -228,7 +228,7 @@ abstract class OperatorFacts extends OutageFacts {
     void endTellsAllAndLetsNoneJoin() {
         var client = stage.client();
         var orders = stage.observe(client);
-        var leader = stage.stand(stage.client());
+        var leader = stage.standFirm(stage.client());
         var mandate = leader.awaitLeads();
         var standby = stage.stand(stage.client());
         standby.awaitFollows(leader);
