@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.kafka.LogAgreementModel.Losses;
 import java.time.Duration;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** All who read a log agree; and with a fault in their rules they do not, which must be found. */
+@Tag("seeds")
 class LogAgreementTest {
     private static final int SEEDS = Integer.getInteger("bellwether.journal.seeds", 3_000);
 

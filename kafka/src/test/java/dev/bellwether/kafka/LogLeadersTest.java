@@ -6,9 +6,11 @@ import dev.bellwether.kafka.LogLeadersModel.Losses;
 import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** No two lead when a log is lost; and with a fault in the rules two do, which must be found. */
+@Tag("seeds")
 class LogLeadersTest {
     private static final Duration TIME = Duration.ofSeconds(60);
     private static final int ALL = 400;

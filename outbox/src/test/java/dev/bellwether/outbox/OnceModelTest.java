@@ -3,9 +3,11 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@Tag("seeds")
 class OnceModelTest {
     private static final long ALL = 3_000;
     private static final long SEEDS = Long.getLong("bellwether.once.seeds", ALL);

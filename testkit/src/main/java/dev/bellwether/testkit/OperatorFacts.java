@@ -306,7 +306,7 @@ abstract class OperatorFacts extends OutageFacts {
 
     @Test
     void deleteTellsAStandbyToo() {
-        var leader = stage.stand(stage.client());
+        var leader = stage.standFirm(stage.client());
         leader.awaitLeads();
         var standby = stage.stand(stage.client());
         standby.awaitFollows(leader);

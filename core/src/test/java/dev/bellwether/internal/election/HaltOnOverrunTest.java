@@ -50,7 +50,7 @@ class HaltOnOverrunTest {
             var candidacy = elections.stand(
                     "billing",
                     CandidacyConfig.builder()
-                            .lease(Duration.ofMillis(800))
+                            .lease(Duration.ofSeconds(3))
                             .haltOnOverrun(true)
                             .build());
             var working = new CountDownLatch(1);

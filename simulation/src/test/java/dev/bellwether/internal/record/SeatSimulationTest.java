@@ -11,9 +11,11 @@ import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The rules of a seat under all that infrastructure does; and that a wrong rule is found out. */
+@Tag("seeds")
 class SeatSimulationTest {
     private static final int ALL = 10_000;
     private static final int SEEDS = Integer.getInteger("bellwether.seats.seeds", ALL);

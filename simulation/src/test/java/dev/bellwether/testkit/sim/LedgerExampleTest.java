@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How to put your own leader code under the simulator. */
+@Tag("seeds")
 class LedgerExampleTest {
 
     // tag::ledger

@@ -30,7 +30,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Shows that the simulator finds faults: for each of these, core with one text changed is simulated with the default
  * seeds until an invariant is broken.
  */
-@Tag("full") // it tests the simulation, for minutes: ./check full
+@Tag("full") // it tests the simulation, for minutes: ./check seeds
+@Tag("seeds")
 class PlantedFaultsTest {
     static final Path CORE = Path.of(System.getProperty("bellwether.core.sources", "../core/src/main/java"));
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);

@@ -16,7 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Shows that the simulator of rosters finds faults, as {@link PlantedFaultsTest} does for elections. */
-@Tag("full") // it tests the simulation, for minutes: ./check full
+@Tag("full") // it tests the simulation, for minutes: ./check seeds
+@Tag("seeds")
 class PlantedRosterFaultsTest {
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);
     private static final List<String> TABLE = new ArrayList<>();

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * disk.
  */
 public final class Broker implements BenchEnvironment.Server {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final String CLUSTER = "YmVsbHdldGhlci10ZXN0cw";
     private static final String SERVING = "Kafka Server started";
 
