@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
  * Candidates in processes of their own, all that can go wrong between them, and never two leaders. Ten minutes in the
  * soak profile.
  */
-@Tag("full") // three brokers and many processes, which compute
+@Tag("cluster") // three brokers and many processes, which compute
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);
 

@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Test;
  * them, while an administrator deletes records and throws members out. Ten minutes with
  * {@code -Dbellwether.bench.seconds=600}.
  */
-@Tag("full") // three brokers and many processes, which compute
+@Tag("cluster") // three brokers and many processes, which compute
 class RosterBenchTest {
     private static final Duration LEASE = Duration.ofMillis(1_500);
     private static final Path FOLDER = Path.of("target", "faults", "rosters");
