@@ -257,10 +257,10 @@ class InterleavingTest {
         loop.until(
                 "the session is proven",
                 () -> session.prover().last(Duration.ofSeconds(5)).isPresent() && settled());
+        var between = System.nanoTime();
         Hands.expire(client);
         link.reset(); // as the server does when it expires a session
         loop.until("it is told", () -> said.turns().contains("lost EXPIRED"));
-        var between = System.nanoTime();
         seat.release();
         seat.claim();
         loop.until("it leads again", () -> said.count("granted") == 2);
