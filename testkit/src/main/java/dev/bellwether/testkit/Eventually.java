@@ -17,9 +17,9 @@ import java.util.function.Supplier;
  *
  * <p>A condition is looked at about once a millisecond, on the calling thread; less often if a look takes long, and the
  * longer it has been waited for, down to once in five milliseconds: so that many who wait do not keep a server, or this
- * machine, from what they wait for. One that throws
- * {@link UnavailableException} does not hold yet; whatever else it throws ends the wait. It is looked at once at least,
- * and once more when the time is over. Thread-safe: it holds nothing. An interrupt does not end the wait.
+ * machine, from what they wait for. One that throws {@link UnavailableException} does not hold yet; whatever else it
+ * throws ends the wait. It is looked at once at least, and once more when the time is over. Thread-safe: it holds
+ * nothing. An interrupt does not end the wait.
  */
 public final class Eventually {
     private static final long PAUSE_NANOS = 1_000_000;
@@ -28,10 +28,9 @@ public final class Eventually {
 
     private static final long LONGEST_PAUSE_NANOS = 30_000_000;
 
-    /** Who has waited long may wait this part of it longer; */
+    /** Who has waited for long pauses for one part in so many of that, but not for long: what is waited for may pass. */
     private static final int PATIENT = 50;
 
-    /** but no longer than that, because what is waited for may pass again. */
     private static final long LONGEST_PATIENT_NANOS = 5_000_000;
 
     private Eventually() {}

@@ -153,7 +153,7 @@ abstract class ListenerFacts extends SeatFacts {
         var standby = stage.stand(stage.client());
         standby.awaitFollows(leader);
         leader.awaitHears(LeadershipEvent.Acquired.class);
-        Eventually.throughout("the mandate holds", stage.firmLease().plus(stage.lease()), mandate::isValid);
+        Eventually.throughout("the mandate holds", stage.firmLease().multipliedBy(3), mandate::isValid);
         assertThat(log.last(LeadershipEvent.Acquired.class).orElseThrow().endedNanos())
                 .as("the listener blocks still")
                 .isEmpty();
