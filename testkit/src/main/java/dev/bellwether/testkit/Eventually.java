@@ -28,7 +28,7 @@ public final class Eventually {
 
     private static final long LONGEST_PAUSE_NANOS = 30_000_000;
 
-    /** Who has waited for long pauses for one part in so many of that, but not for long: what is waited for may pass. */
+    /** Who has waited for long pauses for one part in so many of that, but briefly: what is waited for may pass. */
     private static final int PATIENT = 50;
 
     private static final long LONGEST_PATIENT_NANOS = 5_000_000;
