@@ -287,7 +287,8 @@ public final class RecordLeases implements LeaseStore {
                         one.id(),
                         one.priority(),
                         one.leads() ? seat.metadata() : one.metadata(),
-                        one.leads() && !gone)));
+                        one.leads() && !gone,
+                        one.heard())));
         if (!gone && all.stream().noneMatch(Candidate::leads)) {
             all.add(new Candidate(seat.candidate(), seat.priority(), seat.metadata(), true));
         }

@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -75,13 +76,21 @@ final class Seats {
         private final List<Consumer<View>> watchers = new CopyOnWriteArrayList<>();
         /** Of a session: the seats that are watched here and name it. */
         private final Set<Known> followers = ConcurrentHashMap.newKeySet();
+        /** Who is at work with it, and would not find it again. */
+        private final AtomicInteger users = new AtomicInteger();
 
+        private volatile boolean held; // by somebody here, maybe; written under the lock of the memory
         private Watch watch = Watch.NONE; // of a session; guarded by followers
         private String followed = ""; // by a seat, which session; guarded by watchers
 
         private Known(RecordKey key, SeatMemory memory) {
             this.key = key;
             this.memory = memory;
+        }
+
+        /** Without a lock: who looks through all has theirs, which those need who have this one's. */
+        private boolean isIdle() {
+            return users.get() == 0 && !held && watchers.isEmpty() && followers.isEmpty();
         }
     }
 
@@ -146,8 +155,32 @@ final class Seats {
                 .filter(session -> now - session.getValue() >= 0)
                 .map(Map.Entry::getKey)
                 .toList();
-        past.forEach(over::remove);
+        past.forEach(session -> {
+            over.remove(session);
+            forgetWrites(session);
+        });
         return past.stream().map(RecordKey::session).toList();
+    }
+
+    /** What was written of a session of ours that is over has long been answered. */
+    private void forgetWrites(String session) {
+        var key = RecordKey.session(session);
+        Known known;
+        synchronized (all) {
+            known = all.get(key);
+        }
+        if (known == null || !known.held) {
+            return;
+        }
+        synchronized (known.memory) {
+            known.memory.forget(session);
+            known.held = known.memory.isInUse();
+        }
+        synchronized (all) {
+            if (known.isIdle()) {
+                all.remove(key);
+            }
+        }
     }
 
     /** What is known of a seat may be old: its holder, who does not write it, is to read it before it relies on it. */
@@ -307,6 +340,7 @@ final class Seats {
             before = known.memory.observed();
             noted = noting.apply(known.memory);
             after = known.memory.observed();
+            known.held = known.memory.isInUse();
         }
         if (after.isPresent()) {
             if (known.key.isSession()) {
@@ -372,12 +406,14 @@ final class Seats {
             }
             seat.followed = "";
             if (!session.isEmpty()) {
-                var followed = known(RecordKey.session(session));
+                var followed = use(RecordKey.session(session));
                 try {
                     follow(followed, seat);
                     seat.followed = session;
                 } catch (RuntimeException e) { // a standby finds out by asking
                     log.debug("{}: session {} cannot be watched now", store.describe(), session, e);
+                } finally {
+                    followed.users.decrementAndGet();
                 }
             }
         }
@@ -413,7 +449,7 @@ final class Seats {
                 return present;
             }
             if (all.size() >= bound) {
-                all.values().removeIf(Seats::isIdle);
+                all.values().removeIf(Known::isIdle);
                 bound = Math.max(MANY, 2 * all.size()); // all may be of interest: do not look through them each time
             }
             var name = key.parts().get(key.parts().size() - 1);
@@ -423,9 +459,19 @@ final class Seats {
         }
     }
 
-    private static boolean isIdle(Known known) {
-        synchronized (known.memory) {
-            return known.watchers.isEmpty() && known.followers.isEmpty() && !known.memory.isInUse();
+    /** Returns of how many seats and sessions anything is kept. */
+    int known() {
+        synchronized (all) {
+            return all.size();
+        }
+    }
+
+    /** Returns it to one who keeps it, and is to say when that has an end. */
+    private Known use(RecordKey key) {
+        synchronized (all) {
+            var known = known(key);
+            known.users.incrementAndGet();
+            return known;
         }
     }
 
@@ -437,9 +483,10 @@ final class Seats {
     }
 
     private <T> CompletableFuture<T> run(RecordKey key, Duration timeout, Function<SeatMemory, SeatRequest<T>> making) {
-        var known = known(key);
+        var known = use(key);
         var request = making.apply(known.memory);
         var running = new Running<>(known, request, timeout);
+        var unused = running.answer.whenComplete((done, error) -> known.users.decrementAndGet());
         running.advance(() -> {
             known.memory.over(store.session());
             return request.begin(clock.nanos());

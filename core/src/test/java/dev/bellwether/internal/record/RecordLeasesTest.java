@@ -17,10 +17,15 @@ import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -31,8 +36,8 @@ class RecordLeasesTest {
 
     private final SettableClock clock = new SettableClock();
     private final RecordStore records = new MemoryRecordStore(clock, RecordTraits.PLAIN.listing(PRESENCE));
-    private long stamps;
-    private final LeaseStore leases = LeaseStore.over(records, clock, () -> "stamp" + ++stamps);
+    private final AtomicLong stamps = new AtomicLong();
+    private final LeaseStore leases = LeaseStore.over(records, clock, () -> "stamp" + stamps.incrementAndGet());
 
     @Test
     void oneThatHasLeftIsNotListedAgainByARenewalThatComesLater() {
@@ -61,7 +66,7 @@ class RecordLeasesTest {
     void aSessionThatIsOverIsRemovedAlsoByOneThatHasNone() {
         get(leases.renew(held(leases, 20)).get(19));
         assertThat(sessions()).hasSize(1);
-        var other = LeaseStore.over(records, clock, () -> "other" + ++stamps);
+        var other = LeaseStore.over(records, clock, () -> "other" + stamps.incrementAndGet());
         var successor = new Claim("election7", "b", "b-1", LEASE, LEASE.multipliedBy(4), 0, Map.of());
         var taken = get(other.acquire(successor));
         for (var tries = 0; !taken.granted() && tries < 5; tries++) {
@@ -98,7 +103,8 @@ class RecordLeasesTest {
     void nobodyGivesBackWhatAnotherProcessHolds() {
         var claim = claim("a");
         var token = get(leases.acquire(claim)).view().token();
-        assertThat(get(LeaseStore.over(records, clock, () -> "other" + ++stamps).release(claim))
+        assertThat(get(LeaseStore.over(records, clock, () -> "other" + stamps.incrementAndGet())
+                                .release(claim))
                         .granted())
                 .isFalse();
         assertThat(get(leases.renew(List.of(new Lease(claim, token, LEASE))).get(0))
@@ -123,7 +129,7 @@ class RecordLeasesTest {
     }
 
     private LeaseStore over(RecordStore store) {
-        return LeaseStore.over(store, clock, () -> "stamp" + ++stamps);
+        return LeaseStore.over(store, clock, () -> "stamp" + stamps.incrementAndGet());
     }
 
     private List<Lease> held(LeaseStore holder, int elections) {
@@ -153,8 +159,21 @@ class RecordLeasesTest {
     }
 
     @Test
+    void aStandbyIsListedWithTheTimeOfItsLastSignWhileAnotherLeads() {
+        clock.nanos = LEASE.toNanos();
+        get(leases.acquire(claim("a")));
+        get(leases.acquire(claim("b")));
+        clock.nanos += LEASE.toNanos();
+        get(leases.acquire(claim("b")));
+        assertThat(get(leases.read("e")).candidates())
+                .filteredOn(one -> !one.leads())
+                .singleElement()
+                .satisfies(standby -> assertThat(standby.heard()).contains(Instant.EPOCH.plus(LEASE)));
+    }
+
+    @Test
     void whatOneProcessDoesAnotherHearsOf() {
-        var other = LeaseStore.over(records, clock, () -> "other" + ++stamps);
+        var other = LeaseStore.over(records, clock, () -> "other" + stamps.incrementAndGet());
         var heard = new ArrayList<View>();
         var watch = other.watch("e", heard::add);
         var token = get(leases.acquire(claim("a"))).view().token();
@@ -224,15 +243,68 @@ class RecordLeasesTest {
     void whatAStoreCannotDoIsRefusedWithItsReason() {
         var traits = new RecordTraits(
                 false, "may not read", "never ends", LEASE, Duration.ofSeconds(1), LEASE, Duration.ZERO, 0);
-        var blind = LeaseStore.over(new MemoryRecordStore(clock, traits), clock, () -> "s" + ++stamps);
+        var blind = LeaseStore.over(new MemoryRecordStore(clock, traits), clock, () -> "s" + stamps.incrementAndGet());
         assertThat(failure(blind.order("e", Order.STAND_DOWN))).hasMessage("may not read");
         assertThat(failure(blind.read("e"))).hasMessageContaining("may not read");
         assertThat(blind.watch("e", view -> {})).isEqualTo(Watch.NONE);
         assertThat(blind.findings(CandidacyConfig.ofLease(LEASE)))
                 .anyMatch(finding -> finding.says().equals("may not read"));
         var endless = new RecordTraits(false, "", "never ends", LEASE, LEASE, LEASE, Duration.ZERO, 0);
-        var others = LeaseStore.over(new MemoryRecordStore(clock, endless), clock, () -> "s" + ++stamps);
+        var others =
+                LeaseStore.over(new MemoryRecordStore(clock, endless), clock, () -> "s" + stamps.incrementAndGet());
         assertThat(failure(others.order("e", Order.END))).hasMessageStartingWith("never ends");
+    }
+
+    /** As many seats as are known at most are looked through while others are asked for, and the sessions they name. */
+    @Test
+    void manySeatsAreLookedThroughWhileOthersLearnOfTheirSessions() throws Exception {
+        var held = held(leases, 20);
+        get(leases.renew(held).get(19));
+        var done = new AtomicBoolean();
+        var renewing = CompletableFuture.supplyAsync(() -> {
+            var rounds = 0;
+            for (; !done.get(); rounds++) {
+                leases.renew(held).forEach(RecordLeasesTest::get);
+            }
+            return rounds;
+        });
+        var reading = CompletableFuture.runAsync(
+                () -> IntStream.range(0, 100_000).forEach(i -> get(leases.read("another" + i))));
+        try {
+            reading.get(60, TimeUnit.SECONDS);
+        } finally {
+            done.set(true);
+        }
+        assertThat(renewing.get(60, TimeUnit.SECONDS)).isPositive();
+    }
+
+    @Test
+    void whoMakesSessionsAgainAndAgainRemembersThoseOfTheLastWhile() {
+        var seats = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
+        var sharing = new LeaseSessions(records, seats, clock, () -> "session" + stamps.incrementAndGet());
+        for (var i = 0; i < 100; i++) {
+            var held = IntStream.range(0, 20)
+                    .mapToObj(number -> new Claim(
+                            "election" + number,
+                            "a",
+                            "a-" + stamps.incrementAndGet(),
+                            LEASE,
+                            LEASE.multipliedBy(4),
+                            0,
+                            Map.of()))
+                    .map(claim -> new Lease(
+                            claim, get(seats.acquire(claim, false)).view().token(), LEASE))
+                    .toList();
+            sharing.renew(held)
+                    .forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+            assertThat(sessions()).hasSize(1);
+            for (var lease : held) {
+                assertThat(get(seats.release(lease.claim())).granted()).isTrue();
+                sharing.forget(lease.claim());
+            }
+            clock.nanos += LEASE.toNanos();
+        }
+        assertThat(seats.known()).as("20 seats, and the sessions of two leases").isLessThan(20 + 5);
     }
 
     private static Throwable failure(CompletionStage<?> answer) {
