@@ -68,6 +68,7 @@ final class HandOverOrder {
     /** When we have last had a turn of our own: for any thread. */
     private volatile long turnNanos = System.nanoTime();
 
+    private boolean sent;
     private boolean inDoubt; // whether it was noted
     private boolean reading;
     private boolean readAgain;
@@ -105,6 +106,9 @@ final class HandOverOrder {
             hopeNanos = loop.clock().nanos() + timeout.toNanos();
             lookAgainIn(timeout.toNanos());
             LeaseSeat.deliver(loop, arbiter.read(name, loop), (view, error) -> {
+                if (outcome.isDone()) {
+                    return; // the answer comes too late: it has been told that nothing was ordered
+                }
                 if (view == null) {
                     fail(error);
                 } else {
@@ -127,6 +131,7 @@ final class HandOverOrder {
         watch = arbiter.watch(name, seen -> loop.execute(() -> see(seen)), loop);
         readyByNanos = loop.clock().nanos() + within.toNanos();
         hopeNanos = readyByNanos + timeout.toNanos();
+        sent = true;
         LeaseSeat.deliver(loop, arbiter.note(name, view.token(), view.note(), note.text()), (done, error) -> {
             if (done == null && !(error instanceof UnavailableException)) {
                 fail(error);
@@ -324,9 +329,9 @@ final class HandOverOrder {
                 error != null
                         ? error
                         : new UnavailableException(
-                                asked == null
-                                        ? "no answer; nothing was ordered"
-                                        : "it is not known what became of it: it may still be carried out"));
+                                sent
+                                        ? "it is not known what became of it: it may still be carried out"
+                                        : "no answer; nothing was ordered"));
     }
 
     private void end(Outcome how, Optional<Leader> leader) {

@@ -135,6 +135,32 @@ class HandOverTest {
     }
 
     @Test
+    void whatWasToldNotToBeOrderedIsNotOrderedAfterwards() {
+        var leader = stand("a");
+        stand("b");
+        rig.wire.slow = true;
+        var outcome = handOver("b");
+        rig.pass(Duration.ofSeconds(3));
+        assertThat(outcome).isCompletedExceptionally();
+        rig.wire.slow = false;
+        rig.wire.deliver();
+        rig.pass(WITHIN);
+        assertThat(leader.mandate().orElseThrow().token()).isOne();
+        assertThat(view().note()).isEmpty();
+        assertThat(rig.heard).doesNotContain("b Preparing");
+    }
+
+    @Test
+    void anOrderWhoseAnswerIsMissingIsNotToldNotToHaveBeenGiven() {
+        stand("a");
+        stand("b");
+        var outcome = handOver("b");
+        rig.wire.cutFrom = "note";
+        rig.pass(WITHIN.plusSeconds(3));
+        assertThatThrownBy(outcome::join).hasMessageContaining("it may still be carried out");
+    }
+
+    @Test
     void whatCannotBeHandedOverIsRefusedAtOnce() {
         assertThat(done(handOver("b")).outcome()).isEqualTo(Outcome.NOBODY_LEADS);
         var leader = stand("a");

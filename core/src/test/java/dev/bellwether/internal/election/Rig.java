@@ -239,6 +239,8 @@ public final class Rig implements AutoCloseable {
         final List<String> calls = new ArrayList<>();
         /** Requests do not arrive. */
         public boolean cut;
+        /** Requests of this kind do not arrive. */
+        String cutFrom = "";
         /** Requests arrive, and their answers wait for {@link #deliver}. */
         boolean slow;
         /** Requests arrive, and the answer is an error that says nothing. */
@@ -276,7 +278,7 @@ public final class Rig implements AutoCloseable {
             if (failed != null) {
                 return CompletableFuture.failedStage(failed);
             }
-            if (cut) {
+            if (cut || call.equals(cutFrom)) {
                 return new CompletableFuture<>();
             }
             var answer = request.get();
