@@ -112,6 +112,54 @@ class MemoryRosterTest {
     }
 
     @Test
+    void stepsOfARoleThatWentAndCameBackComeOneAfterAnother() throws InterruptedException {
+        var running = new AtomicInteger();
+        var together = new AtomicInteger();
+        var others = new AtomicInteger();
+        var steps = new AtomicInteger();
+        var mayEnd = new CountDownLatch(1);
+        var roster = join(config().roles(2).partitions(1));
+        roster.whileLeading((role, mandate) -> {
+            if (role == 0) {
+                others.incrementAndGet();
+            } else {
+                steps.incrementAndGet();
+                together.accumulateAndGet(running.incrementAndGet(), Math::max);
+                mayEnd.await();
+                running.decrementAndGet();
+            }
+        });
+        await("a step", () -> steps.get() == 1);
+        roster.resize(1);
+        await("the role has gone", () -> roster.roles().size() == 1);
+        roster.resize(2);
+        await("the role is back", () -> roster.roles().size() == 2);
+        var before = others.get();
+        await("others get on", () -> others.get() > before + 5);
+        mayEnd.countDown();
+        await("more steps", () -> steps.get() > 3);
+        assertThat(together).hasValue(1);
+    }
+
+    @Test
+    void theTaskRunsForAllThatIsLedThoughTheListenerIsBusyWhenItComes() throws InterruptedException {
+        var mayReturn = new CountDownLatch(1);
+        var ran = ConcurrentHashMap.<Integer>newKeySet();
+        var heard = new AtomicInteger();
+        var roster = join(config().roles(1).partitions(1).listener(event -> {
+            if (heard.incrementAndGet() == 2) {
+                mayReturn.await();
+            }
+        }));
+        assertThat(roster.await(1, Duration.ofSeconds(30))).isTrue();
+        roster.resize(2);
+        await("the listener hears of the second role", () -> heard.get() == 2);
+        roster.whileLeading((role, mandate) -> ran.add(role));
+        mayReturn.countDown();
+        await("both run", () -> ran.size() == 2);
+    }
+
+    @Test
     void aRoleMovesOnlyWhenItsListenerAndItsTaskHaveEnded() throws InterruptedException {
         var running = new AtomicInteger();
         var together = new AtomicInteger();

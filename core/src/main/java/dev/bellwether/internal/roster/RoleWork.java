@@ -74,7 +74,12 @@ final class RoleWork {
             if (before == null || before.mandate != mandate) {
                 var job = new Job(role, partition, mandate);
                 jobs.put(role, job);
-                due.add(job);
+                var last = running.stream().filter(one -> one.role == role).findFirst();
+                if (last.isPresent()) {
+                    last.get().successor = job;
+                } else {
+                    due.add(job);
+                }
             }
         }
         next();
@@ -124,6 +129,8 @@ final class RoleWork {
         private final SerialExecutor serial = new SerialExecutor(executor, loop, () -> {});
         private Loop.@Nullable Timer timer;
         private boolean stopped;
+        /** Of a role that has gone and come back: what goes on when this one's step has ended. */
+        private @Nullable Job successor;
 
         private Job(int role, int partition, LocalMandate mandate) {
             this.role = role;
@@ -172,6 +179,10 @@ final class RoleWork {
                     due.add(this);
                     next();
                 });
+            }
+            if (successor != null) {
+                due.add(successor);
+                successor = null;
             }
             ended.accept(partition);
             next();

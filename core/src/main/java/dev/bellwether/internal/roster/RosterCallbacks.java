@@ -1,5 +1,6 @@
 package dev.bellwether.internal.roster;
 
+import dev.bellwether.Mandate;
 import dev.bellwether.Metrics;
 import dev.bellwether.RoleTask;
 import dev.bellwether.Roster;
@@ -63,11 +64,21 @@ final class RosterCallbacks {
         loop.execute(() -> {
             for (var i = 0; i < seats.length; i++) {
                 var mandate = seats[i].mandate();
-                if (mandate != null && seats[i].events().idle()) {
-                    present.start(i, RoleMap.rolesOf(i, seats.length, 0, roleCount.getAsInt()), mandate);
+                if (mandate != null) {
+                    startAll(i, mandate);
                 }
             }
         });
+    }
+
+    /** Lets the task run for all that the partition has, once the listener has heard of it. */
+    private void startAll(int partition, Mandate mandate) {
+        var roles = RoleMap.rolesOf(partition, seats.length, 0, roleCount.getAsInt());
+        if (seats[partition].events().idle()) {
+            start(partition, roles, mandate);
+        } else {
+            seats[partition].events().submit(() -> null, (failed, queuedNanos) -> start(partition, roles, mandate));
+        }
     }
 
     /** Returns whether the calling thread runs the listener, or a step of the task. */
@@ -110,9 +121,15 @@ final class RosterCallbacks {
     }
 
     private void start(int partition, List<Integer> roles, RosterEvent event) {
+        if (event instanceof RosterEvent.Gained gained) {
+            start(partition, roles, gained.mandate());
+        }
+    }
+
+    private void start(int partition, List<Integer> roles, Mandate mandate) {
         var present = work.get();
         var now = seats[partition].mandate();
-        if (present != null && event instanceof RosterEvent.Gained gained && gained.mandate() == now && now != null) {
+        if (present != null && now != null && mandate == now) {
             var count = roleCount.getAsInt();
             present.start(partition, roles.stream().filter(role -> role < count).toList(), now);
         }
