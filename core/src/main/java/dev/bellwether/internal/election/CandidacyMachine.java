@@ -118,6 +118,9 @@ public final class CandidacyMachine {
     /** Until when we have to be. */
     private long prepareUntilNanos;
 
+    /** Of the mandate that ended last: whether its end is to let others have the seat for a lease. */
+    private boolean holdsBack;
+
     /** While standing by: when to claim the seat again, if that is put off. */
     private @Nullable Long claimAtNanos;
     /** While standing down: when to interrupt, if that is still to come. */
@@ -512,6 +515,7 @@ public final class CandidacyMachine {
     private void endTerm(Moment now, LocalMandate ending, Cause cause, String detail) {
         ending.end();
         lastCause = Optional.of(cause);
+        holdsBack = cause == Cause.REVOKED_BY_OPERATOR || (cause == Cause.STOOD_DOWN && !aside);
         var held = termBegan == null ? 0 : now.nanosSince(termBegan);
         effects.ended(ending, cause, Duration.ofNanos(held), detail);
     }
@@ -527,8 +531,8 @@ public final class CandidacyMachine {
         }
         var cause = lastCause.orElse(Cause.EXPIRED);
         become(Phase.STANDING_BY, null);
-        if (cause == Cause.REVOKED_BY_OPERATOR || (cause == Cause.STOOD_DOWN && !aside)) {
-            claimAtNanos = now.nanos() + standing.config().lease().toNanos(); // let another have it
+        if (holdsBack) {
+            claimAtNanos = now.nanos() + standing.config().lease().toNanos();
         } else if (cause == Cause.HANDED_OVER) {
             // its successor, and should that be dead, all others: these hold back for one
             claimAtNanos = now.nanos() + 2 * standing.config().retryInterval().toNanos();
@@ -620,6 +624,11 @@ public final class CandidacyMachine {
     }
 
     // ---------------------------------------------------------------- what others may see
+
+    /** Returns whether it waits until it is told to claim again. */
+    public boolean asksNothing() {
+        return phase == Phase.STANDING_BY && (aside || awaitingPulse);
+    }
 
     public Phase phase() {
         return phase;

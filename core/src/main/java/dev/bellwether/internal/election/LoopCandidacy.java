@@ -400,6 +400,9 @@ public final class LoopCandidacy implements Candidacy {
             machine.workEnded(now);
             over = over || machineClosed;
         }
+        if (machine.asksNothing()) {
+            outages.gone(this, now.nanos());
+        }
         publish(snapshot.mandate); // what changed without a change of phase
         wakeAt(machine.wakeAtNanos());
         if (over && closed.getCount() > 0) {
@@ -455,7 +458,7 @@ public final class LoopCandidacy implements Candidacy {
     private void runStep() {
         var present = task.get();
         var mandate = working;
-        if (present == null || mandate == null || !work.idle()) {
+        if (present == null || mandate == null || !work.idle() || nextStep != null) {
             return;
         }
         if (!events.idle()) {
@@ -490,7 +493,10 @@ public final class LoopCandidacy implements Candidacy {
             pause = config.retryInterval();
         }
         if (working == mandate) {
-            nextStep = loop.at(begunNanos + pause.toNanos(), this::runStep);
+            nextStep = loop.at(begunNanos + pause.toNanos(), () -> {
+                nextStep = null;
+                runStep();
+            });
         }
     }
 
@@ -723,7 +729,7 @@ public final class LoopCandidacy implements Candidacy {
         @Override
         public void unanswered(Duration waited, @Nullable Throwable why) {
             loop.execute(() -> {
-                if (!machineClosed) {
+                if (!machineClosed && !machine.asksNothing()) {
                     var retry = standing.config().retryInterval();
                     outages.unanswered(
                             LoopCandidacy.this, waited, retry, why, loop.clock().nanos());

@@ -259,6 +259,36 @@ class CandidacyMachineTest {
     }
 
     @Test
+    void whoStandsAgainWhileItsWorkEndsClaimsAtOnceWhenThatHasEnded() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.executor.keeps = true;
+        candidacy.standBy();
+        rig.settle();
+        candidacy.standAgain();
+        rig.settle();
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(candidacy.mandate().orElseThrow().token()).isEqualTo(2);
+    }
+
+    @Test
+    void whoStoodDownHoldsBackThoughItStoodByAndStandsAgain() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.executor.keeps = true;
+        candidacy.standDown();
+        rig.settle();
+        candidacy.standBy();
+        rig.settle();
+        rig.executor.letGo();
+        rig.settle();
+        candidacy.standAgain();
+        rig.pass(Duration.ofSeconds(9));
+        assertThat(candidacy.isLeader()).isFalse();
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
     void whomAnOperatorOrderedToStandDownHoldsBackThoughItSaysThatItStandsAgain() {
         var first = rig.stand("a", rig.config());
         rig.server.order("billing", Order.STAND_DOWN);

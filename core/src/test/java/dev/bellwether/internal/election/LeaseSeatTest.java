@@ -67,6 +67,21 @@ class LeaseSeatTest {
     }
 
     @Test
+    void theTaskIntervalHoldsHoweverManyBeginToListen() {
+        var steps = new AtomicInteger();
+        var candidacy = rig.stand("a", rig.config().taskInterval(Duration.ofSeconds(20)));
+        candidacy.whileLeading(mandate -> steps.incrementAndGet());
+        rig.pass(Duration.ofSeconds(10));
+        for (var i = 0; i < 5; i++) {
+            candidacy.listen(event -> {});
+            rig.pass(Duration.ofSeconds(2));
+        }
+        assertThat(steps).hasValue(2);
+        rig.pass(Duration.ofSeconds(100));
+        assertThat(steps).hasValue(7);
+    }
+
+    @Test
     void aSeatThatWasVacatedWhileOurClaimWasUnderWayIsTakenAtOnce() {
         var leader = other("b");
         rig.wire.slow = true;

@@ -122,6 +122,21 @@ class OutagesInTheLogTest {
     }
 
     @Test
+    void oneThatWaitedAndStandsByDoesNotKeepAnOutageOpen() {
+        var aside = rig.stand("a", rig.config());
+        rig.elections.stand("other");
+        rig.settle();
+        rig.wire.failed = new UnavailableException("connection refused");
+        rig.pass(Duration.ofSeconds(5));
+        assertThat(said("WARN")).hasSize(1);
+        aside.standBy();
+        rig.pass(Duration.ofSeconds(20));
+        rig.wire.failed = null;
+        rig.pass(Duration.ofSeconds(11));
+        assertThat(said("INFO")).anyMatch(line -> line.startsWith("rig answers again, after "));
+    }
+
+    @Test
     void refusedAccessIsToldAsThat() {
         rig.stand("a", rig.config());
         rig.wire.failed = new AccessRefusedException("permission denied");
