@@ -1,7 +1,9 @@
 package dev.bellwether.testkit;
 
 import dev.bellwether.testkit.Infrastructure.Capability;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -50,7 +52,17 @@ abstract class ContractStage {
 
     @AfterEach
     void clearTheStage() {
+        requireNoDeadlock(); // before what would wait for one forever
         stage.close();
+    }
+
+    private static void requireNoDeadlock() {
+        var threads = ManagementFactory.getThreadMXBean();
+        var stuck = threads.findDeadlockedThreads();
+        if (stuck != null) {
+            throw new AssertionError(Never.mark("threads that wait for each other for good: "
+                    + Arrays.toString(threads.getThreadInfo(stuck, true, true))));
+        }
     }
 
     /** Returns what {@link #lacks} has printed in this test. */

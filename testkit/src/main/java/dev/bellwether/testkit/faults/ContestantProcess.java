@@ -18,10 +18,12 @@ import java.util.function.Consumer;
 /** One process of a contestant. Confined to the thread of the bench, but for what it says, which another hears. */
 final class ContestantProcess {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final int MOST_SAID = 2_000;
 
     private final ContestantMain.Arguments arguments;
     private final Process process;
     private final Process undertaker;
+    private final Path errors;
     private final TermFile terms;
     private final Thread hearing;
     private final List<String> faults = new CopyOnWriteArrayList<>();
@@ -43,8 +45,8 @@ final class ContestantProcess {
                 System.getProperty("java.class.path"),
                 ContestantMain.class.getName()));
         command.addAll(arguments.line());
-        var errors = arguments.terms().resolveSibling(this + ".err").toFile();
-        var builder = new ProcessBuilder(command).redirectError(errors);
+        errors = arguments.terms().resolveSibling(this + ".err");
+        var builder = new ProcessBuilder(command).redirectError(errors.toFile());
         builder.environment().putAll(environment);
         try {
             terms = TermFile.open(arguments.terms());
@@ -84,7 +86,7 @@ final class ContestantProcess {
     void awaitStanding() {
         Eventually.eventually(this + " stands: see " + arguments.terms(), PATIENCE, () -> {
             if (!isAlive()) {
-                throw new AssertionError(this + " has ended: see " + arguments.terms());
+                throw new AssertionError(this + " has ended: " + end());
             }
             return standing;
         });
@@ -137,11 +139,21 @@ final class ContestantProcess {
             Thread.currentThread().interrupt();
         }
         if (!killed && !closed) {
-            faults.add(this + " ended by itself, with code " + process.exitValue() + ": see " + arguments.terms());
+            faults.add(this + " ended by itself, " + end());
         }
         undertaker.destroy();
         forget("/dev/shm/faketime_shm_" + pid());
         forget("/dev/shm/sem.faketime_sem_" + pid());
+    }
+
+    /** Returns how it ended, and the last that it said of that: the next try of a test deletes the file. */
+    private String end() {
+        try {
+            var said = Files.readString(errors);
+            return "with code " + process.exitValue() + ": " + said.substring(Math.max(0, said.length() - MOST_SAID));
+        } catch (IOException e) {
+            return "with code " + process.exitValue() + ": see " + errors;
+        }
     }
 
     /** A process that is killed leaves behind what its fake clock had in memory. */
