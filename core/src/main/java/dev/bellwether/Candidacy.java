@@ -60,6 +60,10 @@ public interface Candidacy extends AutoCloseable {
      * heard {@link LeadershipEvent.Acquired}; one that is running when the mandate is revoked may finish, and the
      * successor waits for it within the stand-down budget; then, and on fencing, its thread is interrupted.
      *
+     * <p>A step begins as soon as the one before it has ended, but not sooner than {@link
+     * CandidacyConfig.Builder#taskInterval} after that one began. It is 1 ms by default: set it, to a second for
+     * example, unless each step waits for work by itself.
+     *
      * <p>{@link CandidacyConfig.Builder#onTaskFailure} sets what happens if the task throws. Returns at once. After the
      * end of the candidacy the task does not run.
      *

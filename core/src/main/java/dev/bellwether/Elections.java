@@ -18,6 +18,13 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
+ * <p><b>Close them on SIGTERM.</b> No shutdown hook is installed: a process that ends without {@link #close} hands
+ * nothing over, and the seat stays taken until the lease has run out. {@link #close} may be called from a shutdown hook
+ * and by a try statement as well.
+ *
+ * <p><b>Wait in {@code main}.</b> All threads of ours are daemons and keep no process alive: {@link
+ * Candidacy#awaitClose} waits for the end of a candidacy.
+ *
  * <p>Thread-safe. One thread of ours drives all candidacies, however many; your listeners and tasks run on the executor
  * of {@link ElectionsConfig}.
  */
@@ -78,8 +85,9 @@ public interface Elections extends AutoCloseable {
      * next seat, which rises over the whole move. It needs both to answer; if the next one does not for a lease, it
      * leaves the old one to processes that need no other.
      *
-     * <p>The next infrastructure must be one whose tokens can be made to rise above those in use, as all can but
-     * ZooKeeper and such as let records vanish or share them with others; and the elections must be new to it.
+     * <p>The elections must be new to the next infrastructure, and it must be able to grant tokens above those in use.
+     * ZooKeeper cannot, nor can a store whose records may expire or are shared with other programs. Candidacies there
+     * are refused, with the reason.
      *
      * @param old where to come from; closed along with what is returned
      * @param next where to go to; closed along with what is returned

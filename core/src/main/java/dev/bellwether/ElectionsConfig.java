@@ -92,7 +92,7 @@ public final class ElectionsConfig {
         /**
          * Runs listeners and tasks here, virtual threads for example. It is yours to shut down, and must not run them
          * on the calling thread, which is the one that renews. What it rejects is logged and counted as failed, and not
-         * called again. Default: own threads.
+         * called again. Default: own threads, daemons, which keep no process alive.
          */
         public Builder executor(Executor executor) {
             this.executor = Optional.of(executor);

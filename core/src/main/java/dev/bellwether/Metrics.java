@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Hears figures, for whatever measures your application. All methods do nothing by default.
+ * Receives what happens, to be counted and measured: implement what you need. All methods do nothing by default.
  *
  * <p>Called on the loop thread: count, and return; to block here delays the renewals. What is thrown here is
  * logged once and dropped. The time since the last proof is {@link Status#sinceProof}.

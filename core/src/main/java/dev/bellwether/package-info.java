@@ -8,11 +8,12 @@
  * seat to another, whatever is delayed, lost or paused; so {@link dev.bellwether.Candidacy#isLeader} is never true in
  * two processes at once.
  *
- * <p>A mandate turns thrice at most: it is <em>acquired</em>; <em>revoked</em>, in order, when the successor waits
- * until your listener has returned and the running step of work has ended; or <em>fenced</em>, when it is too late and
- * you must stop at once. To <em>stand down</em> is to give up the seat; to <em>resign</em>, to do so of one's own will
- * and stand no more. A <em>guard</em> is the check of a token at the resource that leadership protects: no lease can
- * replace it.
+ * <p>A mandate begins when it is <em>acquired</em>. It ends in one of two ways. It is <em>revoked</em>, in order: the
+ * successor waits until your listener has returned and the running step of work has ended. Or it is <em>fenced</em>: it
+ * is too late, and you must stop at once. Work that does not end in time after a revocation is fenced, too.
+ *
+ * <p>To <em>stand down</em> is to give up the seat; to <em>resign</em>, to do so of one's own will and stand no more. A
+ * <em>guard</em> is the check of a token at the resource that leadership protects: no lease can replace it.
  *
  * <p>A <em>lock</em> is the same seat for a single run: {@link dev.bellwether.Elections#lock} stands for a bounded time
  * and one term.

@@ -29,9 +29,11 @@ import picocli.CommandLine.Spec;
             "The backend is what --on says, else the variable BELLWETHER_ON, else an SQLite file in",
             "BELLWETHER_HOME (default: ~/.local/state/bellwether) for processes of one machine.",
             "",
-            "Exit codes: 0 all right; 1 failed; 2 the command line is wrong; 3 nobody leads;",
-            "4 the backend does not answer; 5 a relay can publish no more. 'run' has its own:",
-            "see bellwether run --help"
+            "Exit codes: 0 all right; 1 failed, or you said no; 2 the command line is wrong;",
+            "3 nobody leads (show, stand-down, hand-over), a partition has no owner (roles), or the",
+            "file is missing or too old (file --check); 4 the backend does not answer; 5 a candidacy",
+            "failed (file, serve, reap), or the election of reap was ended; 130 Ctrl-C and 143 SIGTERM.",
+            "'run' has its own: see bellwether run --help"
         })
 @SuppressWarnings("UnusedVariable") // picocli acts on these options; that they are declared is all
 final class RootCommand implements Runnable {

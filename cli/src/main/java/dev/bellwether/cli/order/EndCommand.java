@@ -16,7 +16,12 @@ import picocli.CommandLine.Command;
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
         footerHeading = "%nExamples:%n",
-        footer = {"  bellwether end migration-7 --yes", "", "Exit codes: as for stand-down."})
+        footer = {
+            "  bellwether end migration-7 --yes",
+            "",
+            "Exit codes: 0 ended; 1 there is no such election, or you said no; 2 not asked, because there is no",
+            "terminal or --yes; 4 the backend does not answer."
+        })
 public final class EndCommand extends OrderCommand {
     public EndCommand(CommandEnvironment around) {
         super(around);

@@ -37,7 +37,13 @@ import picocli.CommandLine.Option;
         optionListHeading = "%nOptions:%n",
         sortOptions = false,
         footerHeading = "%nExamples:%n",
-        footer = {"  bellwether reap -f reaper.yaml"})
+        footer = {
+            "  bellwether reap -f reaper.yaml",
+            "",
+            "Exit codes: 130 Ctrl-C and 143 SIGTERM, after handing over; 0 --for is over; 2 the command line or the",
+            "file is wrong; 4 the database or the brokers do not answer at the start; 5 the candidacy failed, or",
+            "the election was ended."
+        })
 public final class ReapCommand implements Callable<Integer> {
     private final CommandEnvironment around;
 

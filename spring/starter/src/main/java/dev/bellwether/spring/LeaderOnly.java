@@ -17,9 +17,10 @@ import java.lang.annotation.Target;
  * {@code void} method throws after its mandate has ended is logged, not thrown. Transactions are inside: they have
  * ended when the call has.
  *
- * <p>As with all proxies of Spring, it works on calls from outside the bean. Private and final methods are refused when
- * the bean is made, and so are methods that continue after they have returned, by a future or a publisher. With {@code
- * @Async} on the same method the asynchronous call is what runs only while leading.
+ * <p>As with all proxies of Spring, it works on calls from outside the bean: a call within the bean is not guarded, and
+ * runs although another process leads. Private, final and static methods are refused when the bean is made, and so are
+ * methods that continue after they have returned, by a future or a publisher. With {@code @Async} on the same method
+ * the asynchronous call is what runs only while leading.
  *
  * <p><b>On a class or a bean method</b>, of a bean that is a {@link org.springframework.context.Lifecycle}: the bean is
  * started when we begin to lead, after {@link AcquiredEvent} was heard, and stopped when we cease to, both in the order
