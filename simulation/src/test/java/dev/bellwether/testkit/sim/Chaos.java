@@ -3,6 +3,7 @@ package dev.bellwether.testkit.sim;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
 import dev.bellwether.TaskFailure;
 import dev.bellwether.spi.RecordTraits;
 import java.time.Duration;
@@ -55,10 +56,13 @@ final class Chaos implements Application {
         private final double fails;
         private final double silent;
         private final double hangs;
+        /** Of its own, so that it changes nothing else that a seed draws. */
+        private final SplittableRandom hearers;
 
         private Stance(SimProcess process, long seed) {
             this.process = process;
             random = new SplittableRandom(seed);
+            hearers = new SplittableRandom(~seed);
             blocks = often();
             fails = often();
             silent = often();
@@ -79,6 +83,9 @@ final class Chaos implements Application {
                 });
             }
             config.maxPulseInterval().ifPresent(interval -> pulse(candidacy, interval));
+            if (hearers.nextInt(4) == 0) {
+                listen(candidacy);
+            }
             return candidacy;
         }
 
@@ -136,9 +143,24 @@ final class Chaos implements Application {
             }
         }
 
+        /** Others come, hear for a while, and go. */
+        private void listen(Candidacy candidacy) {
+            var watch = candidacy.listen(event -> {});
+            process.later(Duration.ofNanos((long) (process.lease().toNanos() * hearers.nextDouble(0.1, 3))), () -> {
+                watch.close();
+                if (!isOver(candidacy)) {
+                    listen(candidacy);
+                }
+            });
+        }
+
+        private static boolean isOver(Candidacy candidacy) {
+            var phase = candidacy.status().phase();
+            return phase == Phase.CLOSED || phase == Phase.LEAVING;
+        }
+
         private void pulse(Candidacy candidacy, Duration interval) {
-            if (candidacy.status().phase() == dev.bellwether.Phase.CLOSED
-                    || candidacy.status().phase() == dev.bellwether.Phase.LEAVING) {
+            if (isOver(candidacy)) {
                 return;
             }
             if (process.isCalm() || random.nextDouble() >= silent * 0.3) {
