@@ -85,7 +85,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 var found = info.getConfiguration();
                 return new Bucket(found.getMaxAge(), found.getReplicas(), found.getAllowMessageTtl(), created(info));
             } catch (JetStreamApiException e) {
-                if (System.nanoTime() - end > 0 || e.getErrorCode() < 500) {
+                // one that somebody else makes at the moment is in use for whoever makes it, and not found by who asks
+                var again = e.getErrorCode() >= 500 || e.getApiErrorCode() == STREAM_NOT_FOUND;
+                if (System.nanoTime() - end > 0 || !again) {
                     throw refused(client, e);
                 }
             } catch (IOException | IllegalStateException e) { // the latter: there is no connection

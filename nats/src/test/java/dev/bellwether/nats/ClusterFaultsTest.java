@@ -11,6 +11,9 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +24,8 @@ class ClusterFaultsTest {
     private static final Duration LONG = Duration.ofSeconds(40);
     private static final Duration LEASE = Duration.ofSeconds(2);
     private static final String BUCKET = "faults";
+    /** Its own, since the common pool has one thread for each processor. */
+    private static final Executor THREADS = task -> new Thread(task).start();
 
     @SuppressWarnings("NullAway.Init")
     private NatsCluster cluster;
@@ -35,6 +40,17 @@ class ClusterFaultsTest {
     @AfterEach
     void stopServers() {
         cluster.close();
+    }
+
+    @Test
+    void allWhoMakeTheBucketAtOnceConnect() {
+        for (var i = 0; i < 15; i++) {
+            var uri = cluster.uri("replicas=3&bucket=" + BUCKET + i);
+            var connecting = IntStream.range(0, 4)
+                    .mapToObj(number -> CompletableFuture.supplyAsync(() -> Elections.connect(uri), THREADS))
+                    .toList();
+            connecting.forEach(one -> one.join().close());
+        }
     }
 
     @Test
