@@ -9,6 +9,7 @@ import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.RosterTerms;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -112,7 +113,7 @@ final class MemoryMembership implements GroupMembership {
         var number = ++beat;
         var config = standing.config();
         var said = new MemoryGroups.Heartbeat(
-                id(), config.weight(), config.lease(), RosterTerms.of(config), Set.copyOf(has), !joined, highest);
+                id(), config.weight(), config.lease(), RosterTerms.of(config), Collections.unmodifiableSet(new TreeSet<>(has)), !joined, highest);
         wire.call(
                 groups -> groups.heartbeat(topic, group(), said), answer -> loop.execute(() -> heard(number, answer)));
     }
@@ -261,7 +262,7 @@ final class MemoryMembership implements GroupMembership {
         reading = true;
         more = false;
         var number = ++read;
-        var from = Map.copyOf(positions);
+        var from = Collections.unmodifiableMap(new TreeMap<>(positions)); // in one order in every process
         var member = id();
         wire.call(
                 groups -> groups.read(topic, journal ? null : group(), member, from),

@@ -21,8 +21,10 @@ import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -39,8 +41,12 @@ final class RosterMember {
     private final RosterWire wire;
     private final Roster roster;
     private final Set<Integer> told = new HashSet<>();
+    /** When the last step of each role began. */
+    private final Map<Integer, Long> begun = new HashMap<>();
+
     private final boolean foreign;
     private boolean alive = true;
+    private boolean working;
     private boolean resigned;
     private boolean thrown;
 
@@ -61,8 +67,18 @@ final class RosterMember {
         var settings = config.member(name).listener(this::hear).build();
         foreign = settings.mode() != world.mode();
         roster = elections.roster(RosterWorld.ROSTER, settings);
-        roster.whileLeading((role, mandate) ->
-                world.require(mandate.isValid() || world.slow(), "a task begins only under a valid mandate", name));
+        world.agenda().in(world.untilTask(), this::work);
+    }
+
+    /** Has a task from now on, if it has none yet. */
+    void work() {
+        if (alive && !working) {
+            working = true;
+            roster.whileLeading((role, mandate) -> {
+                world.require(mandate.isValid() || world.slow(), "a task begins only under a valid mandate", name);
+                begun.put(role, world.agenda().now());
+            });
+        }
     }
 
     /** What the executor was given begins: not while the process stands still. */
@@ -102,6 +118,11 @@ final class RosterMember {
 
     Roster roster() {
         return roster;
+    }
+
+    /** Returns whether a step of this role has begun since. */
+    boolean hasWorkedSince(int role, long nanos) {
+        return begun.getOrDefault(role, Long.MIN_VALUE) >= nanos;
     }
 
     RosterWire wire() {

@@ -45,6 +45,7 @@ final class RosterWorld {
     private final boolean[][] led;
     private long tokensFrom;
     private boolean recreated;
+    private boolean forgotten;
     private int serial;
     private long mandates;
     private boolean storm = true;
@@ -156,6 +157,11 @@ final class RosterWorld {
         return random.nextInt(10) > 0 || !storm ? random.nextLong(1_000_000) : random.nextLong(longestWork);
     }
 
+    /** In so long a member that joins now has a task, at the latest. */
+    long untilTask() {
+        return random.nextBoolean() ? 1 : random.nextLong(8 * LEASE);
+    }
+
     /**
      * A loop has had a turn that may have begun a mandate. Time alone begins none, so that looking after these misses
      * nothing.
@@ -216,8 +222,10 @@ final class RosterWorld {
         if (members.stream().noneMatch(RosterMember::stays)) {
             join();
         }
+        members.forEach(RosterMember::work);
         pass(7 * LEASE);
         checkCalm();
+        checkWork();
         members.stream().filter(RosterMember::stays).forEach(RosterMember::resign);
         pass(LEASE + threshold.toNanos());
         for (var member : members) {
@@ -264,6 +272,9 @@ final class RosterWorld {
                 .gracePeriod(threshold.plus(clockError))
                 .broadcastInterval(threshold.dividedBy(broadcasts))
                 .taskInterval(Duration.ofNanos(LEASE / 2));
+        if (recreated && forgotten && members.stream().noneMatch(RosterMember::stays)) {
+            Arrays.fill(topToken, 0); // nobody is left who knew the tokens of before, and no record is
+        }
         if (serial > 0) {
             groups.grow(ROSTER, partitions); // else it would be refused at once
         }
@@ -335,6 +346,7 @@ final class RosterWorld {
                 var left = random.nextInt(4);
                 trace.line("log", "all records but the last " + left + " are deleted");
                 groups.forget(ROSTER, 0, left);
+                forgotten = true;
             }
             default -> recreate();
         }
@@ -364,7 +376,12 @@ final class RosterWorld {
     private void resize(List<RosterMember> standing) {
         trace.line("all", "resize");
         var number = random.nextInt(1, 2 * partitions + 1);
-        standing.forEach(member -> member.roster().resize(number));
+        standing.forEach(member -> {
+            member.roster().resize(number);
+            if (random.nextBoolean()) {
+                agenda.in(workNanos(), member::work);
+            }
+        });
         agenda.in(LEASE / 4, () -> standing.forEach(member -> member.roster().resize(roles)));
     }
 
@@ -497,6 +514,19 @@ final class RosterWorld {
         require(total == wanted, "once the faults stop, every role has one leader", total + " of " + wanted);
         if (roles >= partitions) {
             require(most - least <= 1, "shares differ by one partition at most", least + " to " + most);
+        }
+    }
+
+    /** When all is well, there is work for every role that is led. */
+    private void checkWork() {
+        var since = agenda.now() - LEASE;
+        for (var member : members) {
+            for (var role : member.stays() ? member.roster().roles() : List.<Integer>of()) {
+                require(
+                        member.hasWorkedSince(role, since),
+                        "once the faults stop, the task runs for every role that is led",
+                        member.name() + " has begun no step of role " + role + " for a lease");
+            }
         }
     }
 }

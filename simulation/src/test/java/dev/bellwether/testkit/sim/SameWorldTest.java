@@ -1,0 +1,64 @@
+package dev.bellwether.testkit.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.RosterMode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A seed is the same world in another process. Collections that cannot be changed have their elements in an order that
+ * each process draws, so one such order that matters makes two worlds of a seed.
+ */
+class SameWorldTest {
+    private static final int WORLDS = 30;
+
+    /** Prints what became of each world. */
+    public static void main(String[] arguments) {
+        for (var seed = 1; seed <= WORLDS; seed++) {
+            for (var mode : RosterMode.values()) {
+                var world = new RosterWorld(seed, mode, true);
+                world.run();
+                System.out.println(mode + " " + seed + ' ' + world.agenda().entered() + ' ' + end(world.trace()));
+            }
+            var world = new World(seed, Chaos.simulation(), true);
+            world.run();
+            System.out.println("candidacies " + seed + ' ' + world.agenda().entered() + ' ' + end(world.trace()));
+        }
+    }
+
+    private static String end(Trace trace) {
+        var lines = trace.lines();
+        return lines.hashCode() + " " + lines.get(lines.size() - 1);
+    }
+
+    @Test
+    void aSeedIsTheSameWorldInAnotherProcess() throws IOException, InterruptedException {
+        var first = inAProcess();
+        assertThat(first).hasSize(WORLDS * (RosterMode.values().length + 1));
+        for (var i = 0; i < 2; i++) {
+            assertThat(inAProcess()).isEqualTo(first);
+        }
+    }
+
+    private static List<String> inAProcess() throws IOException, InterruptedException {
+        var process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:+UseSerialGC",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        SameWorldTest.class.getName())
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        try (var output = process.inputReader(StandardCharsets.UTF_8)) {
+            var lines = output.lines().toList();
+            assertThat(process.waitFor()).isZero();
+            return lines;
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}
