@@ -418,7 +418,8 @@ final class RosterWorld {
             });
             return;
         }
-        disturbed = what.equals("crashes");
+        // who does not run for longer than a session has left the group as one that crashed, and comes back besides
+        disturbed = what.equals("crashes") || (what.equals("is paused") && length > LEASE);
         formed = standingBut(member) > 0; // who is alone and not well leaves roles vacant
         pass(length);
         end.run();
