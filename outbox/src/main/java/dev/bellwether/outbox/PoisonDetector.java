@@ -179,6 +179,7 @@ final class PoisonDetector {
      */
     void pardon() {
         condemned.clear();
+        rules.clear();
         badTopics.values().removeIf(BadTopic::forbidden);
         badTopics.replaceAll((topic, bad) -> new BadTopic(bad.reason(), false, nanoTime.getAsLong()));
         blocked.clear();
