@@ -218,6 +218,26 @@ class PoisonDetectorTest {
         assertThat(strict.condemns(large(2))).isEmpty();
     }
 
+    @Test
+    void whatRulesCondemnIsNotRememberedSinceTheyDecideAgain() {
+        var largest = new AtomicLong(10);
+        var strict = strict(largest);
+        strict.failed(failed(large(1), new RecordTooLargeException()));
+        assertThat(strict.condemns(large(2))).isPresent();
+        largest.set(1_000);
+        var waiting = new ArrayDeque<>(List.of(large(2)));
+        assertThat(strict.slice(waiting, 1, UNBOUNDED))
+                .allMatch(row -> strict.condemns(row).isEmpty());
+    }
+
+    @Test
+    void aParkedRecordIsForgotten() {
+        judge.failed(failed(row(1, "t"), new RecordTooLargeException()));
+        assertThat(judge.condemns(row(1, "t"))).isPresent();
+        judge.parked(1);
+        assertThat(judge.condemns(row(1, "t"))).isEmpty();
+    }
+
     private PoisonDetector strict(AtomicLong largest) {
         return new PoisonDetector(
                 new PoisonDetector.Topics() {
