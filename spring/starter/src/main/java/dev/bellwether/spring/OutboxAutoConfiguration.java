@@ -64,7 +64,13 @@ public class OutboxAutoConfiguration {
         var table = OutboxTable.named(properties.getTable());
         if (properties.isCreateTables()) {
             new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) connection -> {
-                OutboxSchema.create(connection, table, properties.getForm());
+                var commits = connection.getAutoCommit();
+                connection.setAutoCommit(true); // a pool may have it off, and nobody would commit the tables
+                try {
+                    OutboxSchema.create(connection, table, properties.getForm());
+                } finally {
+                    connection.setAutoCommit(commits);
+                }
                 return true;
             });
         }

@@ -3,6 +3,8 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxRelay;
@@ -126,6 +128,26 @@ class OutboxTest {
                             .isInstanceOf(IllegalStateException.class)
                             .hasMessageContaining("DataSource");
                 });
+    }
+
+    private HikariDataSource poolWithoutAutoCommit() {
+        var settings = new HikariConfig();
+        settings.setDataSource(rig.database);
+        settings.setAutoCommit(false);
+        return new HikariDataSource(settings);
+    }
+
+    @Test
+    void aPoolWithoutAutoCommitGetsItsTables() {
+        try (var pool = poolWithoutAutoCommit()) {
+            rig.application()
+                    .withBean("pool", DataSource.class, () -> pool, definition -> definition.setPrimary(true))
+                    .withPropertyValues("bellwether.outbox.relay.enabled=false")
+                    .run(context -> {
+                        assertThat(context).hasNotFailed();
+                        assertThat(rig.rows()).isZero();
+                    });
+        }
     }
 
     @Test
