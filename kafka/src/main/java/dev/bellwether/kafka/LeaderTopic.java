@@ -21,6 +21,7 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
@@ -168,29 +169,83 @@ final class LeaderTopic {
             return;
         }
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
-        admin.describeConfigs(List.of(resource)).all().whenComplete((found, unknown) -> {
-            var config = found == null ? null : found.get(resource);
-            if (config == null
-                    || value(config, "cleanup.policy").equals(Optional.ofNullable(wanted.get("cleanup.policy")))) {
-                return;
+        var brokers = admin.describeCluster().nodes().toCompletionStage();
+        var description = admin.describeTopics(List.of(settings.topic()))
+                .allTopicNames()
+                .toCompletionStage()
+                .thenApply(found -> Objects.requireNonNull(found.get(settings.topic())));
+        admin.describeConfigs(List.of(resource))
+                .all()
+                .toCompletionStage()
+                .thenCombine(description, (found, topic) -> {
+                    var replicas = replicas(topic);
+                    brokers.thenAccept(nodes -> warnOfReplicas(replicas, nodes.size()));
+                    return missing(Objects.requireNonNull(found.get(resource)), replicas);
+                })
+                .whenComplete((changes, unknown) -> {
+                    if (unknown != null) {
+                        log.warn(
+                                "the settings of topic {} are not known ({}): look whether they are those of\n  {}",
+                                settings.topic(),
+                                cause(unknown).getMessage(),
+                                command());
+                    } else if (!changes.isEmpty()) {
+                        change(resource, changes);
+                    }
+                });
+    }
+
+    /** Returns those of our settings that it lacks. What somebody has set on it stays, but for how it is cleaned. */
+    private List<AlterConfigOp> missing(Config config, int replicas) {
+        return wanted(replicas).entrySet().stream()
+                .filter(entry -> !value(config, entry.getKey()).equals(Optional.of(entry.getValue())))
+                .filter(entry -> entry.getKey().equals("cleanup.policy") || !isSet(config, entry.getKey()))
+                .map(entry ->
+                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
+                .toList();
+    }
+
+    private static boolean isSet(Config config, String name) {
+        var entry = config.get(name);
+        return entry != null && entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG;
+    }
+
+    // nobody waits, as above
+    @SuppressWarnings("FutureReturnValueIgnored")
+    private void change(ConfigResource resource, List<AlterConfigOp> changes) {
+        admin.incrementalAlterConfigs(Map.of(resource, changes)).all().whenComplete((done, refused) -> {
+            if (refused == null) {
+                log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
+            } else {
+                log.warn(
+                        "topic {} was created by the brokers with their own settings, and we may not change them"
+                                + " ({}): delete it, and have it created by\n  {}",
+                        settings.topic(),
+                        refused.getMessage(),
+                        command());
             }
-            var changes = wanted.entrySet().stream()
-                    .map(entry -> new AlterConfigOp(
-                            new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
-                    .toList();
-            admin.incrementalAlterConfigs(Map.of(resource, changes)).all().whenComplete((done, refused) -> {
-                if (refused == null) {
-                    log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
-                } else {
-                    log.warn(
-                            "topic {} was created by the brokers with their own settings, and we may not change them"
-                                    + " ({}): delete it, and have it created by\n  {}",
-                            settings.topic(),
-                            refused.getMessage(),
-                            command());
-                }
-            });
         });
+    }
+
+    private void warnOfReplicas(int replicas, int brokers) {
+        if (replicas < replicasOn(brokers)) {
+            log.warn(
+                    "topic {} was created by the brokers with {} replica(s), and there are {} brokers. While one is"
+                            + " down nobody may lead, and what is lost with its disk is lost: two may lead then. Give"
+                            + " the topic {} replicas (kafka-reassign-partitions.sh), or set default.replication.factor"
+                            + " of the brokers",
+                    settings.topic(),
+                    replicas,
+                    brokers,
+                    replicasOn(brokers));
+        }
+    }
+
+    private static int replicas(TopicDescription topic) {
+        return topic.partitions().stream()
+                .mapToInt(partition -> partition.replicas().size())
+                .min()
+                .orElse(1);
     }
 
     /** Returns what tells the topic from another one of the same name. */
@@ -239,7 +294,7 @@ final class LeaderTopic {
         try {
             var brokers = await(admin.describeCluster().nodes(), patience).size();
             await(admin.createTopics(List.of(newTopic(brokers))).all(), patience);
-            log.info("created topic {} with {} replica(s)", settings.topic(), replicas(brokers));
+            log.info("created topic {} with {} replica(s)", settings.topic(), replicasOn(brokers));
             if (brokers < REPLICAS) {
                 log.warn(
                         "The cluster has {} broker(s), so topic {} has no more replicas. While a broker is down"
@@ -322,16 +377,20 @@ final class LeaderTopic {
         warnOfDates(config);
     }
 
-    private static short replicas(int brokers) {
+    private static short replicasOn(int brokers) {
         return (short) Math.max(1, Math.min(REPLICAS, brokers));
     }
 
-    /** What is acknowledged must outlive a broker, whatever the brokers' own defaults are. */
     private NewTopic newTopic(int brokers) {
-        var replicas = replicas(brokers);
+        var replicas = replicasOn(brokers);
+        return new NewTopic(settings.topic(), Optional.of(1), Optional.of(replicas)).configs(wanted(replicas));
+    }
+
+    /** What is acknowledged must outlive a broker, whatever the brokers' own defaults are. */
+    private Map<String, String> wanted(int replicas) {
         var config = new TreeMap<>(wanted);
         config.put("min.insync.replicas", Integer.toString(Math.min(2, replicas)));
-        return new NewTopic(settings.topic(), Optional.of(1), Optional.of(replicas)).configs(config);
+        return config;
     }
 
     private String command() {

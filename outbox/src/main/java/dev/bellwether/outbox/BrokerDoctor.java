@@ -12,6 +12,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
@@ -47,7 +48,8 @@ final class BrokerDoctor {
                 var missing = Finding.well(
                         "readers of committed records may see some again after a failure: there is no topic "
                                 + progress.get() + ", which a relay makes unless it is set to once(false)");
-                topic(admin, progress.get(), missing, findings);
+                topic(admin, progress.get(), missing, findings)
+                        .ifPresent(config -> progress(progress.get(), config, findings));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -77,7 +79,16 @@ final class BrokerDoctor {
         }
     }
 
-    private static void topic(Admin admin, String topic, Finding missing, List<Finding> findings)
+    private static void progress(String topic, Config config, List<Finding> findings) {
+        var policy = config.get(ProgressTopic.POLICY).value();
+        if (!ProgressTopic.keepsAll(policy)) {
+            findings.add(new Finding(
+                    Severity.ERROR, "topic " + topic + ' ' + ProgressTopic.forgets(policy), ProgressTopic.REMEDY));
+        }
+    }
+
+    /** Returns its settings; empty if it is missing. */
+    private static Optional<Config> topic(Admin admin, String topic, Finding missing, List<Finding> findings)
             throws ExecutionException, InterruptedException, TimeoutException {
         try {
             var found = admin.describeTopics(List.of(topic))
@@ -106,11 +117,13 @@ final class BrokerDoctor {
                         + found.partitions().size() + " partitions, " + replicas + " replicas, records up to "
                         + config.get("max.message.bytes").value() + " bytes"));
             }
+            return Optional.of(config);
         } catch (ExecutionException e) {
             if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
                 throw e;
             }
             findings.add(missing);
+            return Optional.empty();
         }
     }
 }

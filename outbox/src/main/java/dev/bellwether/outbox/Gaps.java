@@ -102,8 +102,12 @@ final class Gaps {
 
     /** Tells who holds the lock now, asked after all that was noticed so far. */
     void holders(OpenWriters.Holders now) {
-        generations.add(open);
-        open = new Generation();
+        var referred = referred();
+        generations.removeIf(generation -> !referred.contains(generation));
+        if (referred.contains(open)) {
+            generations.add(open);
+            open = new Generation();
+        }
         for (var generation : generations) {
             if (generation.holders == null) {
                 generation.holders = new HashSet<>(now.names());
@@ -176,9 +180,21 @@ final class Gaps {
         }
         gaps.clear();
         merged.forEach(entry -> gaps.put(entry.getKey(), entry.getValue()));
-        var used = new HashSet<Generation>();
-        gaps.values().forEach(gap -> used.add(gap.noticed()));
-        generations.removeIf(generation -> !used.contains(generation));
+        var referred = referred();
+        generations.removeIf(generation -> !referred.contains(generation));
+    }
+
+    /** Returns the generations of gaps that are there: a writer that stays open for hours keeps no others. */
+    private Set<Generation> referred() {
+        var referred = new HashSet<Generation>();
+        Generation last = null;
+        for (var gap : gaps.values()) {
+            if (gap.noticed() != last) {
+                last = gap.noticed();
+                referred.add(last);
+            }
+        }
+        return referred;
     }
 
     /** Returns a generation that is over when both are: it waits for all that one of them waits for. */

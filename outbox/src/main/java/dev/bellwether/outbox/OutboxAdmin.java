@@ -110,7 +110,7 @@ public final class OutboxAdmin {
 
     /** Returns how the outbox stands. */
     public State state() throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             return state(connection, table, Long.MIN_VALUE, COUNTED);
         }
     }
@@ -122,7 +122,7 @@ public final class OutboxAdmin {
      * {@link RelayStats#strays} tells of.
      */
     public State quickState() throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             return quickState(connection, table);
         }
     }
@@ -193,7 +193,7 @@ public final class OutboxAdmin {
      * OutboxSchema#migrate} makes, or may not be read.
      */
     public List<BlockedRecord> blocked(int most) throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             if (!OutboxSchema.mayBeRead(connection, table.blocked())) {
                 return List.of();
             }
@@ -220,7 +220,7 @@ public final class OutboxAdmin {
 
     /** Returns the parked records, the oldest first, at most so many. */
     public List<ParkedRecord> parked(int most) throws SQLException {
-        try (var connection = database.getConnection();
+        try (var connection = connect();
                 var query = connection.prepareStatement(
                         "SELECT id, event_id, topic, parked, reason FROM " + table.parked() + " ORDER BY id LIMIT ?")) {
             query.setInt(1, most);
@@ -244,7 +244,7 @@ public final class OutboxAdmin {
      * after those of its key that were published meanwhile.
      */
     public boolean requeue(long id) throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             return requeue(connection, List.of(id)) == 1;
         }
     }
@@ -354,7 +354,7 @@ public final class OutboxAdmin {
      * @throws SQLException if it could not begin in time, or failed; nothing was changed then
      */
     public boolean migrate(OutboxForm form, Duration patience) throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             var from = store(connection, table);
             var to = from.in(form);
             return from.form() != form && new Migration(connection, from, to).within(patience);
@@ -412,7 +412,7 @@ public final class OutboxAdmin {
     public long replayInto(String topic, Replay which, Map<String, Object> kafka) throws SQLException {
         var config =
                 RelayConfig.named(tenant().orElse(table.name())).producer(kafka).build();
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             var again = new Republisher(connection, rotated(connection), which);
             if (again.has(topic)) {
                 throw new IllegalArgumentException("topic " + topic + " has records from " + table.name()
@@ -431,7 +431,7 @@ public final class OutboxAdmin {
 
     /** Returns the name under which relays serve the table; empty if none has yet. */
     private Optional<String> tenant() throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             return store(connection, table).tenant(connection, Store.WHOLE);
         }
     }
@@ -450,7 +450,7 @@ public final class OutboxAdmin {
 
     /** Changes what all relays must agree on, while none of them deletes, reports or begins. */
     private void change(String name, Change change) throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             connection.setAutoCommit(false);
@@ -564,7 +564,7 @@ public final class OutboxAdmin {
 
     /** Returns the id of the last parked record of a topic; empty if there is none. */
     public OptionalLong lastParked(String topic) throws SQLException {
-        try (var connection = database.getConnection();
+        try (var connection = connect();
                 var query = connection.prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
             query.setString(1, topic);
             try (var result = query.executeQuery()) {
@@ -580,7 +580,7 @@ public final class OutboxAdmin {
      * gets a higher id, and is left.
      */
     public int requeueTopic(String topic, long last, int most) throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             return requeue(connection, parkedOf(connection, topic, last, most));
         }
     }
@@ -603,7 +603,7 @@ public final class OutboxAdmin {
 
     /** Looks for what breaks the order, the fences or the speed. */
     public List<Finding> examine(Optional<Map<String, Object>> kafka) throws SQLException {
-        try (var connection = database.getConnection()) {
+        try (var connection = connect()) {
             var store = store(connection, table);
             var findings = new ArrayList<>(store.examine(connection));
             if (kafka.isPresent()) {
@@ -667,6 +667,18 @@ public final class OutboxAdmin {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             return result.next() ? result.getLong(1) : 0;
+        }
+    }
+
+    /** Each call commits what it does, whatever the pool is set to. */
+    private Connection connect() throws SQLException {
+        var connection = database.getConnection();
+        try {
+            connection.setAutoCommit(true);
+            return connection;
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
         }
     }
 }

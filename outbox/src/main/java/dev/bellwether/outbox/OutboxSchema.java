@@ -3,10 +3,13 @@ package dev.bellwether.outbox;
 import dev.bellwether.outbox.OutboxTable.Layout;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,7 +56,7 @@ public final class OutboxSchema {
         return text(wakeUps.get().trigger());
     }
 
-    /** Makes what is missing of the tables, and returns the statements that did. */
+    /** Makes what is missing of the tables, as {@link #create}, and returns the statements that did. */
     public static String migrate(Connection connection, OutboxTable table) throws SQLException {
         var store = Store.of(connection, table).asFound(connection);
         var statements = missing(connection, store);
@@ -85,7 +88,10 @@ public final class OutboxSchema {
         }
     }
 
-    /** Makes what is missing of an outbox's tables; several may do so at a time. */
+    /**
+     * Makes what is missing of an outbox's tables; several may do so at a time. If auto-commit is off, that belongs to
+     * the transaction of this connection: commit it.
+     */
     public static void create(Connection connection, OutboxTable table) throws SQLException {
         create(connection, table, OutboxForm.PLAIN);
     }
@@ -108,9 +114,11 @@ public final class OutboxSchema {
         var needed = exists(connection, store.table.name())
                 && exists(connection, store.table.relay())
                 && exists(connection, store.table.parked());
+        var before = savepoint(connection);
         try {
             execute(connection, store, missing);
         } catch (SQLException e) {
+            backTo(before, connection, e);
             if (!needed) {
                 throw e;
             }
@@ -129,11 +137,15 @@ public final class OutboxSchema {
     }
 
     private static void execute(Connection connection, Store store, List<String> statements) throws SQLException {
-        if (store.form() == OutboxForm.ROTATED && !statements.isEmpty() && connection.getAutoCommit()) {
+        var inParts = store.form() == OutboxForm.ROTATED && !statements.isEmpty();
+        if (inParts && connection.getAutoCommit()) {
             together(connection, statements);
             return;
         }
         try (var statement = connection.createStatement()) {
+            if (inParts) {
+                lock(statement);
+            }
             for (var sql : statements) {
                 statement.execute(sql);
             }
@@ -144,8 +156,7 @@ public final class OutboxSchema {
     private static void together(Connection connection, List<String> statements) throws SQLException {
         connection.setAutoCommit(false);
         try (var statement = connection.createStatement()) {
-            statement.execute("SELECT pg_advisory_xact_lock("
-                    + OutboxSchema.class.getName().hashCode() + ")");
+            lock(statement);
             for (var sql : statements) {
                 statement.execute(sql);
             }
@@ -158,16 +169,39 @@ public final class OutboxSchema {
         }
     }
 
+    private static void lock(Statement statement) throws SQLException {
+        statement.execute(
+                "SELECT pg_advisory_xact_lock(" + OutboxSchema.class.getName().hashCode() + ")");
+    }
+
     static boolean exists(Connection connection, String table) throws SQLException {
+        var before = savepoint(connection);
         try (var query = connection.createStatement();
                 var result = query.executeQuery("SELECT 1 FROM " + table + " WHERE 1 = 0")) {
             return !result.next();
         } catch (SQLException e) {
+            backTo(before, connection, e);
             // no such table, or no such schema: a right that is missing is something else
             if (MISSING.contains(String.valueOf(e.getSQLState()))) {
                 return false;
             }
             throw e;
+        }
+    }
+
+    /** In a transaction of PostgreSQL, nothing can follow a statement that fails: unless one goes back before it. */
+    private static @Nullable Savepoint savepoint(Connection connection) throws SQLException {
+        return connection.getAutoCommit() ? null : connection.setSavepoint();
+    }
+
+    private static void backTo(@Nullable Savepoint before, Connection connection, SQLException failure) {
+        if (before == null) {
+            return;
+        }
+        try {
+            connection.rollback(before);
+        } catch (SQLException e) { // MySQL has committed it along with a table that it made
+            failure.addSuppressed(e);
         }
     }
 

@@ -15,7 +15,7 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 
 /**
  * Finds out which records can never be published, from what failed, and remembers them for the time of a mandate.
- * {@link #holds} may be asked by any thread, everything else belongs to that of the shard.
+ * {@link #holds} and {@link #parked} are for any thread, everything else belongs to that of the shard.
  */
 final class PoisonDetector {
     /*
@@ -28,7 +28,8 @@ final class PoisonDetector {
     private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     private final Topics topics;
-    private final Map<Long, String> condemned = new HashMap<>();
+    /** Records that brokers have refused and that are still in the table; what rules condemn, they condemn again. */
+    private final Map<Long, String> condemned = new ConcurrentHashMap<>();
     /**
      * Of topics that have refused a record. Where there is one there may be a thousand, and each would cost a session.
      */
@@ -179,10 +180,16 @@ final class PoisonDetector {
      */
     void pardon() {
         condemned.clear();
+        rules.clear();
         badTopics.values().removeIf(BadTopic::forbidden);
         badTopics.replaceAll((topic, bad) -> new BadTopic(bad.reason(), false, nanoTime.getAsLong()));
         blocked.clear();
         blockedTopics.clear();
+    }
+
+    /** This record is gone from the table, and the verdict on it is of no use any more. From any thread. */
+    void parked(long id) {
+        condemned.remove(id);
     }
 
     /** Returns why the row can never be published. */
@@ -205,7 +212,6 @@ final class PoisonDetector {
         if (refusal.isPresent() && known.slice() != slice) {
             refusal = refusal(row, learn(row.topic()));
         }
-        refusal.ifPresent(reason -> condemned.put(row.id(), reason));
         return refusal;
     }
 

@@ -5,12 +5,16 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -18,10 +22,13 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The topic in which each transaction of a relay says which rows it publishes, a partition for each shard. A relay that
@@ -47,6 +54,9 @@ final class ProgressTopic {
     private static final long PATIENCE_SECONDS = 10;
     private static final int KNOWN_TRIES = 40;
     private static final long KNOWN_MILLIS = 25;
+    private static final Logger LOG = LoggerFactory.getLogger(ProgressTopic.class);
+    static final String POLICY = "cleanup.policy";
+    static final String REMEDY = "Set cleanup.policy=compact on it, and nothing else";
     private static final Map<String, String> SETTINGS = Map.of(
             "cleanup.policy", "compact",
             "segment.bytes", String.valueOf(16 << 20),
@@ -103,12 +113,73 @@ final class ProgressTopic {
                         .all()
                         .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
             }
+            if (partitions > 0) {
+                keepAll(admin);
+            }
         } catch (ExecutionException e) {
             // another relay was first
             if (!(e.getCause() instanceof TopicExistsException || e.getCause() instanceof InvalidPartitionsException)) {
                 throw e;
             }
         }
+    }
+
+    /**
+     * Sees to it that the topic forgets nothing. One that a broker has made by itself gets our settings; what somebody
+     * has set on it stays, and is told. A relay that may not know or change them publishes anyway.
+     */
+    private void keepAll(Admin admin) throws InterruptedException, TimeoutException {
+        var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+        Config config;
+        try {
+            config = Objects.requireNonNull(admin.describeConfigs(List.of(resource))
+                    .all()
+                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .get(resource));
+        } catch (ExecutionException e) {
+            LOG.debug("the settings of topic {} may not be read", name, e);
+            return;
+        }
+        var policy = config.get(POLICY).value();
+        if (keepsAll(policy)) {
+            return;
+        }
+        if (isSet(config, POLICY)) {
+            LOG.warn("topic {} {}. {}.", name, forgets(policy), REMEDY);
+            return;
+        }
+        var changes = SETTINGS.entrySet().stream()
+                .filter(entry -> !isSet(config, entry.getKey()))
+                .map(entry ->
+                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
+                .toList();
+        try {
+            admin.incrementalAlterConfigs(Map.of(resource, changes)).all().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            LOG.info("topic {} was not made by a relay: it has been given {}", name, SETTINGS);
+        } catch (ExecutionException e) {
+            LOG.warn(
+                    "topic {} {}. The relay may not change that ({}). {}.",
+                    name,
+                    forgets(policy),
+                    e.getMessage(),
+                    REMEDY);
+        }
+    }
+
+    private static boolean isSet(Config config, String setting) {
+        var entry = config.get(setting);
+        return entry != null && entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG;
+    }
+
+    static boolean keepsAll(String policy) {
+        return policy.equals(SETTINGS.get(POLICY));
+    }
+
+    /** Returns what is wrong with a topic that is cleaned in another way. */
+    static String forgets(String policy) {
+        return "has " + POLICY + '=' + policy
+                + ": it forgets progress, so readers of committed records may see a run of records again after a"
+                + " failure";
     }
 
     /** Three replicas, if that many brokers are there; else as many as they make of themselves. */

@@ -577,6 +577,7 @@ final class Shard {
         try {
             connection.setNetworkTimeout(
                     Runnable::run, (int) config.databaseTimeout().toMillis());
+            connection.setAutoCommit(true); // a pool may have it off, and nobody would commit what is made here
             var known = store;
             if (known == null) {
                 known = Store.of(connection, config.table()).in(config.form());

@@ -150,6 +150,7 @@ final class ShardRun {
 
     /** From the disposal. */
     void parked(Row row, String reason) {
+        shard.judge().parked(row.id());
         shard.meter().parked.incrementAndGet();
         LOG.warn("outbox {}: parked {}: {}", shard.config().name(), row.describe(), reason);
         shard.emit(new RelayEvent.Parked(shard.number(), row.id(), reason));

@@ -3,9 +3,13 @@ package dev.bellwether.outbox;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
+import org.apache.kafka.common.utils.Utils;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a topic takes, as its brokers say. Tells only of records that are certainly refused: for all others the answer
@@ -36,27 +40,36 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
         if (compacted && row.key() == null) {
             return Optional.of("topic " + topic + " is compacted, and takes no record without a key");
         }
+        List<Header> headers;
         try {
-            if (row.headers() != null) {
-                HeaderLines.read(row.headers(), eventIdHeader);
-            }
+            headers = row.headers() == null ? List.of() : HeaderLines.read(row.headers(), eventIdHeader);
         } catch (IllegalArgumentException e) {
             return Optional.of("its headers are malformed: " + e.getMessage());
         }
-        var bytes = (row.key() == null ? 0L : row.key().length) + row.size();
+        var bytes = length(row.key()) + length(row.value()) + bytes(headers);
         if (bytes > maxRequestBytes) {
             return Optional.of("RecordTooLarge: its " + bytes + " bytes are more than the producer's max.request.size, "
                     + maxRequestBytes);
         }
-        if (bytes > maxBatchBytes && compressed(row, compression) > maxBatchBytes) {
+        if (bytes > maxBatchBytes && compressed(row, headers, compression) > maxBatchBytes) {
             return Optional.of("RecordTooLarge: even compressed it is larger than max.message.bytes of topic " + topic
                     + ", " + maxBatchBytes);
         }
         return Optional.empty();
     }
 
+    private static long bytes(List<Header> headers) {
+        return headers.stream()
+                .mapToLong(header -> Utils.utf8Length(header.key()) + length(header.value()))
+                .sum();
+    }
+
+    private static long length(byte @Nullable [] bytes) {
+        return bytes == null ? 0 : bytes.length;
+    }
+
     /** Returns no more than a batch with this record alone would take; zero if nobody knows. */
-    private static long compressed(Row row, String compression) {
+    private static long compressed(Row row, List<Header> headers, String compression) {
         var buffer = new ByteBufferOutputStream(1 << 16);
         try (var out = Compression.of(compression).build().wrapForOutput(buffer, MAGIC)) {
             if (row.key() != null) {
@@ -65,8 +78,11 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
             if (row.value() != null) {
                 out.write(row.value());
             }
-            if (row.headers() != null) {
-                out.write(row.headers().getBytes(UTF_8));
+            for (var header : headers) {
+                out.write(header.key().getBytes(UTF_8));
+                if (header.value() != null) {
+                    out.write(header.value());
+                }
             }
         } catch (IOException
                 | RuntimeException

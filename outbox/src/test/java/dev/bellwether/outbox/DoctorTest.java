@@ -97,6 +97,20 @@ class DoctorTest {
         }
     }
 
+    @Test
+    void topicOfProgressWithARetentionIsAnError() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.relay(more -> more.once(false));
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            var topic = stage.config(more -> more).progress().name();
+            Servers.topic(stage.bootstrap, topic, 1, Map.of("cleanup.policy", "compact,delete"));
+            assertThat(findings(stage))
+                    .anyMatch(finding -> finding.severity() == Severity.ERROR
+                            && finding.what().contains("topic " + topic + " has cleanup.policy=compact,delete"));
+        }
+    }
+
     private static List<Finding> findings(RelayStage stage) throws SQLException {
         return OutboxAdmin.of(stage.database, stage.table)
                 .examine(Optional.of(Map.of("bootstrap.servers", stage.bootstrap)));

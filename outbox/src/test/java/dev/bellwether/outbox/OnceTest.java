@@ -39,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -379,6 +380,32 @@ class OnceTest {
         return new AclBinding(
                 new ResourcePattern(kind, name, PatternType.LITERAL),
                 new AccessControlEntry("User:relay", "*", operation, permission));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {"|compact", "compact,delete|compact,delete"})
+    void topicOfProgressThatABrokerMadeIsCompactedAndWhatSomebodyHasSetStays(@Nullable String set, String then)
+            throws Exception {
+        try (var stage = new RelayStage();
+                var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
+            var progress = stage.config(more -> more).progress();
+            Servers.topic(stage.bootstrap, progress.name(), 1, set == null ? Map.of() : Map.of("cleanup.policy", set));
+            progress.recover(0, 0, 1);
+            var resource = new ConfigResource(ConfigResource.Type.TOPIC, progress.name());
+            Eventually.eventually("it is cleaned by " + then, RelayStage.PATIENCE, () -> {
+                try {
+                    var config = admin.describeConfigs(List.of(resource)).all().get();
+                    return Objects.requireNonNull(config.get(resource))
+                            .get("cleanup.policy")
+                            .value()
+                            .equals(then);
+                } catch (InterruptedException | ExecutionException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+        }
     }
 
     @Test

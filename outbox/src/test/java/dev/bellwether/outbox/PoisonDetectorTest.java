@@ -195,19 +195,7 @@ class PoisonDetectorTest {
     @Test
     void rulesThatWereFixedBeforeARowWasReadDoNotCondemnIt() {
         var largest = new AtomicLong(10);
-        var rules = new PoisonDetector.Topics() {
-            @Override
-            public Optional<String> fault(String topic, int partition) {
-                return Optional.empty();
-            }
-
-            @Override
-            public Optional<TopicRules> rules(String topic) {
-                asked++;
-                return Optional.of(new TopicRules(1, false, largest.get()));
-            }
-        };
-        var strict = new PoisonDetector(rules, RETRY, () -> now);
+        var strict = strict(largest);
         var waiting = new ArrayDeque<>(List.of(large(1), large(2), large(3)));
         strict.slice(waiting, 1, UNBOUNDED);
         strict.failed(failed(large(1), new RecordTooLargeException()));
@@ -218,6 +206,54 @@ class PoisonDetectorTest {
         waiting.add(large(4));
         assertThat(strict.slice(waiting, 1, UNBOUNDED))
                 .allMatch(row -> strict.condemns(row).isEmpty());
+    }
+
+    @Test
+    void pardonForgetsTheRulesSoThatARecordIsSentOnceMore() {
+        var strict = strict(new AtomicLong(10));
+        strict.failed(failed(large(1), new RecordTooLargeException()));
+        assertThat(strict.condemns(large(2))).isPresent();
+        strict.pardon();
+        assertThat(strict.condemns(large(1))).isEmpty();
+        assertThat(strict.condemns(large(2))).isEmpty();
+    }
+
+    @Test
+    void whatRulesCondemnIsNotRememberedSinceTheyDecideAgain() {
+        var largest = new AtomicLong(10);
+        var strict = strict(largest);
+        strict.failed(failed(large(1), new RecordTooLargeException()));
+        assertThat(strict.condemns(large(2))).isPresent();
+        largest.set(1_000);
+        var waiting = new ArrayDeque<>(List.of(large(2)));
+        assertThat(strict.slice(waiting, 1, UNBOUNDED))
+                .allMatch(row -> strict.condemns(row).isEmpty());
+    }
+
+    @Test
+    void aParkedRecordIsForgotten() {
+        judge.failed(failed(row(1, "t"), new RecordTooLargeException()));
+        assertThat(judge.condemns(row(1, "t"))).isPresent();
+        judge.parked(1);
+        assertThat(judge.condemns(row(1, "t"))).isEmpty();
+    }
+
+    private PoisonDetector strict(AtomicLong largest) {
+        return new PoisonDetector(
+                new PoisonDetector.Topics() {
+                    @Override
+                    public Optional<String> fault(String topic, int partition) {
+                        return Optional.empty();
+                    }
+
+                    @Override
+                    public Optional<TopicRules> rules(String topic) {
+                        asked++;
+                        return Optional.of(new TopicRules(1, false, largest.get()));
+                    }
+                },
+                RETRY,
+                () -> now);
     }
 
     private static Row large(long id) {

@@ -13,6 +13,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -229,5 +230,24 @@ class RowReaderTest {
         assertThat(gaps.contains(2)).isFalse();
         assertThat(gaps.contains(1) && gaps.contains(3)).isTrue();
         assertThat(List.of(gaps.from().length, gaps.to().length)).containsOnly(gaps.size());
+    }
+
+    @Test
+    void oneWriterThatStaysOpenKeepsOnlyTheGenerationsThatGapsReferTo() {
+        var gaps = new Gaps(2_000, 1_000);
+        var open = new OpenWriters.Holders(Set.of("slow"), false);
+        gaps.noticed(1, 3);
+        for (var look = 0L; look < 1_000; look++) {
+            gaps.holders(open);
+            gaps.noticed(10 + look, 10 + look);
+            gaps.filled(10 + look); // a writer that was quick
+        }
+        gaps.noticed(5_000, 5_001);
+        gaps.holders(open);
+        gaps.holders(new OpenWriters.Holders(Set.of(), false));
+        var closing = gaps.closing();
+        assertThat(closing).as("generations of two gaps").hasSize(2);
+        gaps.closed(closing);
+        assertThat(gaps.isEmpty()).isTrue();
     }
 }

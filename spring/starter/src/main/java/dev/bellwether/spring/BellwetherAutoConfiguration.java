@@ -6,7 +6,6 @@ import dev.bellwether.Metrics;
 import java.util.List;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
@@ -15,8 +14,6 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
-import org.springframework.context.annotation.Role;
-import org.springframework.core.env.Environment;
 
 /** Elections over the client that the application has, and this application's candidacies in them. */
 @AutoConfiguration(
@@ -33,7 +30,8 @@ import org.springframework.core.env.Environment;
     ClientConfigurations.Sql.class,
     ClientConfigurations.Nats.class,
     ClientConfigurations.ZooKeeper.class,
-    ClientConfigurations.Kafka.class
+    ClientConfigurations.Kafka.class,
+    LeaderOnlyConfiguration.class
 })
 public class BellwetherAutoConfiguration {
     /** Stops last and, since what starts first stops last, starts first: it then does nothing. */
@@ -83,26 +81,5 @@ public class BellwetherAutoConfiguration {
     @Bean
     SmartLifecycle bellwetherReleasing(Candidacies candidacies) {
         return new CandidacyLifecycle(LAST_TO_STOP, () -> {}, candidacies::close);
-    }
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static NamedElections bellwetherNamedElections() {
-        return new NamedElections();
-    }
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static LeaderOnlyProcessor bellwetherLeaderOnlyProcessor(
-            NamedElections named, ObjectProvider<Candidacies> candidacies, Environment environment) {
-        var processor = new LeaderOnlyProcessor(named, candidacies);
-        processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
-        return processor;
-    }
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static MandateScheduling bellwetherMandateScheduling() {
-        return new MandateScheduling();
     }
 }

@@ -13,7 +13,11 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 @ConfigurationProperties("bellwether")
 public class BellwetherProperties {
 
-    /** Whether to stand in elections at all. */
+    /**
+     * Whether to stand in elections at all. If not, the application connects to nothing for them, and what is
+     * LeaderOnly never runs in it. To have one process lead always, such as on your own machine, set
+     * bellwether.uri=memory: instead.
+     */
     private boolean enabled = true;
 
     /**

@@ -23,7 +23,7 @@ final class ElectionFailureAnalyzer extends AbstractFailureAnalyzer<ElectionExce
         }
         if (cause instanceof AccessRefusedException) {
             return "Correct user and password (bellwether.uri, or the settings of the application's client), or"
-                    + " grant the right that is named above. bellwether doctor --uri … says what is missing.";
+                    + " grant the right that is named above. bellwether doctor --on URI says what is missing.";
         }
         return "Correct what is named above: bellwether.uri, or the settings under bellwether.elections, are the"
                 + " usual places.";

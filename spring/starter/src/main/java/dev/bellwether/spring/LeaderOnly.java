@@ -7,7 +7,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Runs only while this process leads an election.
+ * Runs only while this process leads an election: with {@code bellwether.enabled=false}, never.
  *
  * <p><b>On a method</b>, which may be {@code @Scheduled}: a call while another process leads does nothing if the method
  * returns {@code void}, and otherwise throws {@link dev.bellwether.NotLeaderException}. A parameter of type

@@ -4,6 +4,7 @@ import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import java.lang.reflect.Method;
 import java.util.Objects;
+import java.util.Optional;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -25,14 +26,16 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         var election = election(call);
-        var calls = candidacies.getObject().leadership(election).map(Leadership::calls);
+        var standing = Optional.ofNullable(candidacies.getIfAvailable());
+        var calls = standing.flatMap(all -> all.leadership(election)).map(Leadership::calls);
         var mandate = calls.flatMap(Calls::begin);
         if (calls.isEmpty() || mandate.isEmpty()) {
             if (returnsNothing(call.getMethod())) {
                 return null;
             }
             throw new NotLeaderException(
-                    call.getMethod() + " runs only while leading \"" + election + "\", which we do not");
+                    call.getMethod() + " runs only while leading \"" + election + "\", which we do not"
+                            + (standing.isPresent() ? "" : ": bellwether.enabled=false, so we stand in no election"));
         }
         try {
             hand(mandate.get(), call);

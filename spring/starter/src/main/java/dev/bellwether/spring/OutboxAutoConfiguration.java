@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import javax.sql.DataSource;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -25,6 +26,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.transaction.jta.JtaTransactionManager;
 
 /** An outbox in the application's database, and a relay that publishes it to the application's Kafka. */
 @AutoConfiguration(after = BellwetherAutoConfiguration.class)
@@ -64,7 +66,13 @@ public class OutboxAutoConfiguration {
         var table = OutboxTable.named(properties.getTable());
         if (properties.isCreateTables()) {
             new JdbcTemplate(dataSource).execute((ConnectionCallback<Boolean>) connection -> {
-                OutboxSchema.create(connection, table, properties.getForm());
+                var commits = connection.getAutoCommit();
+                connection.setAutoCommit(true); // a pool may have it off, and nobody would commit the tables
+                try {
+                    OutboxSchema.create(connection, table, properties.getForm());
+                } finally {
+                    connection.setAutoCommit(commits);
+                }
                 return true;
             });
         }
@@ -73,9 +81,11 @@ public class OutboxAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    TransactionalOutbox bellwetherOutbox(DataSource dataSource, Table table, ObjectProvider<OutboxRelay> relays) {
+    TransactionalOutbox bellwetherOutbox(
+            DataSource dataSource, Table table, ObjectProvider<OutboxRelay> relays, ListableBeanFactory beans) {
         var relay = relays.getIfAvailable();
-        return new TransactionalOutbox(dataSource, Outbox.of(table.named()), relay == null ? () -> {} : relay::poke);
+        return new TransactionalOutbox(dataSource, Outbox.of(table.named()), relay == null ? () -> {} : relay::poke)
+                .withJta(beans.getBeanNamesForType(JtaTransactionManager.class, true, false).length > 0);
     }
 
     @Bean

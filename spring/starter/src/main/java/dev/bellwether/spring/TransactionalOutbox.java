@@ -6,11 +6,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -27,10 +30,15 @@ public final class TransactionalOutbox {
                     + " published depends on the connection pool.  Stash them before, or in a transaction of their"
                     + " own: @Transactional(propagation = REQUIRES_NEW)";
 
+    /** What Spring adds to a transaction for each connection that it has borrowed beside those of the manager. */
+    private static final String BORROWED =
+            "org.springframework.jdbc.datasource.DataSourceUtils$ConnectionSynchronization";
+
     private final JdbcTemplate jdbc;
     private final DataSource dataSource;
     private final Outbox outbox;
     private final Runnable poke;
+    private final boolean jta;
 
     /**
      * Makes one by hand; the starter makes one where {@code bellwether.outbox.name} is set.
@@ -39,10 +47,25 @@ public final class TransactionalOutbox {
      *     relay of this process looks at once
      */
     public TransactionalOutbox(DataSource dataSource, Outbox outbox, Runnable poke) {
+        this(dataSource, outbox, poke, false);
+    }
+
+    private TransactionalOutbox(DataSource dataSource, Outbox outbox, Runnable poke, boolean jta) {
+        this.jta = jta;
         this.dataSource = dataSource;
         this.outbox = outbox;
         this.poke = poke;
         jdbc = new JdbcTemplate(dataSource);
+    }
+
+    /**
+     * Returns an outbox for transactions of JTA, or for others. With JTA, connections enlist in the transaction by
+     * themselves, so Spring does not know of which DataSource a transaction is. Then a connection with auto-commit off
+     * is taken for one of the transaction: use only transactions of JTA, and a DataSource that enlists. The starter
+     * passes true if the application has a {@code JtaTransactionManager}.
+     */
+    public TransactionalOutbox withJta(boolean jta) {
+        return new TransactionalOutbox(dataSource, outbox, poke, jta);
     }
 
     /**
@@ -66,6 +89,9 @@ public final class TransactionalOutbox {
         var transaction = transaction();
         if (transaction.committed) {
             throw new IllegalStateException(AFTER_COMMIT);
+        }
+        if (!jta && !isBound()) {
+            throw notOfTransaction();
         }
         jdbc.execute((ConnectionCallback<Boolean>) connection -> {
             requireOfTransaction(connection);
@@ -118,9 +144,37 @@ public final class TransactionalOutbox {
     /** In a transaction of another DataSource, Spring gives us a connection that commits each statement. */
     private void requireOfTransaction(Connection connection) throws SQLException {
         if (connection.getAutoCommit()) {
-            throw new IllegalStateException(
-                    "the transaction of this thread is over, or not one of the outbox's DataSource, " + dataSource
-                            + ": messages would be committed apart from the data");
+            throw notOfTransaction();
         }
+    }
+
+    /**
+     * Returns whether the manager of this thread's transaction holds a connection of ours. If not, Spring borrows one
+     * at its first use, and gives it back uncommitted: with auto-commit off, nothing else would show that.
+     */
+    private boolean isBound() {
+        var source = dataSource;
+        while (source instanceof TransactionAwareDataSourceProxy proxy) {
+            source = Objects.requireNonNull(proxy.getTargetDataSource());
+        }
+        return TransactionSynchronizationManager.hasResource(source) && !areAllBorrowed();
+    }
+
+    /** Returns whether each connection that this thread holds was borrowed by somebody before us, in that way. */
+    private static boolean areAllBorrowed() {
+        var borrowed = TransactionSynchronizationManager.getSynchronizations().stream()
+                .filter(each -> each.getClass().getName().equals(BORROWED))
+                .count();
+        var held = TransactionSynchronizationManager.getResourceMap().values().stream()
+                .filter(ConnectionHolder.class::isInstance)
+                .count();
+        return borrowed >= held;
+    }
+
+    private IllegalStateException notOfTransaction() {
+        return new IllegalStateException(
+                "the transaction of this thread is over, or not one of the outbox's DataSource, " + dataSource
+                        + ": messages would be committed apart from the data, or not at all.  Use the transaction"
+                        + " manager of that DataSource; with JTA, TransactionalOutbox.withJta(true)");
     }
 }

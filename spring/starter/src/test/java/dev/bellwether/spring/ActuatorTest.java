@@ -5,6 +5,7 @@ import static dev.bellwether.spring.Indicators.details;
 import static dev.bellwether.spring.Indicators.status;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
@@ -148,6 +149,13 @@ class ActuatorTest {
                     assertThat(analysis.getDescription()).startsWith("Bellwether cannot hold elections: ");
                     assertThat(analysis.getAction()).contains("bellwether.uri", "bellwether.connect-lazily=true");
                 });
+    }
+
+    @Test
+    void anApplicationThatIsRefusedIsToldOfACommandThatThereIs() {
+        var analysis =
+                Objects.requireNonNull(new ElectionFailureAnalyzer().analyze(new AccessRefusedException("no right")));
+        assertThat(analysis.getAction()).contains("bellwether doctor --on URI");
     }
 
     @Test

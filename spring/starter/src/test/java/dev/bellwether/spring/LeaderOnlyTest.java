@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -199,6 +200,40 @@ class LeaderOnlyTest {
                         .hasMessageContaining("its work continues after it has returned"));
     }
 
+    @Test
+    void switchedOffNothingRunsThatOnlyALeaderDoesAndTheApplicationStarts() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.enabled=false", "bellwether.uri=etcd://127.0.0.1:1/nobody")
+                .withUserConfiguration(WithScheduling.class)
+                .withBean(Billing.class)
+                .withBean(Ticking.class)
+                .withBean(Idle.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed().doesNotHaveBean(Elections.class);
+                    var billing = context.getBean(Billing.class);
+                    billing.look(NONE);
+                    assertThat(billing.token()).isZero();
+                    assertThatThrownBy(billing::count)
+                            .isInstanceOf(NotLeaderException.class)
+                            .hasMessageContaining("bellwether.enabled=false");
+                    var ticking = context.getBean(Ticking.class);
+                    var ticks = ticking.ticks();
+                    Eventually.eventually("others tick", Contexts.PATIENCE, () -> ticking.ticks() > ticks + 20);
+                    assertThat(ticking.led()).isEmpty();
+                    assertThat(context.getBean(Idle.class).isRunning()).isFalse();
+                });
+    }
+
+    @Test
+    void switchedOffABeanThatStartsByItselfIsRefusedAsEver() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.enabled=false")
+                .withBean(Eager.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining("it is @LeaderOnly, but starts by itself"));
+    }
+
     private static void inThread(Runnable work) {
         var thread = new Thread(work, "call");
         thread.setDaemon(true);
@@ -290,6 +325,38 @@ class LeaderOnlyTest {
 
         List<Long> led() {
             return led;
+        }
+    }
+
+    @LeaderOnly("billing")
+    static class Idle implements SmartLifecycle {
+        private volatile boolean running;
+
+        @Override
+        public void start() {
+            running = true;
+        }
+
+        @Override
+        public void stop() {
+            running = false;
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
+        }
+
+        @Override
+        public boolean isAutoStartup() {
+            return false;
+        }
+    }
+
+    static class Eager extends Idle {
+        @Override
+        public boolean isAutoStartup() {
+            return true;
         }
     }
 

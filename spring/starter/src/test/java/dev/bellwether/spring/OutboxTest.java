@@ -3,11 +3,15 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.outbox.Message;
+import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.spring.OutboxAutoConfiguration.Table;
 import dev.bellwether.testkit.Eventually;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -18,6 +22,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -27,8 +34,12 @@ import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.stereotype.Service;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.jta.JtaTransactionManager;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -126,6 +137,108 @@ class OutboxTest {
                             .isInstanceOf(IllegalStateException.class)
                             .hasMessageContaining("DataSource");
                 });
+    }
+
+    private HikariDataSource poolWithoutAutoCommit() {
+        var settings = new HikariConfig();
+        settings.setDataSource(rig.database);
+        settings.setAutoCommit(false);
+        return new HikariDataSource(settings);
+    }
+
+    @Test
+    void aPoolWithoutAutoCommitTakesNoMessagesInATransactionOfAnotherDataSource() {
+        var message = Message.of(topic, "k", "v");
+        try (var pool = poolWithoutAutoCommit()) {
+            rig.application()
+                    .withPropertyValues("bellwether.outbox.relay.enabled=false")
+                    .run(context -> {
+                        var outbox = new TransactionalOutbox(
+                                pool, Outbox.of(context.getBean(Table.class).named()), () -> {});
+                        var own = new TransactionTemplate(new DataSourceTransactionManager(pool));
+                        own.executeWithoutResult(status -> outbox.stash(message));
+                        assertThat(rig.rows()).isOne();
+
+                        var other = new TransactionTemplate(new DataSourceTransactionManager(OutboxRig.database()));
+                        other.executeWithoutResult(status -> {
+                            refuses(outbox, message);
+                            refuses(outbox, message); // once more
+                            own.executeWithoutResult(inner -> outbox.stash(message));
+                        });
+                        assertThat(rig.rows()).isEqualTo(2);
+
+                        var none = new TransactionTemplate(new NoResources());
+                        none.executeWithoutResult(status -> {
+                            new JdbcTemplate(pool).queryForObject("SELECT 1", Integer.class);
+                            refuses(outbox, message);
+                        });
+                        assertThat(rig.rows()).isEqualTo(2);
+                    });
+        }
+    }
+
+    @Test
+    void aPoolWithoutAutoCommitGetsItsTables() {
+        try (var pool = poolWithoutAutoCommit()) {
+            rig.application()
+                    .withBean("pool", DataSource.class, () -> pool, definition -> definition.setPrimary(true))
+                    .withPropertyValues("bellwether.outbox.relay.enabled=false")
+                    .run(context -> {
+                        assertThat(context).hasNotFailed();
+                        assertThat(rig.rows()).isZero();
+                    });
+        }
+    }
+
+    /** The manager is never made, so nothing of JTA need be on the class path. */
+    @Test
+    void withJtaAConnectionThatIsBorrowedLateIsOfTheTransaction() {
+        try (var pool = poolWithoutAutoCommit()) { // as one that has enlisted
+            rig.application()
+                    .withBean("pool", DataSource.class, () -> pool, definition -> definition.setPrimary(true))
+                    .withInitializer(context -> context.addBeanFactoryPostProcessor(OutboxTest::addJta))
+                    .withPropertyValues("bellwether.outbox.relay.enabled=false")
+                    .run(context -> {
+                        assertThat(context).hasNotFailed();
+                        var outbox = context.getBean(TransactionalOutbox.class);
+                        var transaction = new TransactionTemplate(new NoResources());
+                        transaction.executeWithoutResult(status -> {
+                            outbox.stash(Message.of(topic, "k", "v"));
+                            refuses(outbox.withJta(false), Message.of(topic, "k", "v"));
+                        });
+                    });
+        }
+    }
+
+    private static void addJta(ConfigurableListableBeanFactory beans) {
+        var definition = new RootBeanDefinition(JtaTransactionManager.class);
+        definition.setLazyInit(true);
+        ((BeanDefinitionRegistry) beans).registerBeanDefinition("jta", definition);
+    }
+
+    private static void refuses(TransactionalOutbox outbox, Message message) {
+        assertThatThrownBy(() -> outbox.stash(message))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("DataSource");
+    }
+
+    /** Such as one of Kafka or of JMS: has a transaction, and none of a database. */
+    private static class NoResources extends AbstractPlatformTransactionManager {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected Object doGetTransaction() {
+            return new Object();
+        }
+
+        @Override
+        protected void doBegin(Object transaction, TransactionDefinition definition) {}
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {}
+
+        @Override
+        protected void doRollback(DefaultTransactionStatus status) {}
     }
 
     @Test

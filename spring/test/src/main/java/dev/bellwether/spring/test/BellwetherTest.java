@@ -1,6 +1,7 @@
 package dev.bellwether.spring.test;
 
 import dev.bellwether.spring.BellwetherAutoConfiguration;
+import dev.bellwether.spring.NoElectionsAutoConfiguration;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -30,5 +31,5 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
 @BootstrapWith(SpringBootTestContextBootstrapper.class)
 @ExtendWith(SpringExtension.class)
 @AutoConfigureControlledElections
-@ImportAutoConfiguration(BellwetherAutoConfiguration.class)
+@ImportAutoConfiguration({BellwetherAutoConfiguration.class, NoElectionsAutoConfiguration.class})
 public @interface BellwetherTest {}

@@ -1,0 +1,33 @@
+package dev.bellwether.spring;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+
+/** What keeps {@link LeaderOnly} methods from running where nobody leads: with candidacies, and without any. */
+@Configuration(proxyBeanMethods = false)
+class LeaderOnlyConfiguration {
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static NamedElections bellwetherNamedElections() {
+        return new NamedElections();
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static LeaderOnlyProcessor bellwetherLeaderOnlyProcessor(
+            NamedElections named, ObjectProvider<Candidacies> candidacies, Environment environment) {
+        var processor = new LeaderOnlyProcessor(named, candidacies);
+        processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
+        return processor;
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static MandateScheduling bellwetherMandateScheduling() {
+        return new MandateScheduling();
+    }
+}

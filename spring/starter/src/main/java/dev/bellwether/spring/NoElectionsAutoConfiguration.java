@@ -1,0 +1,38 @@
+package dev.bellwether.spring;
+
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+
+/**
+ * An application that stands in no election, because {@code bellwether.enabled} is false: nothing of it runs that only
+ * a leader does.
+ */
+@AutoConfiguration(after = BellwetherAutoConfiguration.class)
+@ConditionalOnMissingBean(Candidacies.class)
+@Import(LeaderOnlyConfiguration.class)
+public class NoElectionsAutoConfiguration {
+    private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
+
+    @Bean
+    SmartInitializingSingleton bellwetherStandsNowhere(NamedElections named, ListableBeanFactory beans) {
+        return () -> {
+            var elections = new TreeSet<>(named.all());
+            for (var bean : beans.getBeanNamesForAnnotation(LeaderOnly.class)) {
+                var election = LedBeans.electionOf(bean, beans);
+                LedBeans.of(election, beans); // refuses one that starts by itself
+                elections.add(election);
+            }
+            log.info(
+                    "This application stands in no election (bellwether.enabled=false). What is @LeaderOnly never runs"
+                            + " here{}",
+                    elections.isEmpty() ? "" : ": " + elections);
+        };
+    }
+}
