@@ -174,7 +174,7 @@ public final class TransactionalOutbox {
     private IllegalStateException notOfTransaction() {
         return new IllegalStateException(
                 "the transaction of this thread is over, or not one of the outbox's DataSource, " + dataSource
-                        + ": messages would be committed apart from the data, or not at all.  Use the transaction"
+                        + ": messages would be committed apart from the data, or not at all. Use the transaction"
                         + " manager of that DataSource; with JTA, TransactionalOutbox.withJta(true)");
     }
 }
