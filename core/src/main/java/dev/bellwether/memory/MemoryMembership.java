@@ -113,7 +113,13 @@ final class MemoryMembership implements GroupMembership {
         var number = ++beat;
         var config = standing.config();
         var said = new MemoryGroups.Heartbeat(
-                id(), config.weight(), config.lease(), RosterTerms.of(config), Collections.unmodifiableSet(new TreeSet<>(has)), !joined, highest);
+                id(),
+                config.weight(),
+                config.lease(),
+                RosterTerms.of(config),
+                Collections.unmodifiableSet(new TreeSet<>(has)),
+                !joined,
+                highest);
         wire.call(
                 groups -> groups.heartbeat(topic, group(), said), answer -> loop.execute(() -> heard(number, answer)));
     }

@@ -85,7 +85,7 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 var found = info.getConfiguration();
                 return new Bucket(found.getMaxAge(), found.getReplicas(), found.getAllowMessageTtl(), created(info));
             } catch (JetStreamApiException e) {
-                // one that somebody else makes at the moment is in use for whoever makes it, and not found by who asks
+                // one that another process makes at the moment is in use for who makes it, and not found by who asks
                 var again = e.getErrorCode() >= 500 || e.getApiErrorCode() == STREAM_NOT_FOUND;
                 if (System.nanoTime() - end > 0 || !again) {
                     throw refused(client, e);

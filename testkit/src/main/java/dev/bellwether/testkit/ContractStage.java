@@ -60,7 +60,7 @@ abstract class ContractStage {
         var threads = ManagementFactory.getThreadMXBean();
         var stuck = threads.findDeadlockedThreads();
         if (stuck != null) {
-            throw new AssertionError(Never.mark("threads that wait for each other for good: "
+            throw new AssertionError(Never.mark("threads that wait for each other forever: "
                     + Arrays.toString(threads.getThreadInfo(stuck, true, true))));
         }
     }
