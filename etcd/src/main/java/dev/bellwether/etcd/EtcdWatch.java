@@ -2,6 +2,7 @@ package dev.bellwether.etcd;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
+import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -70,7 +71,7 @@ final class EtcdWatch implements AutoCloseable {
             pause = PAUSE_AFTER_NOTHING;
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
-            try (var opened = client.stream("watch", body, PATIENCE).join()) {
+            try (var opened = HttpMembers.answer(client.stream("watch", body, PATIENCE))) {
                 lines = opened;
                 CompletableFuture.delayedExecutor(LIFE_SECONDS, TimeUnit.SECONDS)
                         .execute(opened::close);

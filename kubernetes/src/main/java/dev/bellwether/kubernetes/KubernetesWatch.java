@@ -124,7 +124,7 @@ final class KubernetesWatch implements AutoCloseable {
                 + "&resourceVersion=" + version + "&labelSelector="
                 + URLEncoder.encode(selector, StandardCharsets.UTF_8));
         heardNanos = System.nanoTime();
-        try (var opened = client.stream(path, PATIENCE).join()) {
+        try (var opened = HttpMembers.answer(client.stream(path, PATIENCE))) {
             lines = opened;
             listen(opened);
             opened.takeWhile(line -> !closed).forEach(this::heard);
