@@ -10,7 +10,6 @@ import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -117,7 +116,7 @@ final class ConsulClient {
         });
     }
 
-    private Answer answer(int member, String path, HttpResponse<String> response) {
+    private Answer answer(int member, String path, HttpMembers.Response response) {
         var status = response.statusCode();
         var said = response.body().strip();
         var index = response.headers().firstValue(INDEX).orElse("");

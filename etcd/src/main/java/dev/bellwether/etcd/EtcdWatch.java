@@ -4,15 +4,14 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.DelayThread;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -30,7 +29,7 @@ final class EtcdWatch implements AutoCloseable {
     private static final Duration PAUSE_AFTER_NOTHING = Duration.ofMillis(200);
     private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
     /** A stream may die silently: it is begun again after so long, from where it was. */
-    private static final long LIFE_SECONDS = 15;
+    private static final Duration LIFE = Duration.ofSeconds(15);
 
     private final EtcdClient client;
     private final String range;
@@ -73,8 +72,7 @@ final class EtcdWatch implements AutoCloseable {
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
             try (var opened = HttpMembers.answer(client.stream("watch", body, PATIENCE))) {
                 lines = opened;
-                CompletableFuture.delayedExecutor(LIFE_SECONDS, TimeUnit.SECONDS)
-                        .execute(opened::close);
+                DelayThread.after(LIFE).execute(opened::close);
                 opened.takeWhile(line -> !closed).forEach(this::heard);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;

@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.BusyPool;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
@@ -93,6 +94,27 @@ class TroubleTest {
                         .as("the connection is closed")
                         .isNotEmpty();
             }
+        }
+    }
+
+    @Test
+    void aCommonPoolThatIsBusyHoldsNobodyUp() throws Exception {
+        try (var servers = EtcdServers.start(1);
+                var busy = new BusyPool();
+                var elections = Elections.connect(servers.uri(""));
+                var first = elections.stand("busy", CONFIG);
+                var others = Elections.connect(servers.uri(""))) {
+            assertThat(busy).isNotNull();
+            assertThat(first.await(PATIENCE)).isPresent();
+            var second = others.stand("busy", CONFIG);
+            Eventually.eventually(
+                    "it is listed",
+                    PATIENCE,
+                    () -> elections.election("busy").candidates().size() == 2);
+            first.resign();
+            assertThat(second.await(CONFIG.lease().dividedBy(2)))
+                    .as("what is watched is heard")
+                    .isPresent();
         }
     }
 

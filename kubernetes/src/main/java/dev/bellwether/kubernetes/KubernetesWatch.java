@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -12,11 +13,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -137,14 +136,13 @@ final class KubernetesWatch implements AutoCloseable {
 
     /** Ends the stream when nothing was heard for long. */
     private void listen(Stream<String> opened) {
-        CompletableFuture.delayedExecutor(SILENCE.toMillis() / 4, TimeUnit.MILLISECONDS)
-                .execute(() -> {
-                    if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
-                        opened.close();
-                    } else if (!closed && lines.equals(opened)) {
-                        listen(opened);
-                    }
-                });
+        DelayThread.after(SILENCE.dividedBy(4)).execute(() -> {
+            if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
+                opened.close();
+            } else if (!closed && lines.equals(opened)) {
+                listen(opened);
+            }
+        });
     }
 
     private void heard(String line) {

@@ -1,6 +1,7 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
@@ -10,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -75,8 +75,7 @@ final class PodLabels {
                             Durations.show(PAUSE),
                             error.getMessage());
                     if (!closed) {
-                        CompletableFuture.delayedExecutor(PAUSE.toMillis(), TimeUnit.MILLISECONDS)
-                                .execute(() -> update(election));
+                        DelayThread.after(PAUSE).execute(() -> update(election));
                     }
                     return true;
                 });
