@@ -4,6 +4,7 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -34,19 +35,18 @@ final class EtcdWatch implements AutoCloseable {
     private final EtcdClient client;
     private final String range;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
-    private final Thread thread = new Thread(this::run, "bellwether-etcd-watch");
+    private volatile boolean closed;
+    private final Thread thread = BackendThread.lasting("bellwether-etcd-watch", this::run, () -> closed);
     private volatile Stream<String> lines = Stream.of();
     private long next; // from which revision on; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
     private boolean started; // guarded by this
-    private volatile boolean closed;
 
     /** Watches keys within a range: the two fields of a request that name one. */
     EtcdWatch(EtcdClient client, String range) {
         this.client = client;
         this.range = range;
         client.members().onMove(() -> lines.close());
-        thread.setDaemon(true);
     }
 
     Watch add(String key, Consumer<Json> heard) {

@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,6 +116,25 @@ class TroubleTest {
             assertThat(second.await(CONFIG.lease().dividedBy(2)))
                     .as("what is watched is heard")
                     .isPresent();
+        }
+    }
+
+    @Test
+    void aWatchOutlivesAnError() {
+        try (var servers = EtcdServers.start(1)) {
+            var settings = EtcdSettings.of(ConnectUri.parse(servers.uri("")));
+            try (var watch = new EtcdWatch(new EtcdClient(settings, HttpClient.newHttpClient()), "\"key\":\"YQ==\"")) {
+                var heard = new AtomicInteger();
+                watch.add("a", kv -> {
+                    if (heard.incrementAndGet() == 1) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                });
+                Eventually.eventually("changes are heard again", PATIENCE, () -> {
+                    servers.member(0).ask("kv/put", "{\"key\":\"YQ==\"}");
+                    return heard.get() > 1;
+                });
+            }
         }
     }
 

@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
@@ -47,13 +48,13 @@ final class KubernetesWatch implements AutoCloseable {
     private final String selector;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by name of the Lease
     private final Map<String, String> told = new ConcurrentHashMap<>(); // at which version each was told of
-    private final Thread thread = new Thread(this::run, "bellwether-kubernetes-watch");
+    private volatile boolean closed;
+    private final Thread thread = BackendThread.lasting("bellwether-kubernetes-watch", this::run, () -> closed);
     private volatile Stream<String> lines = Stream.of();
     private volatile long heardNanos;
     private String version = ""; // up to which all was told, empty for none; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
     private boolean started; // guarded by this
-    private volatile boolean closed;
 
     /**
      * Watches nothing yet.
@@ -64,7 +65,6 @@ final class KubernetesWatch implements AutoCloseable {
         this.client = client;
         selector = isOfAll ? "" : OURS;
         client.onBreak(() -> lines.close());
-        thread.setDaemon(true);
     }
 
     Watch add(String name, Consumer<Json> heard) {
