@@ -91,7 +91,7 @@ final class ConsulClient {
                         left));
     }
 
-    /** Reads something at this agent, once. */
+    /** Reads something at this agent, once. Cancelling the answer gives the request up. */
     CompletableFuture<Answer> ask(int member, String path, List<String> parameters, Duration timeout) {
         return send(member, path, request(member, path, parameters).GET(), timeout);
     }
@@ -107,13 +107,14 @@ final class ConsulClient {
     }
 
     private CompletableFuture<Answer> send(int member, String path, HttpRequest.Builder request, Duration timeout) {
-        return members.send(member, request, path, timeout).handle((response, error) -> {
+        var sent = members.send(member, request, path, timeout);
+        return HttpMembers.cancelling(sent, sent.handle((response, error) -> {
             if (response == null) {
                 breaks.incrementAndGet();
                 throw error.getCause() instanceof RuntimeException plain ? plain : new IllegalStateException(error);
             }
             return answer(member, path, response);
-        });
+        }));
     }
 
     private Answer answer(int member, String path, HttpMembers.Response response) {

@@ -183,24 +183,36 @@ public final class HttpMembers {
     }
 
     /**
-     * Sends a request to a member, and waits so long for the whole of its answer.
+     * Sends a request to a member, and waits so long for the whole of its answer. Cancelling that gives the request up.
      *
      * @param what it is, for people
      */
     public CompletableFuture<Response> send(int member, HttpRequest.Builder request, String what, Duration timeout) {
-        var answer = exchange(
-                request,
-                timeout,
-                HttpResponse.BodyHandlers.ofString(),
-                (info, body) -> new Response(info.statusCode(), info.headers(), body));
         // the time of a request is over with the first bytes of its answer: this one is for all of it
-        return answer.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).handle((response, error) -> {
+        var answer = exchange(
+                        request,
+                        timeout,
+                        HttpResponse.BodyHandlers.ofString(),
+                        (info, body) -> new Response(info.statusCode(), info.headers(), body))
+                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        return cancelling(answer, answer.handle((response, error) -> {
             if (response == null) {
                 throw unanswered(member, what, timeout, error);
             }
             noteClock(response);
             return response;
+        }));
+    }
+
+    /** Returns what follows from something, such that cancelling the one cancels the other. */
+    public static <T> CompletableFuture<T> cancelling(CompletableFuture<?> source, CompletableFuture<T> following) {
+        var unused = following.exceptionally(error -> {
+            if (following.isCancelled()) {
+                source.cancel(true);
+            }
+            return null;
         });
+        return following;
     }
 
     /** Opens a stream of lines. */
