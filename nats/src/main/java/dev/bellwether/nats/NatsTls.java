@@ -1,5 +1,6 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.TlsStores;
@@ -9,6 +10,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.security.KeyManagementException;
+import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.Map;
@@ -51,12 +53,21 @@ final class NatsTls {
     /**
      * Reads what the URI says of it.
      *
-     * @throws dev.bellwether.ElectionException if a store of certificates cannot be read
+     * @throws ElectionException if a store of certificates cannot be read
      */
     static NatsTls of(ConnectUri uri) {
         return new NatsTls(
-                TlsStores.of(uri).context(),
+                TlsStores.areIn(uri) ? TlsStores.of(uri).context() : ofTheJdk(),
                 Endpoint.of(uri).stream().map(Endpoint::host).toList());
+    }
+
+    /** This one knows the stores that the system properties of the JDK name. */
+    private static SSLContext ofTheJdk() {
+        try {
+            return SSLContext.getDefault();
+        } catch (NoSuchAlgorithmException e) {
+            throw new ElectionException("this JDK has no TLS: " + e.getMessage(), e);
+        }
     }
 
     /** Has connections that are made by these options speak TLS. */
@@ -93,7 +104,8 @@ final class NatsTls {
     private final class Sockets extends SSLSocketFactory {
         @Override
         public Socket createSocket(Socket connected, String host, int port, boolean autoClose) throws IOException {
-            var name = names.getOrDefault(host, host);
+            var plainly = host.replaceAll("[\\[\\]]", ""); // an address of IPv6 has brackets
+            var name = names.getOrDefault(plainly, plainly);
             var socket = (SSLSocket) plain.getSocketFactory().createSocket(connected, name, port, autoClose);
             var parameters = socket.getSSLParameters();
             parameters.setEndpointIdentificationAlgorithm("HTTPS");
