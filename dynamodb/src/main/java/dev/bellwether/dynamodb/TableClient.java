@@ -77,7 +77,7 @@ final class TableClient implements AutoCloseable {
         Runnable guarded = () -> {
             try {
                 task.run();
-            } catch (Throwable e) { // which would end it for good
+            } catch (Throwable e) { // which would end it
                 log.error(
                         "{}: what is done every {} has failed; it is done again",
                         settings,

@@ -100,7 +100,7 @@ final class NatsTls {
         }
     }
 
-    /** Makes sockets that check whom they speak to, over those that the client has connected. */
+    /** Makes sockets that check which host they speak to, over those that the client has connected. */
     private final class Sockets extends SSLSocketFactory {
         @Override
         public Socket createSocket(Socket connected, String host, int port, boolean autoClose) throws IOException {
