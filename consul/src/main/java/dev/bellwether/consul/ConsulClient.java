@@ -10,7 +10,6 @@ import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -92,7 +91,7 @@ final class ConsulClient {
                         left));
     }
 
-    /** Reads something at this agent, once. */
+    /** Reads something at this agent, once. Cancelling the answer gives the request up. */
     CompletableFuture<Answer> ask(int member, String path, List<String> parameters, Duration timeout) {
         return send(member, path, request(member, path, parameters).GET(), timeout);
     }
@@ -108,16 +107,17 @@ final class ConsulClient {
     }
 
     private CompletableFuture<Answer> send(int member, String path, HttpRequest.Builder request, Duration timeout) {
-        return members.send(member, request, path, timeout).handle((response, error) -> {
+        var sent = members.send(member, request, path, timeout);
+        return HttpMembers.cancelling(sent, sent.handle((response, error) -> {
             if (response == null) {
                 breaks.incrementAndGet();
                 throw error.getCause() instanceof RuntimeException plain ? plain : new IllegalStateException(error);
             }
             return answer(member, path, response);
-        });
+        }));
     }
 
-    private Answer answer(int member, String path, HttpResponse<String> response) {
+    private Answer answer(int member, String path, HttpMembers.Response response) {
         var status = response.statusCode();
         var said = response.body().strip();
         var index = response.headers().firstValue(INDEX).orElse("");

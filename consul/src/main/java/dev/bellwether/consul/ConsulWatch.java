@@ -4,6 +4,7 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.BackendThread;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -33,18 +34,17 @@ final class ConsulWatch implements AutoCloseable {
     private final String folder;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
     private final Map<String, Long> told = new ConcurrentHashMap<>(); // at which index each watched key was told of
-    private final Thread thread = new Thread(this::run, "bellwether-consul-watch");
+    private volatile boolean closed;
+    private final Thread thread = BackendThread.lasting("bellwether-consul-watch", this::run, () -> closed);
     private volatile CompletableFuture<?> asked = new CompletableFuture<>();
     private long index; // up to which all was told; the thread's
     private boolean started; // guarded by this
-    private volatile boolean closed;
 
     /** Watches keys that begin with this. */
     ConsulWatch(ConsulClient client, String folder) {
         this.client = client;
         this.folder = folder;
         client.members().onMove(() -> asked.cancel(true));
-        thread.setDaemon(true);
     }
 
     Watch add(String key, Consumer<Json> heard) {

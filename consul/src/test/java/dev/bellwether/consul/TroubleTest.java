@@ -17,8 +17,10 @@ import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Scanner;
@@ -103,6 +105,23 @@ class TroubleTest {
                                 .getBytes(StandardCharsets.UTF_8));
             } catch (IOException | NoSuchElementException e) {
                 // the next one
+            }
+        }
+    }
+
+    @Test
+    void aQueryThatIsGivenUpIsOver() throws IOException {
+        try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var uri = ConnectUri.parse("consul://127.0.0.1:" + server.getLocalPort());
+            var asked = new ConsulClient(ConsulSettings.of(uri), HttpClient.newHttpClient())
+                    .ask(0, ConsulClient.keys("x"), List.of("wait=60s"), PATIENCE);
+            try (var socket = server.accept()) {
+                socket.setSoTimeout((int) PATIENCE.dividedBy(4).toMillis());
+                assertThat(socket.getInputStream().read()).isPositive();
+                assertThat(asked.cancel(true)).isTrue();
+                assertThat(socket.getInputStream().readAllBytes())
+                        .as("the rest, and that the connection is closed")
+                        .isNotEmpty();
             }
         }
     }

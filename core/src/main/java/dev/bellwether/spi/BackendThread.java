@@ -1,6 +1,7 @@
 package dev.bellwether.spi;
 
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -13,6 +14,7 @@ import org.slf4j.LoggerFactory;
 public final class BackendThread {
     private static final Logger log = LoggerFactory.getLogger(BackendThread.class);
     private static final long AGAIN_NANOS = 100_000_000;
+    private static final long PAUSE_NANOS = 1_000_000_000;
 
     /** What the thread does until it is told to end. */
     @FunctionalInterface
@@ -33,6 +35,33 @@ public final class BackendThread {
         var thread = new Thread(() -> run(name, body, onDeath), name);
         thread.setDaemon(true);
         return thread;
+    }
+
+    /**
+     * Returns a daemon thread of this name, not started, whose body runs until it is closed. If any {@link Throwable}
+     * ends it before, that is logged as an error, and it begins again after a second: nobody relies on it meanwhile.
+     */
+    public static Thread lasting(String name, Runnable body, BooleanSupplier isClosed) {
+        var thread = new Thread(() -> runUntil(name, body, isClosed), name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    private static void runUntil(String name, Runnable body, BooleanSupplier isClosed) {
+        while (!isClosed.getAsBoolean() && !Thread.currentThread().isInterrupted()) {
+            try {
+                body.run();
+            } catch (Throwable death) {
+                try { // without memory not even a text may be had that was not used before
+                    log.error("what runs on the thread {} has died; it begins again", name, death);
+                } catch (Throwable e) {
+                    Thread.onSpinWait(); // nothing is left to tell it with
+                }
+                if (!isClosed.getAsBoolean()) {
+                    LockSupport.parkNanos(PAUSE_NANOS);
+                }
+            }
+        }
     }
 
     private static void run(String name, Body body, Consumer<Throwable> onDeath) {

@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -54,5 +56,41 @@ class BackendThreadTest {
         thread.start();
         assertThat(told.join()).isEqualTo(3);
         thread.join();
+    }
+
+    @Test
+    void aLastingBodyBeginsAgainWhateverEndsIt() throws Exception {
+        var runs = new AtomicInteger();
+        var closed = new AtomicBoolean();
+        var thread = BackendThread.lasting(
+                "bellwether-test",
+                () -> {
+                    if (runs.incrementAndGet() == 1) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                    closed.set(true);
+                },
+                closed::get);
+        assertThat(thread.isDaemon()).isTrue();
+        thread.start();
+        thread.join();
+        assertThat(runs).hasValue(2);
+    }
+
+    @Test
+    void aLastingBodyThatHasDiedDoesNotBeginAgainWhenItIsClosed() throws Exception {
+        var runs = new AtomicInteger();
+        var closed = new AtomicBoolean();
+        var thread = BackendThread.lasting(
+                "bellwether-test",
+                () -> {
+                    runs.incrementAndGet();
+                    closed.set(true);
+                    throw new OutOfMemoryError("planted");
+                },
+                closed::get);
+        thread.start();
+        thread.join();
+        assertThat(runs).hasValue(1);
     }
 }

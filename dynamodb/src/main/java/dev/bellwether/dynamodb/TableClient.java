@@ -23,6 +23,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
 import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -31,6 +33,7 @@ import software.amazon.awssdk.services.dynamodb.model.ResourceNotFoundException;
 
 /** Asks DynamoDB, and makes of what it answers, or does not, what it means. Thread-safe. Never blocks the caller. */
 final class TableClient implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(TableClient.class);
     /** Each has a connection of its own. */
     static final int MOST_UNDER_WAY = 64;
 
@@ -69,9 +72,21 @@ final class TableClient implements AutoCloseable {
         return limiter.isCrowded();
     }
 
-    /** Does this again and again. */
+    /** Does this again and again, whatever becomes of it. */
     void every(Duration interval, Runnable task) {
-        var unused = thread.scheduleWithFixedDelay(task, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
+        Runnable guarded = () -> {
+            try {
+                task.run();
+            } catch (Throwable e) { // which would end it
+                log.error(
+                        "{}: what is done every {} has failed; it is done again",
+                        settings,
+                        Durations.show(interval),
+                        e);
+            }
+        };
+        var unused =
+                thread.scheduleWithFixedDelay(guarded, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     /**

@@ -26,6 +26,8 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -89,6 +91,23 @@ class TroubleTest {
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining(says)
                 .hasMessageNotContaining("secret@");
+    }
+
+    @Test
+    void whatIsDoneAgainAndAgainOutlivesAnError() throws Exception {
+        var runs = new CountDownLatch(3);
+        var settings = DynamoDbSettings.of(ConnectUri.parse("dynamodb://eu-west-1/elections"));
+        try (var sdk = DynamoDbAsyncClient.builder()
+                        .region(Region.EU_WEST_1)
+                        .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("a", "b")))
+                        .build();
+                var client = new TableClient(settings, sdk)) {
+            client.every(Duration.ofMillis(50), () -> {
+                runs.countDown();
+                throw new OutOfMemoryError("planted");
+            });
+            assertThat(runs.await(20, TimeUnit.SECONDS)).isTrue();
+        }
     }
 
     @Test

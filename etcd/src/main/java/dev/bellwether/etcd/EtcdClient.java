@@ -6,6 +6,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.http.HttpClient;
@@ -14,7 +15,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -70,9 +70,8 @@ final class EtcdClient {
             if (!String.valueOf(error.getMessage()).contains("leader changed") || left.isNegative() || left.isZero()) {
                 return CompletableFuture.failedFuture(error);
             }
-            var later = CompletableFuture.delayedExecutor(ELECTING.toMillis(), TimeUnit.MILLISECONDS);
             return CompletableFuture.completedFuture(left)
-                    .thenComposeAsync(rest -> whileElecting(rest, question), later);
+                    .thenComposeAsync(rest -> whileElecting(rest, question), DelayThread.after(ELECTING));
         });
     }
 

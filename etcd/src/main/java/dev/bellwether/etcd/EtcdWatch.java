@@ -2,16 +2,17 @@ package dev.bellwether.etcd;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Watch;
+import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.DelayThread;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -29,24 +30,23 @@ final class EtcdWatch implements AutoCloseable {
     private static final Duration PAUSE_AFTER_NOTHING = Duration.ofMillis(200);
     private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
     /** A stream may die silently: it is begun again after so long, from where it was. */
-    private static final long LIFE_SECONDS = 15;
+    private static final Duration LIFE = Duration.ofSeconds(15);
 
     private final EtcdClient client;
     private final String range;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
-    private final Thread thread = new Thread(this::run, "bellwether-etcd-watch");
+    private volatile boolean closed;
+    private final Thread thread = BackendThread.lasting("bellwether-etcd-watch", this::run, () -> closed);
     private volatile Stream<String> lines = Stream.of();
     private long next; // from which revision on; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
     private boolean started; // guarded by this
-    private volatile boolean closed;
 
     /** Watches keys within a range: the two fields of a request that name one. */
     EtcdWatch(EtcdClient client, String range) {
         this.client = client;
         this.range = range;
         client.members().onMove(() -> lines.close());
-        thread.setDaemon(true);
     }
 
     Watch add(String key, Consumer<Json> heard) {
@@ -70,10 +70,9 @@ final class EtcdWatch implements AutoCloseable {
             pause = PAUSE_AFTER_NOTHING;
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
-            try (var opened = client.stream("watch", body, PATIENCE).join()) {
+            try (var opened = HttpMembers.answer(client.stream("watch", body, PATIENCE))) {
                 lines = opened;
-                CompletableFuture.delayedExecutor(LIFE_SECONDS, TimeUnit.SECONDS)
-                        .execute(opened::close);
+                DelayThread.after(LIFE).execute(opened::close);
                 opened.takeWhile(line -> !closed).forEach(this::heard);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;

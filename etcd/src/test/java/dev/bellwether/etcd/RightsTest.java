@@ -11,9 +11,13 @@ import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -31,7 +35,7 @@ class RightsTest {
     @BeforeAll
     static void startServer() {
         servers = EtcdServers.start(1, "--auth-token-ttl=1", "--bcrypt-cost=4");
-        for (var user : List.of("root", "app", "reader", "other")) {
+        for (var user : List.of("root", "app", "reader", "other", "leaver")) {
             ask("auth/user/add", "{\"name\":\"" + user + "\",\"password\":\"pass-of-" + user + "\"}");
             ask("auth/role/add", "{\"name\":\"" + user + "\"}");
             ask("auth/user/grant", "{\"user\":\"" + user + "\",\"role\":\"" + user + "\"}");
@@ -39,6 +43,7 @@ class RightsTest {
         grant("app", "READWRITE", "/secured");
         grant("reader", "READ", "/secured");
         grant("other", "READWRITE", "/others");
+        grant("leaver", "READWRITE", "/secured");
         ask("auth/enable", "{}");
     }
 
@@ -84,6 +89,55 @@ class RightsTest {
             leader.resign();
             assertThat(watching.await(PATIENCE)).as("what is watched is heard").isPresent();
         }
+    }
+
+    @Test
+    void aWatchThatIsRefusedSaysSoAndDoesNotLogInAgainAndAgain() throws Exception {
+        var written = new ByteArrayOutputStream();
+        var before = System.err;
+        System.setErr(new PrintStream(written, true, UTF_8));
+        var client = client("leaver:pass-of-leaver@");
+        try (var watch = new EtcdWatch(client, "\"key\":\"" + base64("/secured/watched") + "\"")) {
+            watch.add("/secured/watched", kv -> {});
+            Eventually.eventually("it is watched", PATIENCE, () -> watchers() == 1);
+            assertThat(client("root:pass-of-root@")
+                            .ask(0, "auth/user/changepw", "{\"name\":\"leaver\",\"password\":\"other\"}", PATIENCE))
+                    .succeedsWithin(PATIENCE);
+            servers.member(0).kill();
+            servers.member(0).start(); // which ends the stream, and has forgotten the token
+            Eventually.eventually(
+                    "it is told", PATIENCE, () -> written.toString(UTF_8).contains("may not be watched now"));
+            assertThat(written.toString(UTF_8))
+                    .contains("Check user and password")
+                    .doesNotContain("pass-of-leaver");
+            var logins = logins();
+            assertThat(logins).isPositive();
+            TimeUnit.SECONDS.sleep(3);
+            assertThat(logins() - logins).isLessThanOrEqualTo(1);
+        } finally {
+            System.setErr(before);
+        }
+    }
+
+    private static EtcdClient client(String user) {
+        return new EtcdClient(EtcdSettings.of(ConnectUri.parse(uri(user, "/secured"))), HttpClient.newHttpClient());
+    }
+
+    private static long watchers() {
+        return metric("etcd_debugging_mvcc_watcher_total ");
+    }
+
+    private static long logins() {
+        return metric("grpc_server_started_total{grpc_method=\"Authenticate\",.*} ");
+    }
+
+    private static long metric(String name) {
+        return servers.member(0)
+                .get("/metrics")
+                .lines()
+                .filter(line -> line.matches(name.replace("{", "\\{").replace("}", "\\}") + "\\d+"))
+                .mapToLong(line -> Long.parseLong(line.substring(line.lastIndexOf(' ') + 1)))
+                .sum();
     }
 
     private static void awaitProof(dev.bellwether.Candidacy leader) {

@@ -9,11 +9,15 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.testkit.Eventually;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -123,6 +127,24 @@ class TlsTest {
                     .hasMessageContaining("the file that truststore names")
                     .hasMessageNotContainingAny("hush-hush", "wrong-wrong");
         }
+    }
+
+    @Test
+    void theThreadsOfAClientOfOursEndWhenItIsNotUsedAnyMore() {
+        var before = threadsOfClients();
+        for (var i = 0; i < 3; i++) {
+            Elections.connect(secure.uri("/tls?" + trust("server"))).close();
+        }
+        var made = threadsOfClients();
+        made.removeAll(before);
+        assertThat(made).isNotEmpty();
+        Eventually.eventually("they have ended", PATIENCE, () -> made.stream().noneMatch(Thread::isAlive));
+    }
+
+    private static Set<Thread> threadsOfClients() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("bellwether-http"))
+                .collect(Collectors.toCollection(HashSet::new));
     }
 
     @Test

@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.BusyPool;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,6 +94,46 @@ class TroubleTest {
                 assertThat(socket.getInputStream().readAllBytes())
                         .as("the connection is closed")
                         .isNotEmpty();
+            }
+        }
+    }
+
+    @Test
+    void aCommonPoolThatIsBusyHoldsNobodyUp() throws Exception {
+        try (var servers = EtcdServers.start(1);
+                var busy = new BusyPool();
+                var elections = Elections.connect(servers.uri(""));
+                var first = elections.stand("busy", CONFIG);
+                var others = Elections.connect(servers.uri(""))) {
+            assertThat(busy).isNotNull();
+            assertThat(first.await(PATIENCE)).isPresent();
+            var second = others.stand("busy", CONFIG);
+            Eventually.eventually(
+                    "it is listed",
+                    PATIENCE,
+                    () -> elections.election("busy").candidates().size() == 2);
+            first.resign();
+            assertThat(second.await(CONFIG.lease().dividedBy(2)))
+                    .as("what is watched is heard")
+                    .isPresent();
+        }
+    }
+
+    @Test
+    void aWatchOutlivesAnError() {
+        try (var servers = EtcdServers.start(1)) {
+            var settings = EtcdSettings.of(ConnectUri.parse(servers.uri("")));
+            try (var watch = new EtcdWatch(new EtcdClient(settings, HttpClient.newHttpClient()), "\"key\":\"YQ==\"")) {
+                var heard = new AtomicInteger();
+                watch.add("a", kv -> {
+                    if (heard.incrementAndGet() == 1) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                });
+                Eventually.eventually("changes are heard again", PATIENCE, () -> {
+                    servers.member(0).ask("kv/put", "{\"key\":\"YQ==\"}");
+                    return heard.get() > 1;
+                });
             }
         }
     }

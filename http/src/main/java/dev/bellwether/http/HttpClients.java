@@ -4,12 +4,15 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.TlsStores;
 import java.net.http.HttpClient;
 import java.time.Duration;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 
-/** The clients that backends make for themselves. */
+/** The clients that backends make for themselves. Their threads end when they are idle. */
 public final class HttpClients {
     private static final int THREADS = 4;
+    private static final long IDLE_SECONDS = 5;
 
     private HttpClients() {}
 
@@ -31,11 +34,13 @@ public final class HttpClients {
     }
 
     private static HttpClient.Builder builder() {
-        var threads = Executors.newFixedThreadPool(THREADS, task -> {
-            var thread = new Thread(task, "bellwether-http");
-            thread.setDaemon(true);
-            return thread;
-        });
+        var threads = new ThreadPoolExecutor(
+                THREADS, THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+                    var thread = new Thread(task, "bellwether-http");
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        threads.allowCoreThreadTimeOut(true); // nobody is told when a client is not used any more
         return HttpClient.newBuilder()
                 .executor(threads)
                 .connectTimeout(Duration.ofSeconds(2))

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
@@ -29,6 +30,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -65,6 +67,9 @@ public final class HttpMembers {
         /** Asks this member. */
         CompletableFuture<T> ask(int member, Duration timeout);
     }
+
+    /** What a member has answered. */
+    public record Response(int statusCode, HttpHeaders headers, String body) {}
 
     /** Asks the members at these addresses, which the URI names. */
     public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http) {
@@ -178,38 +183,76 @@ public final class HttpMembers {
     }
 
     /**
-     * Sends a request to a member, and waits so long for the whole of its answer.
+     * Sends a request to a member, and waits so long for the whole of its answer. Cancelling that gives the request up.
      *
      * @param what it is, for people
      */
-    public CompletableFuture<HttpResponse<String>> send(
-            int member, HttpRequest.Builder request, String what, Duration timeout) {
+    public CompletableFuture<Response> send(int member, HttpRequest.Builder request, String what, Duration timeout) {
+        // the time of a request is over with the first bytes of its answer: this one is for all of it
+        var answer = exchange(
+                        request,
+                        timeout,
+                        HttpResponse.BodyHandlers.ofString(),
+                        (info, body) -> new Response(info.statusCode(), info.headers(), body))
+                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        return cancelling(answer, answer.handle((response, error) -> {
+            if (response == null) {
+                throw unanswered(member, what, timeout, error);
+            }
+            noteClock(response);
+            return response;
+        }));
+    }
+
+    /** Returns what follows from something, such that cancelling the one cancels the other. */
+    public static <T> CompletableFuture<T> cancelling(CompletableFuture<?> source, CompletableFuture<T> following) {
+        var unused = following.exceptionally(error -> {
+            if (following.isCancelled()) {
+                source.cancel(true);
+            }
+            return null;
+        });
+        return following;
+    }
+
+    /** Opens a stream of lines. */
+    public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
+        return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
+    }
+
+    /**
+     * The client hands each answer on by a thread of the common pool, which an application may keep busy: the answer is
+     * taken before that. If none is wanted any more, the connection is given up.
+     */
+    private <B, T> CompletableFuture<T> exchange(
+            HttpRequest.Builder request,
+            Duration timeout,
+            HttpResponse.BodyHandler<B> handler,
+            BiFunction<HttpResponse.ResponseInfo, B, T> made) {
+        var answer = new CompletableFuture<T>();
         var sent = http.get()
                 .sendAsync(
                         request.version(HttpClient.Version.HTTP_1_1)
                                 .timeout(timeout)
                                 .build(),
-                        HttpResponse.BodyHandlers.ofString());
-        // the time of a request is over with the first bytes of its answer: this one is for all of it
-        return sent.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).handle((response, error) -> {
-            if (response == null) {
-                sent.cancel(true); // the connection is of no use any more
-                throw unanswered(member, what, timeout, error);
-            }
-            noteClock(response);
-            return response;
+                        info -> {
+                            var subscriber = handler.apply(info);
+                            var unused = subscriber
+                                    .getBody()
+                                    .handle((body, error) -> error == null
+                                            ? answer.complete(made.apply(info, body))
+                                            : answer.completeExceptionally(error));
+                            return subscriber;
+                        });
+        var unused = sent.exceptionally(error -> {
+            answer.completeExceptionally(error);
+            return null;
         });
-    }
-
-    /** Opens a stream of lines. */
-    public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
-        return http.get()
-                .sendAsync(
-                        request.version(HttpClient.Version.HTTP_1_1)
-                                .timeout(timeout)
-                                .build(),
-                        HttpResponse.BodyHandlers.ofLines())
-                .thenApply(HttpResponse::body);
+        var unusedToo = answer.exceptionally(error -> {
+            sent.cancel(true);
+            return null;
+        });
+        return answer;
     }
 
     private RuntimeException unanswered(int member, String what, Duration timeout, @Nullable Throwable error) {
@@ -281,7 +324,7 @@ public final class HttpMembers {
     // ---------------------------------------------------------------- what time it is there
 
     /** A member tells the time in full seconds: it is never less than the most that any answer leads to. */
-    private synchronized void noteClock(HttpResponse<?> response) {
+    private synchronized void noteClock(Response response) {
         try {
             var date = response.headers().firstValue("Date").orElse("");
             var ahead = ZonedDateTime.parse(date, DateTimeFormatter.RFC_1123_DATE_TIME)

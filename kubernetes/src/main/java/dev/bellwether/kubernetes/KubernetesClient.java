@@ -5,19 +5,18 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -131,18 +130,17 @@ final class KubernetesClient {
     private CompletableFuture<Answer> ask(
             String verb, String path, Function<HttpRequest.Builder, HttpRequest.Builder> method, Duration timeout) {
         var deadline = System.nanoTime() + timeout.toNanos();
-        return whenAllowed(deadline, () -> attempt(verb, path, method, true, timeout))
+        return whenAllowed(deadline, () -> attempt(verb, path, method, true, left(deadline)))
                 .exceptionallyCompose(error -> {
                     var cause = error instanceof CompletionException ? error.getCause() : error;
                     return cause instanceof StaleTokenException
-                            ? attempt(
-                                    verb,
-                                    path,
-                                    method,
-                                    false,
-                                    Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))
+                            ? attempt(verb, path, method, false, left(deadline))
                             : CompletableFuture.failedFuture(cause);
                 });
+    }
+
+    private static Duration left(long deadline) {
+        return Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
     }
 
     /** A server that has too much to do says for how long to leave it alone. */
@@ -156,7 +154,7 @@ final class KubernetesClient {
             return CompletableFuture.failedFuture(new UnavailableException(
                     settings + ": the API server has asked to be left alone for a while (429): nothing was sent"));
         }
-        var later = CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS);
+        var later = DelayThread.after(Duration.ofNanos(pause));
         return CompletableFuture.completedFuture(request).thenComposeAsync(Supplier::get, later);
     }
 
@@ -204,7 +202,7 @@ final class KubernetesClient {
 
     // ---------------------------------------------------------------- what it means
 
-    private Answer answer(String verb, String path, HttpResponse<String> response) {
+    private Answer answer(String verb, String path, HttpMembers.Response response) {
         var status = response.statusCode();
         if (status == TOO_MANY) {
             var seconds = response.headers().firstValue("Retry-After").orElse("1");

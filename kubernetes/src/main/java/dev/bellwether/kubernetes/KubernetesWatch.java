@@ -5,6 +5,8 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -12,11 +14,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -48,13 +48,13 @@ final class KubernetesWatch implements AutoCloseable {
     private final String selector;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by name of the Lease
     private final Map<String, String> told = new ConcurrentHashMap<>(); // at which version each was told of
-    private final Thread thread = new Thread(this::run, "bellwether-kubernetes-watch");
+    private volatile boolean closed;
+    private final Thread thread = BackendThread.lasting("bellwether-kubernetes-watch", this::run, () -> closed);
     private volatile Stream<String> lines = Stream.of();
     private volatile long heardNanos;
     private String version = ""; // up to which all was told, empty for none; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
     private boolean started; // guarded by this
-    private volatile boolean closed;
 
     /**
      * Watches nothing yet.
@@ -65,7 +65,6 @@ final class KubernetesWatch implements AutoCloseable {
         this.client = client;
         selector = isOfAll ? "" : OURS;
         client.onBreak(() -> lines.close());
-        thread.setDaemon(true);
     }
 
     Watch add(String name, Consumer<Json> heard) {
@@ -124,7 +123,7 @@ final class KubernetesWatch implements AutoCloseable {
                 + "&resourceVersion=" + version + "&labelSelector="
                 + URLEncoder.encode(selector, StandardCharsets.UTF_8));
         heardNanos = System.nanoTime();
-        try (var opened = client.stream(path, PATIENCE).join()) {
+        try (var opened = HttpMembers.answer(client.stream(path, PATIENCE))) {
             lines = opened;
             listen(opened);
             opened.takeWhile(line -> !closed).forEach(this::heard);
@@ -137,14 +136,13 @@ final class KubernetesWatch implements AutoCloseable {
 
     /** Ends the stream when nothing was heard for long. */
     private void listen(Stream<String> opened) {
-        CompletableFuture.delayedExecutor(SILENCE.toMillis() / 4, TimeUnit.MILLISECONDS)
-                .execute(() -> {
-                    if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
-                        opened.close();
-                    } else if (!closed && lines.equals(opened)) {
-                        listen(opened);
-                    }
-                });
+        DelayThread.after(SILENCE.dividedBy(4)).execute(() -> {
+            if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
+                opened.close();
+            } else if (!closed && lines.equals(opened)) {
+                listen(opened);
+            }
+        });
     }
 
     private void heard(String line) {

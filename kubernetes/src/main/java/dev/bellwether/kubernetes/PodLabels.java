@@ -1,16 +1,18 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
-import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,10 +26,15 @@ final class PodLabels {
     private static final String NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration PAUSE = Duration.ofSeconds(5);
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
     private final KubernetesClient client;
     private final String pod;
     private final Map<String, String> held = new ConcurrentHashMap<>(); // nonce, by election
+    /** How long the next try waits, by election, where the last one failed. */
+    private final Map<String, Duration> pauses = new HashMap<>(); // guarded by this
+
+    private final Set<String> pending = new HashSet<>(); // elections that are tried again later; guarded by this
     private CompletableFuture<Boolean> last = CompletableFuture.completedFuture(true); // guarded by this
     private volatile boolean closed;
 
@@ -63,23 +70,47 @@ final class PodLabels {
     }
 
     private synchronized void update(String election) {
-        last = last.handle((done, error) -> true)
-                .thenCompose(done -> held.containsKey(election) ? on(election) : off(election, pod))
-                .exceptionally(error -> {
-                    log.warn(
-                            "{}: pod {} does not have the label that tells whether it leads \"{}\"; trying again in"
-                                    + " {}: {}",
-                            client,
-                            pod,
-                            election,
-                            Durations.show(PAUSE),
-                            error.getMessage());
-                    if (!closed) {
-                        CompletableFuture.delayedExecutor(PAUSE.toMillis(), TimeUnit.MILLISECONDS)
-                                .execute(() -> update(election));
+        last = last.thenCompose(done -> held.containsKey(election) ? on(election) : off(election, pod))
+                .handle((done, error) -> {
+                    if (error == null) {
+                        succeeded(election);
+                    } else {
+                        failed(election, error);
                     }
                     return true;
                 });
+    }
+
+    private synchronized void succeeded(String election) {
+        if (pauses.remove(election) != null) {
+            log.info("{}: pod {} has the right label for \"{}\" again", client, pod, election);
+        }
+    }
+
+    /** One try is pending for an election, however often its leader changes meanwhile. */
+    private synchronized void failed(String election, Throwable error) {
+        if (!pauses.containsKey(election)) {
+            log.warn(
+                    "{}: pod {} does not have the label that tells whether it leads \"{}\"; it is tried again and"
+                            + " again: {}",
+                    client,
+                    pod,
+                    election,
+                    error.getMessage());
+        }
+        if (!closed && pending.add(election)) {
+            var pause = pauses.getOrDefault(election, PAUSE);
+            var next = pause.multipliedBy(2);
+            pauses.put(election, next.compareTo(LONGEST_PAUSE) < 0 ? next : LONGEST_PAUSE);
+            DelayThread.after(pause).execute(() -> again(election));
+        }
+    }
+
+    private synchronized void again(String election) {
+        pending.remove(election);
+        if (!closed && pauses.containsKey(election)) {
+            update(election);
+        }
     }
 
     /** Labels our pod, and takes the label off all others, which may have crashed. */

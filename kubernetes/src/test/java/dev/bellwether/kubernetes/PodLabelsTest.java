@@ -1,5 +1,6 @@
 package dev.bellwether.kubernetes;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -13,11 +14,15 @@ import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.testkit.Eventually;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -76,6 +81,53 @@ class PodLabelsTest {
             var audit = LABEL.replace("billing", "audit");
             eventually(stub, List.of("pod-1 " + audit + "\"true\"}}}", "pod-0 " + audit + "null}}}"));
         }
+    }
+
+    @Test
+    void aLabelThatCannotBeSetIsTriedAgainByOneAndIsWarnedOfOnce() {
+        var written = new ByteArrayOutputStream();
+        var before = System.err;
+        var refuses = new AtomicBoolean(true);
+        System.setErr(new PrintStream(written, true, UTF_8));
+        try (var stub = new StubServer(request -> request.method().equals("PATCH") && refuses.get()
+                        ? Reply.failure(403, "Forbidden", "pods is forbidden", "{}")
+                        : usual(request));
+                var store = open(stub)) {
+            var at = 0L;
+            for (var i = 1; i <= 5; i++) {
+                at = take(store, at, "n-" + i);
+                var changes = 2 * i - 1; // each but the first ends another term
+                Eventually.eventually(
+                        "it is tried", PATIENCE, () -> patches(stub).size() == changes);
+            }
+            Eventually.eventually(
+                    "it is tried again", PATIENCE, () -> patches(stub).size() > 9);
+            LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+            assertThat(patches(stub)).hasSize(10);
+            assertThat(lines(written, "WARN")).singleElement().asString().contains("does not have the label");
+            refuses.set(false);
+            assertThat(take(store, at, "n-6")).isPositive();
+            Eventually.eventually(
+                    "its end is told", PATIENCE, () -> lines(written, "INFO").size() == 1);
+            assertThat(lines(written, "WARN")).hasSize(1);
+        } finally {
+            System.setErr(before);
+        }
+    }
+
+    private static long take(KubernetesRecordStore store, long at, String nonce) {
+        return store.write(KEY, at, held(nonce, at), PATIENCE)
+                .toCompletableFuture()
+                .join()
+                .revision();
+    }
+
+    private static List<String> lines(ByteArrayOutputStream written, String level) {
+        return written.toString(UTF_8)
+                .lines()
+                .filter(line -> line.contains("] " + level + " "))
+                .filter(line -> line.contains("PodLabels"))
+                .toList();
     }
 
     @Test

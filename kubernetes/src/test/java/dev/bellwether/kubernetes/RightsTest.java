@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.BusyPool;
 import dev.bellwether.http.Json;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.kubernetes.StubServer.Reply;
@@ -27,6 +28,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -136,6 +138,38 @@ class RightsTest {
                                 .done())
                         .isTrue();
                 assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
+            }
+        }
+    }
+
+    @Test
+    void whatWaitsForAServerThatHasTooMuchToDoDoesNotWaitForTheCommonPoolAndKeepsItsTime() {
+        var asked = new AtomicInteger();
+        try (var stub = new StubServer(request -> {
+            var count = request.method().equals("POST") ? asked.incrementAndGet() : 0;
+            if (count == 1 || count == 3) {
+                return new Reply(429, Map.of("Retry-After", "2"), "{\"kind\":\"Status\",\"code\":429}");
+            }
+            if (count == 4) {
+                LockSupport.parkNanos(PATIENCE.toNanos());
+            }
+            return usual(request);
+        })) {
+            try (var busy = new BusyPool();
+                    var store = open(stub)) {
+                assertThat(busy).isNotNull();
+                var time = Duration.ofSeconds(3);
+                for (var tries = 0; tries < 2; tries++) {
+                    assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                            .hasMessageContaining("429");
+                    var isAnswered = tries == 0;
+                    var begun = System.nanoTime();
+                    var written = store.write(KEY, 0, new Draft("one", ""), time);
+                    assertThat(written.handle((done, error) -> error == null))
+                            .succeedsWithin(time.plusMillis(1_000))
+                            .isEqualTo(isAnswered);
+                    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
@@ -41,6 +42,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long LARGEST_LAG = 100;
     private static final int NO_QUORUM = 503;
+    /** So much of its limits may a bucket have used. */
+    private static final double FULL = 0.8;
+
     private static final Finding LEADERLESS = Finding.error(
             REPLICATION,
             "it has no leader: nobody can claim or renew until the servers have chosen one",
@@ -239,6 +243,12 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         if (found.getSealed()) {
             wrong.add("it is sealed");
         }
+        var limits = limits(found);
+        if (found.getDiscardPolicy() == DiscardPolicy.Old && !limits.isEmpty()) {
+            wrong.add("it drops the oldest keys when it is full (" + String.join(", ", limits)
+                    + "), and so a seat while its leader leads, so that two would: nats stream edit " + client.stream()
+                    + " --discard new, or set no such limit");
+        }
         var ttl = found.getMaxAge();
         if (config.choria()) {
             if (ttl.compareTo(SHORTEST_CHORIA_TTL) < 0 || ttl.compareTo(LONGEST_CHORIA_TTL) > 0) {
@@ -249,6 +259,18 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             wrong.add("its TTL is " + Durations.show(ttl) + ": make it longer than every lease, or none");
         }
         return wrong;
+    }
+
+    /** Returns how much may be in it, as far as that is limited. */
+    private static List<String> limits(StreamConfiguration found) {
+        var limits = new ArrayList<String>();
+        if (found.getMaxBytes() > 0) {
+            limits.add("max_bytes is " + found.getMaxBytes());
+        }
+        if (found.getMaxMsgs() > 0) {
+            limits.add("max_msgs is " + found.getMaxMsgs());
+        }
+        return limits;
     }
 
     /** How it is kept: what is a danger to elections, or to their being held at all. */
@@ -263,6 +285,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         } else {
             all.add(Finding.ok("durability", "it is kept in files"));
         }
+        var state = info.getStreamState();
+        nearlyFull(state.getByteCount(), "max_bytes", found.getMaxBytes()).ifPresent(all::add);
+        nearlyFull(state.getMsgCount(), "max_msgs", found.getMaxMsgs()).ifPresent(all::add);
         if (found.getReplicas() == 1 && client.connection().getServerInfo().getCluster() != null) {
             all.add(Finding.warning(
                     REPLICATION,
@@ -280,6 +305,16 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             all.addAll(ofCluster(info, found.getReplicas()));
         }
         return all;
+    }
+
+    private static Optional<Finding> nearlyFull(long used, String limit, long most) {
+        return most > 0 && used > most * FULL
+                ? Optional.of(Finding.warning(
+                        "space",
+                        "it has used " + used + " of " + limit + " " + most
+                                + "; when it is full, nobody can stand in another election",
+                        "raise " + limit))
+                : Optional.empty();
     }
 
     /** Returns what the bucket is, and where: what {@code choria election info} tells of one. */

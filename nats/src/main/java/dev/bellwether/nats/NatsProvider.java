@@ -9,6 +9,7 @@ import dev.bellwether.spi.ElectionsProvider;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.TlsStores;
 import io.nats.client.AuthenticationException;
 import io.nats.client.Connection;
 import io.nats.client.ConnectionListener;
@@ -20,7 +21,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
@@ -90,9 +90,7 @@ public final class NatsProvider implements ElectionsProvider {
     private static Connection open(ConnectUri uri, PermissionErrors rights) {
         var listener = new Listener(uri, rights);
         try {
-            requireReadable(uri, "credentials");
-            requireReadable(uri, "truststore");
-            requireReadable(uri, "keystore");
+            requireReadableCredentials(uri);
             return Nats.connect(options(uri, listener));
         } catch (AuthenticationException e) {
             throw new AccessRefusedException(
@@ -114,7 +112,8 @@ public final class NatsProvider implements ElectionsProvider {
         for (Throwable cause = last; cause != null; cause = cause.getCause()) {
             if (cause instanceof SSLHandshakeException || cause instanceof GeneralSecurityException) {
                 return new ElectionException(
-                        uri + " and we do not agree on TLS: check certificates, truststore and keystore (it said: "
+                        uri + " and we do not agree on TLS: check truststore and keystore, and that the server's"
+                                + " certificate is for the host that the URI names (it said: "
                                 + uri.redact(reason(cause)) + ")",
                         e);
             }
@@ -136,10 +135,10 @@ public final class NatsProvider implements ElectionsProvider {
                 .orElse(deepest.getClass().getSimpleName());
     }
 
-    private static void requireReadable(ConnectUri uri, String parameter) {
-        uri.parameter(parameter).ifPresent(file -> {
+    private static void requireReadableCredentials(ConnectUri uri) {
+        uri.parameter("credentials").ifPresent(file -> {
             if (!Files.isReadable(Path.of(file))) {
-                throw new ElectionException(uri + ": the file that " + parameter + " names cannot be read");
+                throw new ElectionException(uri + ": the file that credentials names cannot be read");
             }
         });
     }
@@ -166,18 +165,8 @@ public final class NatsProvider implements ElectionsProvider {
         });
         uri.parameter("credentials").ifPresent(builder::credentialPath);
         uri.parameter("inbox").ifPresent(builder::inboxPrefix);
-        uri.parameter("truststore").ifPresent(builder::truststorePath);
-        uri.parameter("truststorePassword").map(String::toCharArray).ifPresent(builder::truststorePassword);
-        uri.parameter("keystore").ifPresent(builder::keystorePath);
-        uri.parameter("keystorePassword").map(String::toCharArray).ifPresent(builder::keystorePassword);
-        if (secure
-                && uri.parameter("truststore").isEmpty()
-                && uri.parameter("keystore").isEmpty()) {
-            try {
-                builder.secure();
-            } catch (NoSuchAlgorithmException e) {
-                throw new ElectionException("this JDK has no TLS: " + e.getMessage(), e);
-            }
+        if (secure || TlsStores.areIn(uri)) {
+            NatsTls.of(uri).applyTo(builder);
         }
         return builder.build();
     }

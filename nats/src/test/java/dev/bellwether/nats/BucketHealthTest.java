@@ -13,6 +13,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.nats.NatsServer;
+import io.nats.client.api.DiscardPolicy;
 import io.nats.client.api.Mirror;
 import io.nats.client.api.StorageType;
 import io.nats.client.api.StreamConfiguration;
@@ -43,6 +44,8 @@ class BucketHealthTest {
                     "&choria=true",
                     "Choria takes 4 seconds");
             refused(server, admin, stream("eternal"), "&choria=true", "its TTL is not set");
+            refused(server, admin, stream("small").maxBytes(10_000), "", "(max_bytes is 10000)");
+            refused(server, admin, stream("few").maxMessages(100), "", "nats stream edit KV_few --discard new");
             admin.ask(connection ->
                     connection.jetStreamManagement().addStream(stream("closed").build()));
             admin.ask(connection -> connection
@@ -96,6 +99,27 @@ class BucketHealthTest {
             }
             try (var backend = connect(server.uri("bucket=kept"))) {
                 assertThat(warnings(backend)).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void aBucketWithLimitsThatRefusesWhatIsTooMuchIsUsedAndToldWhenItIsNearlyFull() throws Exception {
+        try (var server = NatsServers.alone();
+                var admin = Admin.of(server.port())) {
+            var stream = stream("limited")
+                    .maxMessages(10)
+                    .maxBytes(1_000_000)
+                    .discardPolicy(DiscardPolicy.New)
+                    .build();
+            admin.ask(connection -> connection.jetStreamManagement().addStream(stream));
+            try (var backend = connect(server.uri("bucket=limited"))) {
+                assertThat(warnings(backend)).isEmpty();
+                for (var i = 0; i < 9; i++) {
+                    var subject = "$KV.limited." + i;
+                    admin.ask(connection -> connection.jetStream().publish(subject, new byte[1]));
+                }
+                assertThat(warnings(backend)).singleElement().asString().contains("9 of max_msgs 10");
             }
         }
     }

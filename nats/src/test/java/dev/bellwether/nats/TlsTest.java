@@ -9,10 +9,16 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.fixtures.Scripts;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.nats.NatsServer;
+import dev.bellwether.testkit.servers.Ports;
+import io.nats.client.Nats;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -43,11 +49,14 @@ class TlsTest {
         certificates.key("server");
         certificates.key("client");
         certificates.key("stranger");
-        var tls = "cert_file: \"%s\", key_file: \"%s\""
-                .formatted(certificates.certificate("server"), certificates.secret("server"));
-        server = NatsServers.alone("tls { " + tls + " }");
-        mutual = NatsServers.alone(
-                "tls { %s, ca_file: \"%s\", verify: true }".formatted(tls, certificates.certificate("client")));
+        server = NatsServers.alone(tls("server"));
+        mutual = NatsServers.alone(tls("server")
+                .replace("}", ", ca_file: \"%s\", verify: true }".formatted(certificates.certificate("client"))));
+    }
+
+    private static String tls(String key) {
+        return "tls { cert_file: \"%s\", key_file: \"%s\" }"
+                .formatted(certificates.certificate(key), certificates.secret(key));
     }
 
     @AfterAll
@@ -72,6 +81,77 @@ class TlsTest {
                     .hasMessageContaining("do not agree on TLS")
                     .hasMessageNotContaining(Certificates.PASSWORD);
         }
+    }
+
+    @Test
+    void aServerWhoseTrustedCertificateIsForAnotherHostIsRefusedAndTheMessageNamesTheHost() throws Exception {
+        certificates.key("elsewhere", "CN=127.0.0.1", "DNS:nats.example");
+        certificates.key("named", "CN=named", "DNS:localhost");
+        try (var elsewhere = NatsServers.alone(tls("elsewhere"));
+                var named = NatsServers.alone(tls("named"))) {
+            refused(uri(elsewhere, "tls", trust("elsewhere")), "127.0.0.1");
+            refused(uri(elsewhere, "nats", "tls=true&" + trust("elsewhere")), "127.0.0.1");
+            refused(byName(elsewhere, trust("elsewhere")), "localhost");
+            refused(uri(named, "tls", trust("named")), "127.0.0.1"); // an address that the name has proves nothing
+            leads(byName(named, trust("named")));
+        }
+    }
+
+    private static void refused(String uri, String host) {
+        assertThatThrownBy(() -> Elections.connect(uri))
+                .as(uri)
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("do not agree on TLS")
+                .hasMessageContaining("is for the host that the URI names")
+                .hasMessageMatching("(?s).*\\bmatching (IP address )?" + host + "\\b.*");
+    }
+
+    /** Servers tell clients of the others by their addresses. */
+    @Test
+    void aServerThatAnotherHasToldOfIsTrustedByTheNameOfTheUriOrByItsAddress() throws Exception {
+        certificates.key("first", "CN=first", "DNS:localhost");
+        certificates.key("second", "CN=second", "IP:127.0.0.2");
+        certificates.key("wrong", "CN=wrong", "DNS:nats.example,IP:127.0.0.1");
+        assertThat(isFollowed("first")).isTrue();
+        assertThat(isFollowed("second")).isTrue();
+        assertThat(isFollowed("wrong")).isFalse();
+    }
+
+    /** Returns whether a client goes to a server that shows this certificate when the one that told of it is gone. */
+    @SuppressWarnings("try") // a connection may be interrupted as it is closed
+    private static boolean isFollowed(String second) throws Exception {
+        var program = Scripts.where("nats-server");
+        var route = Ports.free();
+        var port = Ports.free();
+        var listening = "listen: \"127.0.0.2:" + port + "\"\n";
+        try (var one = new NatsServer(program, "one", Ports.free(), tls("first") + cluster(route, route));
+                var two =
+                        new NatsServer(program, "two", port, listening + tls(second) + cluster(Ports.free(), route))) {
+            one.awaitPort();
+            var options = BucketClient.ourOptions().servers(new String[] {"tls://localhost:" + one.port()});
+            NatsTls.of(ConnectUri.parse(byName(one, trust("first", second)))).applyTo(options);
+            try (var connection = Nats.connect(options.build())) {
+                var other = "127.0.0.2:" + two.port();
+                Eventually.eventually(
+                        "it is told of the other",
+                        PATIENCE,
+                        () -> connection.getServers().stream().anyMatch(server -> server.endsWith(other)));
+                one.kill();
+                for (var i = 0; i < 300; i++) {
+                    if (String.valueOf(connection.getConnectedUrl()).endsWith(other)) {
+                        return true;
+                    }
+                    TimeUnit.MILLISECONDS.sleep(10);
+                }
+                return false;
+            }
+        }
+    }
+
+    private static String cluster(int port, int route) {
+        return "\ncluster { name: \"told\", listen: \"127.0.0.1:%d\", routes: [\"nats://127.0.0.1:%d\"] }"
+                .formatted(port, route);
     }
 
     @Test
@@ -115,8 +195,12 @@ class TlsTest {
         return scheme + "://127.0.0.1:" + server.port() + "?" + query;
     }
 
-    private static String trust(String name) {
-        return "truststore=" + certificates.trust(name) + "&truststorePassword=" + Certificates.PASSWORD;
+    private static String byName(NatsServer server, String query) {
+        return "tls://localhost:" + server.port() + "?" + query;
+    }
+
+    private static String trust(String... names) {
+        return "truststore=" + certificates.trust(names) + "&truststorePassword=" + Certificates.PASSWORD;
     }
 
     private static String keys(String name) {

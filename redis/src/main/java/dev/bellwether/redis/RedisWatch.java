@@ -2,18 +2,19 @@ package dev.bellwether.redis;
 
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.DelayThread;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 final class RedisWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RedisWatch.class);
-    private static final long LOOK_SECONDS = 1;
+    private static final Duration LOOK = Duration.ofSeconds(1);
     /** A connection may die silently: every so many looks it is asked for a sign. */
     private static final int LOOKS_PER_SIGN = 5;
 
@@ -141,7 +142,7 @@ final class RedisWatch implements AutoCloseable {
     }
 
     private static void later(Runnable what) {
-        CompletableFuture.delayedExecutor(LOOK_SECONDS, TimeUnit.SECONDS).execute(what);
+        DelayThread.after(LOOK).execute(what);
     }
 
     /** Looks after the connection, as long as this is open. */

@@ -24,7 +24,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -227,7 +226,8 @@ public final class LazyArbiter implements Arbiter {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
-        return new WaitingWatch(election, watcher, loop);
+        var present = connected;
+        return present != null ? present.watch(election, watcher, loop) : new WaitingWatch(election, watcher, loop);
     }
 
     @Override
@@ -253,7 +253,9 @@ public final class LazyArbiter implements Arbiter {
         final void begin() {
             waiting.add(this);
             if (connected != null || fatal != null) { // meanwhile; it may have overlooked us
-                ForkJoinPool.commonPool().execute(this::settle); // on the loop nobody may wait for an answer
+                var late = new Thread(this::settle, "bellwether-connect"); // on the loop nobody may wait for an answer
+                late.setDaemon(true);
+                late.start();
             }
         }
 

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -78,6 +79,31 @@ class LazyArbiterTest {
             watch.close();
             candidacy.close();
             assertThat(elections.election("billing").leader()).isEmpty();
+        }
+    }
+
+    @Test
+    void aWatchThatBeginsWhenThereIsAConnectionDoesNotWaitForTheCommonPool() throws Exception {
+        var end = new CountDownLatch(1);
+        for (var i = 0; i < ForkJoinPool.getCommonPoolParallelism(); i++) {
+            ForkJoinPool.commonPool().execute(() -> {
+                try {
+                    end.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+        }
+        there.complete(true);
+        try (var elections = lazily(this::connect);
+                var candidacy = elections.stand("billing")) {
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            var heard = new CompletableFuture<Boolean>();
+            var watch = elections.election("billing").watch(leader -> heard.complete(leader.isPresent()));
+            assertThat(heard).succeedsWithin(PATIENCE);
+            watch.close();
+        } finally {
+            end.countDown();
         }
     }
 
