@@ -5,6 +5,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.RefusedWatch;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +33,7 @@ final class ConsulWatch implements AutoCloseable {
 
     private final ConsulClient client;
     private final String folder;
+    private final RefusedWatch refused;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
     private final Map<String, Long> told = new ConcurrentHashMap<>(); // at which index each watched key was told of
     private volatile boolean closed;
@@ -44,6 +46,7 @@ final class ConsulWatch implements AutoCloseable {
     ConsulWatch(ConsulClient client, String folder) {
         this.client = client;
         this.folder = folder;
+        refused = new RefusedWatch(ConsulWatch.class, client);
         client.members().onMove(() -> asked.cancel(true));
     }
 
@@ -80,14 +83,12 @@ final class ConsulWatch implements AutoCloseable {
                         PATIENCE);
                 asked = asking;
                 var answer = HttpMembers.answer(asking);
+                refused.granted();
                 index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins again
                 answer.json().items().forEach(this::tell);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
-                log.warn(
-                        "{} may not be watched now; a standby claims only when the lease that it saw is over:" + " {}",
-                        client,
-                        e);
+                refused.refused(e);
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());

@@ -6,6 +6,7 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.RefusedWatch;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
@@ -34,6 +35,7 @@ final class EtcdWatch implements AutoCloseable {
 
     private final EtcdClient client;
     private final String range;
+    private final RefusedWatch refused;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
     private volatile boolean closed;
     private final Thread thread = BackendThread.lasting("bellwether-etcd-watch", this::run, () -> closed);
@@ -46,6 +48,7 @@ final class EtcdWatch implements AutoCloseable {
     EtcdWatch(EtcdClient client, String range) {
         this.client = client;
         this.range = range;
+        refused = new RefusedWatch(EtcdWatch.class, client);
         client.members().onMove(() -> lines.close());
     }
 
@@ -71,15 +74,13 @@ final class EtcdWatch implements AutoCloseable {
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
             try (var opened = HttpMembers.answer(client.stream("watch", body, PATIENCE))) {
+                refused.granted();
                 lines = opened;
                 DelayThread.after(LIFE).execute(opened::close);
                 opened.takeWhile(line -> !closed).forEach(this::heard);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
-                log.warn(
-                        "{} may not be watched now; a standby claims only when the lease that it saw is over:" + " {}",
-                        client,
-                        e);
+                refused.refused(e);
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }

@@ -7,6 +7,7 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.RefusedWatch;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -46,6 +47,7 @@ final class KubernetesWatch implements AutoCloseable {
 
     private final KubernetesClient client;
     private final String selector;
+    private final RefusedWatch refused;
     private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by name of the Lease
     private final Map<String, String> told = new ConcurrentHashMap<>(); // at which version each was told of
     private volatile boolean closed;
@@ -63,6 +65,7 @@ final class KubernetesWatch implements AutoCloseable {
      */
     KubernetesWatch(KubernetesClient client, boolean isOfAll) {
         this.client = client;
+        refused = new RefusedWatch(KubernetesWatch.class, client);
         selector = isOfAll ? "" : OURS;
         client.onBreak(() -> lines.close());
     }
@@ -99,10 +102,7 @@ final class KubernetesWatch implements AutoCloseable {
                 stream();
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
-                log.warn(
-                        "{} may not be watched now; a standby claims only when the lease that it saw is over: {}",
-                        client,
-                        e.getMessage());
+                refused.refused(e);
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
@@ -124,6 +124,7 @@ final class KubernetesWatch implements AutoCloseable {
                 + URLEncoder.encode(selector, StandardCharsets.UTF_8));
         heardNanos = System.nanoTime();
         try (var opened = HttpMembers.answer(client.stream(path, PATIENCE))) {
+            refused.granted();
             lines = opened;
             listen(opened);
             opened.takeWhile(line -> !closed).forEach(this::heard);
