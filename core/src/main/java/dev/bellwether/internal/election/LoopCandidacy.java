@@ -121,7 +121,10 @@ public final class LoopCandidacy implements Candidacy {
         this.outages = outages;
         this.onClosed = onClosed;
         standing.config().listener().ifPresent(listener -> listeners.add(new Listening(listener)));
-        events = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
+        events = new SerialExecutor(executor, this.loop, () -> {
+            turn(now -> {});
+            runStep();
+        });
         work = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
         var seat = arbiter.seat(standing, new Reports(), this.loop);
         machine = new CandidacyMachine(standing, loop.clock(), seat, new Doing(), pauseBound);
@@ -462,7 +465,7 @@ public final class LoopCandidacy implements Candidacy {
             return;
         }
         if (!events.idle()) {
-            return; // Acquired has not been heard yet: the next step begins when it has
+            return; // Acquired may not have been heard yet: when all has been, we come again
         }
         var begun = loop.clock().nanos();
         work.submit(
@@ -546,9 +549,6 @@ public final class LoopCandidacy implements Candidacy {
                         metrics.callbackFailed(election(), candidate(), failure);
                         Quietly.run(() -> log.error(
                                 "the listener of {} failed on {}; nothing else is affected", this, event, failure));
-                    }
-                    if (event instanceof LeadershipEvent.Acquired) {
-                        loop.execute(this::runStep);
                     }
                     then.accept(failure);
                 });

@@ -181,7 +181,8 @@ public final class JointArbiter implements Arbiter {
                                 one.id(),
                                 one.priority(),
                                 one.metadata(),
-                                one.id().equals(leader))));
+                                one.id().equals(leader),
+                                one.id().equals(leader) ? Optional.empty() : one.heard())));
         return View.of(old.election(), shown.holder().isPresent() ? shown.token() : token)
                 .heldBy(shown.holder(), shown.remaining())
                 .orderedToStandDown(shown.standDown())

@@ -288,7 +288,7 @@ public final class RecordLeases implements LeaseStore {
                         one.priority(),
                         one.leads() ? seat.metadata() : one.metadata(),
                         one.leads() && !gone,
-                        one.heard())));
+                        one.leads() && !gone ? Optional.empty() : one.heard())));
         if (!gone && all.stream().noneMatch(Candidate::leads)) {
             all.add(new Candidate(seat.candidate(), seat.priority(), seat.metadata(), true));
         }

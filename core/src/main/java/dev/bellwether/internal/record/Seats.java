@@ -88,7 +88,7 @@ final class Seats {
             this.memory = memory;
         }
 
-        /** Without a lock: who looks through all has theirs, which those need who have this one's. */
+        /** Takes no lock of the memory: who looks through all has the lock of {@link #all}, for which others wait here. */
         private boolean isIdle() {
             return users.get() == 0 && !held && watchers.isEmpty() && followers.isEmpty();
         }

@@ -254,13 +254,12 @@ final class Standbys {
                 || now.filter(until::isBefore).isPresent()) {
             return Optional.empty(); // a marker, not ours, or over
         }
-        var leads = id.equals(leader);
         return Optional.of(new Candidate(
                 id,
                 (int) fields.number("priority"),
                 fields.metadata(),
-                leads,
-                leads ? Optional.empty() : Optional.of(found.written())));
+                id.equals(leader),
+                Optional.of(found.written())));
     }
 
     /** A candidate may come again not sooner than its patience allows. */

@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,25 @@ class HandOverTest {
         rig.settle();
         assertThat(standby.isLeader()).isTrue();
         assertThat(leader.isLeader()).isFalse();
+        assertThat(done(outcome).isDone()).isTrue();
+    }
+
+    @Test
+    void theTaskRunsThoughTheSeatComesBeforeGettingReadyHasEnded() {
+        var steps = new AtomicInteger();
+        var leader = rig.stand("a", CandidacyConfig.builder());
+        var standby = rig.stand("b", CandidacyConfig.builder());
+        standby.whileLeading(mandate -> steps.incrementAndGet());
+        rig.executor.keeps = true;
+        var outcome = handOver("b");
+        rig.settle();
+        leader.resign();
+        rig.settle();
+        assertThat(standby.isLeader()).isTrue();
+        assertThat(steps).hasValue(0);
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(steps).hasPositiveValue();
         assertThat(done(outcome).isDone()).isTrue();
     }
 
