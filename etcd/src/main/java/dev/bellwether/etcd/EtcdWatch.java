@@ -74,7 +74,6 @@ final class EtcdWatch implements AutoCloseable {
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
             try (var opened = HttpMembers.answer(client.stream("watch", body, PATIENCE))) {
-                refused.granted();
                 lines = opened;
                 DelayThread.after(LIFE).execute(opened::close);
                 opened.takeWhile(line -> !closed).forEach(this::heard);
@@ -117,6 +116,8 @@ final class EtcdWatch implements AutoCloseable {
         if (result.flag("canceled") || result.value() instanceof String) {
             client.forgetToken(); // which may be over
             lines.close();
+        } else {
+            refused.granted();
         }
     }
 

@@ -215,14 +215,16 @@ public final class HttpMembers {
         return following;
     }
 
-    /** Opens a stream of lines. */
+    /** Opens a stream of lines, and waits so long for its beginning. */
     public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
-        return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
+        return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body)
+                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     /**
      * The client hands each answer on by a thread of the common pool, which an application may keep busy: the answer is
-     * taken before that. If none is wanted any more, the connection is given up.
+     * taken before that. That there is none, such as of a connection that is refused, comes by that thread only, and so
+     * by the timeout if the pool is busy. If none is wanted any more, the connection is given up.
      */
     private <B, T> CompletableFuture<T> exchange(
             HttpRequest.Builder request,

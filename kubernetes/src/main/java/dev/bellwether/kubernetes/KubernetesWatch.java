@@ -124,7 +124,6 @@ final class KubernetesWatch implements AutoCloseable {
                 + URLEncoder.encode(selector, StandardCharsets.UTF_8));
         heardNanos = System.nanoTime();
         try (var opened = HttpMembers.answer(client.stream(path, PATIENCE))) {
-            refused.granted();
             lines = opened;
             listen(opened);
             opened.takeWhile(line -> !closed).forEach(this::heard);
@@ -161,6 +160,7 @@ final class KubernetesWatch implements AutoCloseable {
                     ? new ElectionException(status.text("message"))
                     : client.error("watch", client.leases(""), (int) status.number("code"), status.text("message"));
         }
+        refused.granted();
         pause = PAUSE;
         var reached = object.at("metadata").text("resourceVersion");
         version = reached.isEmpty() ? version : reached;

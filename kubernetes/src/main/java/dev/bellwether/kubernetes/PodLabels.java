@@ -98,8 +98,8 @@ final class PodLabels {
                     election,
                     error.getMessage());
         }
+        var pause = pauses.computeIfAbsent(election, first -> PAUSE);
         if (!closed && pending.add(election)) {
-            var pause = pauses.getOrDefault(election, PAUSE);
             var next = pause.multipliedBy(2);
             pauses.put(election, next.compareTo(LONGEST_PAUSE) < 0 ? next : LONGEST_PAUSE);
             DelayThread.after(pause).execute(() -> again(election));

@@ -115,6 +115,36 @@ class PodLabelsTest {
         }
     }
 
+    @Test
+    void aLabelThatCouldBeSetMeanwhileIsTriedAgainToo() {
+        var refuses = new AtomicBoolean(true);
+        try (var stub = new StubServer(request -> request.method().equals("PATCH") && refuses.get()
+                        ? Reply.failure(403, "Forbidden", "pods is forbidden", "{}")
+                        : usual(request));
+                var store = open(stub)) {
+            var at = take(store, 0, "n-1");
+            Eventually.eventually("it is tried", PATIENCE, () -> patches(stub).size() == 1);
+            refuses.set(false);
+            var vacant = store.write(KEY, at, new Draft(record("vacant", "", 3), ""), PATIENCE)
+                    .toCompletableFuture()
+                    .join();
+            Eventually.eventually(
+                    "it is taken off", PATIENCE, () -> patches(stub).size() == 2);
+            refuses.set(true);
+            assertThat(take(store, vacant.revision(), "n-2")).isPositive();
+            Eventually.eventually(
+                    "it is refused once more", PATIENCE, () -> patches(stub).size() == 3);
+            refuses.set(false);
+            Eventually.eventually(
+                    "it is tried again",
+                    PATIENCE,
+                    () -> patches(stub).stream()
+                                    .filter(patch -> patch.contains("true"))
+                                    .count()
+                            > 2);
+        }
+    }
+
     private static long take(KubernetesRecordStore store, long at, String nonce) {
         return store.write(KEY, at, held(nonce, at), PATIENCE)
                 .toCompletableFuture()
