@@ -35,7 +35,10 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
             }
             throw new NotLeaderException(
                     call.getMethod() + " runs only while leading \"" + election + "\", which we do not"
-                            + (standing.isPresent() ? "" : ": bellwether.enabled=false, so we stand in no election"));
+                            + (standing.isPresent()
+                                    ? ""
+                                    : ": we stand in no election (bellwether.enabled=false, or a configuration that is left"
+                                            + " out)"));
         }
         try {
             hand(mandate.get(), call);

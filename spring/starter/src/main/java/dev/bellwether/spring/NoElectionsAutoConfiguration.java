@@ -11,8 +11,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 
 /**
- * An application that stands in no election, because {@code bellwether.enabled} is false: nothing of it runs that only
- * a leader does.
+ * An application that stands in no election, because {@code bellwether.enabled} is false or our configuration is left
+ * out: nothing of it runs that only a leader does.
  */
 @AutoConfiguration(after = BellwetherAutoConfiguration.class)
 @ConditionalOnMissingBean(Candidacies.class)
@@ -30,7 +30,8 @@ public class NoElectionsAutoConfiguration {
                 elections.add(election);
             }
             log.info(
-                    "This application stands in no election (bellwether.enabled=false). What is @LeaderOnly never runs"
+                    "This application stands in no election (bellwether.enabled=false, or a configuration that is"
+                            + " left out). What is @LeaderOnly never runs"
                             + " here{}",
                     elections.isEmpty() ? "" : ": " + elections);
         };

@@ -2,12 +2,14 @@ package dev.bellwether.spring;
 
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
+import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.core.ConnectionCallback;
@@ -16,6 +18,7 @@ import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * Puts messages into the outbox within the transaction of the calling thread, so that they are published if and only if
@@ -27,12 +30,18 @@ public final class TransactionalOutbox {
     private static final Logger LOG = LoggerFactory.getLogger(TransactionalOutbox.class);
     private static final String AFTER_COMMIT =
             "messages were stashed after the commit of the transaction, by one of its listeners: whether they are"
-                    + " published depends on the connection pool.  Stash them before, or in a transaction of their"
+                    + " published depends on the connection pool. Stash them before, or in a transaction of their"
                     + " own: @Transactional(propagation = REQUIRES_NEW)";
 
-    /** What Spring adds to a transaction for each connection that it has borrowed beside those of the manager. */
-    private static final String BORROWED =
-            "org.springframework.jdbc.datasource.DataSourceUtils$ConnectionSynchronization";
+    /** Whether a manager of JDBC has begun a transaction on the connection. It is for subclasses of Spring's only. */
+    private static final @Nullable Method IS_ACTIVE =
+            ReflectionUtils.findMethod(ConnectionHolder.class, "isTransactionActive");
+
+    static {
+        if (IS_ACTIVE != null) {
+            ReflectionUtils.makeAccessible(IS_ACTIVE);
+        }
+    }
 
     private final JdbcTemplate jdbc;
     private final DataSource dataSource;
@@ -157,18 +166,15 @@ public final class TransactionalOutbox {
         while (source instanceof TransactionAwareDataSourceProxy proxy) {
             source = Objects.requireNonNull(proxy.getTargetDataSource());
         }
-        return TransactionSynchronizationManager.hasResource(source) && !areAllBorrowed();
+        return TransactionSynchronizationManager.getResource(source) instanceof ConnectionHolder holder
+                && !isBorrowed(holder);
     }
 
-    /** Returns whether each connection that this thread holds was borrowed by somebody before us, in that way. */
-    private static boolean areAllBorrowed() {
-        var borrowed = TransactionSynchronizationManager.getSynchronizations().stream()
-                .filter(each -> each.getClass().getName().equals(BORROWED))
-                .count();
-        var held = TransactionSynchronizationManager.getResourceMap().values().stream()
-                .filter(ConnectionHolder.class::isInstance)
-                .count();
-        return borrowed >= held;
+    /** Returns whether it was not a manager that bound it, but Spring at a first use. Managers of JPA set no flag. */
+    private static boolean isBorrowed(ConnectionHolder holder) {
+        return holder.isSynchronizedWithTransaction()
+                && IS_ACTIVE != null
+                && Boolean.FALSE.equals(ReflectionUtils.invokeMethod(IS_ACTIVE, holder));
     }
 
     private IllegalStateException notOfTransaction() {

@@ -164,6 +164,8 @@ class OutboxTest {
                             refuses(outbox, message);
                             refuses(outbox, message); // once more
                             own.executeWithoutResult(inner -> outbox.stash(message));
+                            new JdbcTemplate(pool).queryForObject("SELECT 1", Integer.class);
+                            refuses(outbox, message); // it has a connection by now, which nobody commits
                         });
                         assertThat(rig.rows()).isEqualTo(2);
 
