@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.CommonWords;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +45,9 @@ class DocsTest {
         while (examples.find()) {
             var code = examples.group(1) == null ? 0 : Integer.parseInt(examples.group(1));
             for (var line : examples.group(2).strip().split("\n", -1)) {
-                assertThat(codeOf(line)).as(line).isEqualTo(code);
+                assertThat(codeOf(line))
+                        .as(() -> line + ": " + output())
+                        .isEqualTo(code);
                 tried++;
             }
         }
@@ -131,15 +134,24 @@ class DocsTest {
 
     private static int codeOf(String example) throws IOException, InterruptedException {
         var java = String.join(" ", Commands.java());
-        var patient = "case $verb in ls|show|watch|end|reopen|delete|doctor) set -- --timeout 30s \"$@\";; esac; ";
+        var patient = "case $verb in ls|show|watch|end|reopen|delete|doctor|schema) set -- --timeout 30s \"$@\";; esac; ";
         var script = "bellwether() { verb=$1; shift; " + patient + java + " \"$verb\" \"$@\"; }; " + example;
         var builder = new ProcessBuilder("bash", "-c", script).redirectErrorStream(true);
         builder.environment().put("BELLWETHER_HOME", folder.toString());
         builder.environment().remove("BELLWETHER_ON");
-        var output = folder.resolve("output");
-        var process = builder.redirectOutput(output.toFile()).start();
+        var process =
+                builder.redirectOutput(folder.resolve("output").toFile()).start();
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(example).isTrue();
-        assertThat(Files.readString(output)).doesNotContain("Exception");
+        assertThat(output()).doesNotContain("Exception");
         return process.exitValue();
+    }
+
+    /** Returns what the last example has printed. */
+    private static String output() {
+        try {
+            return Files.readString(folder.resolve("output"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }
