@@ -347,9 +347,25 @@ final class RosterWorld {
                 trace.line("log", "all records but the last " + left + " are deleted");
                 groups.forget(ROSTER, 0, left);
                 forgotten = true;
+                if (mode != RosterMode.OVERLAPPING && random.nextInt(3) == 0) {
+                    replaceUnseen(one, length);
+                }
             }
             default -> recreate();
         }
+    }
+
+    /** One that may lead says nothing for a while, and is replaced by one that has read nothing of it. */
+    private void replaceUnseen(RosterMember one, long length) {
+        one.hold(false);
+        disturb(one, "has its loop held up", length, () -> one.resume(false));
+        if (kicks) {
+            trace.line("group", "throws " + one.name() + " out");
+            groups.members(ROSTER, "main").stream()
+                    .filter(id -> id.endsWith('#' + one.name()))
+                    .forEach(id -> groups.leave(ROSTER, "main", id));
+        }
+        join();
     }
 
     /** What costs nobody a mandate. */
