@@ -83,7 +83,7 @@ final class Chaos implements Application {
                 });
             }
             config.maxPulseInterval().ifPresent(interval -> pulse(candidacy, interval));
-            if (hearers.nextInt(4) == 0) {
+            if (hearers.nextInt(40) == 0) {
                 listen(candidacy);
             }
             return candidacy;
