@@ -267,6 +267,11 @@ class PlantedFaultsTest {
                         "view.remaining().compareTo(config.lease()) < 0 ? view.remaining() : config.lease()",
                         "view.remaining()"),
                 new Plant(
+                        "a listener that comes later lets one more row of steps begin",
+                        "internal/election/LoopCandidacy.java",
+                        " || nextStep != null",
+                        ""),
+                new Plant(
                         "a turn that threw is forgotten",
                         "internal/loop/GuardedLoop.java",
                         "thrown = e;",

@@ -144,6 +144,12 @@ class PlantedRosterFaultsTest {
                         "sent != null && loop.clock().nanos() - sent.nanos() < broadcastNanos && outcome == Commit.ACCEPTED"),
                 fault(
                         RosterMode.EXCLUSIVE,
+                        "a task that is set while the listener is busy does not run for what is led",
+                        "internal/roster/RosterCallbacks.java",
+                        "(failed, queuedNanos) -> start(partition, roles, mandate)",
+                        "(failed, queuedNanos) -> {}"),
+                fault(
+                        RosterMode.EXCLUSIVE,
                         "a turn that throws is forgotten",
                         "internal/loop/GuardedLoop.java",
                         "thrown = e;",
