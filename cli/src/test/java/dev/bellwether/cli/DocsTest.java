@@ -45,9 +45,7 @@ class DocsTest {
         while (examples.find()) {
             var code = examples.group(1) == null ? 0 : Integer.parseInt(examples.group(1));
             for (var line : examples.group(2).strip().split("\n", -1)) {
-                assertThat(codeOf(line))
-                        .as(() -> line + ": " + output())
-                        .isEqualTo(code);
+                assertThat(codeOf(line)).as(() -> line + ": " + output()).isEqualTo(code);
                 tried++;
             }
         }
@@ -134,13 +132,13 @@ class DocsTest {
 
     private static int codeOf(String example) throws IOException, InterruptedException {
         var java = String.join(" ", Commands.java());
-        var patient = "case $verb in ls|show|watch|end|reopen|delete|doctor|schema) set -- --timeout 30s \"$@\";; esac; ";
+        var patient =
+                "case $verb in ls|show|watch|end|reopen|delete|doctor|schema) set -- --timeout 30s \"$@\";; esac; ";
         var script = "bellwether() { verb=$1; shift; " + patient + java + " \"$verb\" \"$@\"; }; " + example;
         var builder = new ProcessBuilder("bash", "-c", script).redirectErrorStream(true);
         builder.environment().put("BELLWETHER_HOME", folder.toString());
         builder.environment().remove("BELLWETHER_ON");
-        var process =
-                builder.redirectOutput(folder.resolve("output").toFile()).start();
+        var process = builder.redirectOutput(folder.resolve("output").toFile()).start();
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(example).isTrue();
         assertThat(output()).doesNotContain("Exception");
         return process.exitValue();

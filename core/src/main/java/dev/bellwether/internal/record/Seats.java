@@ -88,7 +88,7 @@ final class Seats {
             this.memory = memory;
         }
 
-        /** Takes no lock of the memory: who looks through all has the lock of {@link #all}, for which others wait here. */
+        /** Takes no lock of the memory: who looks through all has that of {@link #all}, for which others wait here. */
         private boolean isIdle() {
             return users.get() == 0 && !held && watchers.isEmpty() && followers.isEmpty();
         }

@@ -17,6 +17,9 @@ import org.springframework.beans.factory.ObjectProvider;
 final class LeaderOnlyInterceptor implements MethodInterceptor {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
 
+    private static final String NOWHERE =
+            ": we stand in no election (bellwether.enabled=false, or a configuration that is left out)";
+
     private final ObjectProvider<Candidacies> candidacies;
 
     LeaderOnlyInterceptor(ObjectProvider<Candidacies> candidacies) {
@@ -33,12 +36,8 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
             if (returnsNothing(call.getMethod())) {
                 return null;
             }
-            throw new NotLeaderException(
-                    call.getMethod() + " runs only while leading \"" + election + "\", which we do not"
-                            + (standing.isPresent()
-                                    ? ""
-                                    : ": we stand in no election (bellwether.enabled=false, or a configuration that is left"
-                                            + " out)"));
+            throw new NotLeaderException(call.getMethod() + " runs only while leading \"" + election
+                    + "\", which we do not" + (standing.isPresent() ? "" : NOWHERE));
         }
         try {
             hand(mandate.get(), call);
