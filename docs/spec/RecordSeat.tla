@@ -156,8 +156,8 @@ Granted(c) == cand[c].ph = "claim" /\ \E x \in ans : x.c = c /\ Won(c, x)
 Proven(c) == /\ Leads(c)
              /\ \E x \in ans : x.c = c /\ x.lease = L /\ x.rev > cand[c].rev /\ Won(c, x)
 
-\* While the work ends, an answer tells where the record stands, and proves nothing any more.
-Noted(c) == /\ cand[c].ph = "down"
+\* After the deadline, and while the work ends, an answer tells where the record stands, and proves nothing any more.
+Noted(c) == /\ cand[c].ph = "down" \/ (cand[c].ph = "lead" /\ ~Leads(c))
             /\ \E x \in ans : /\ x.c = c /\ x.rev > cand[c].rev
                               /\ cand' = [cand EXCEPT ![c].rev = x.rev, ![c].stamp = <<c, x.k>>]
             /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>

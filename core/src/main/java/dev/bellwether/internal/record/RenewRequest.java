@@ -1,5 +1,6 @@
 package dev.bellwether.internal.record;
 
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Lease;
 import java.util.function.BooleanSupplier;
@@ -48,6 +49,10 @@ final class RenewRequest extends SeatRequest<Answer> {
     SeatStep<Answer> looked(ObservedRecord known, long nowNanos) {
         if (!isOurs(known) || known.token() != lease.token() || nowNanos - memory.untilNanos(known, nowNanos) >= 0) {
             return answer(false, known, nowNanos);
+        }
+        if (known.record().lease().compareTo(lease.term()) < 0) { // this is late, and what came after it stays
+            return SeatStep.failed(new UnavailableException("the lease of \"" + memory.election()
+                    + "\" was cut short meanwhile, since its holder stands down"));
         }
         if (isIn(known) && !memory.mayBeOverwritten(lease.claim().nonce(), known.revision())) {
             return answer(true, known, nowNanos); // the session was renewed for all of its seats

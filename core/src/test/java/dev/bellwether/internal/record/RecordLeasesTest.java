@@ -52,6 +52,25 @@ class RecordLeasesTest {
     }
 
     @Test
+    void aLeaseThatWasCutShortIsNotExtendedByARenewalThatCameLate() {
+        var late = new LateWrites(records);
+        var slow = LeaseStore.over(late, clock, () -> "stamp" + stamps.incrementAndGet());
+        var claim = claim("a");
+        var token = get(slow.acquire(claim)).view().token();
+        late.hold();
+        var renewal = slow.renew(List.of(new Lease(claim, token, LEASE))).get(0);
+        late.holdNoMore();
+        var conceded = new Lease(claim, token, LEASE.dividedBy(5));
+        assertThat(get(slow.renew(List.of(conceded)).get(0)).granted()).isTrue();
+        late.carryOut();
+        assertThat(failure(renewal)).hasMessageContaining("\"e\" was cut short");
+        clock.nanos += LEASE.dividedBy(5).toNanos();
+        assertThat(get(slow.acquire(claim("b"))).granted())
+                .as("free after the end of the work")
+                .isTrue();
+    }
+
+    @Test
     void leasesThatAreRenewedAtDifferentTimesShareASession() {
         var held = held(leases, 20);
         for (var i = 0; i < held.size(); i++) {
@@ -87,10 +106,10 @@ class RecordLeasesTest {
     @Test
     void aHolderLearnsThroughItsSessionOfAnOrderThatNobodyTellsIt() {
         for (var election : List.of(4, 7, 13)) { // each, since one seat is looked at in turn anyway
-            var holder = over(new Deaf(records));
+            var holder = over(new Wrapped(records));
             var held = held(holder, 20);
             get(holder.renew(held).get(19));
-            assertThat(get(over(new Deaf(records)).order("election" + election, Order.STAND_DOWN)))
+            assertThat(get(over(new Wrapped(records)).order("election" + election, Order.STAND_DOWN)))
                     .isTrue();
             get(holder.renew(held).get(election));
             assertThat(get(holder.renew(held).get(election)).view().standDown()).isTrue();
@@ -117,7 +136,7 @@ class RecordLeasesTest {
         for (var presence : List.of(Duration.ZERO, PRESENCE)) {
             var store = new MemoryRecordStore(clock, RecordTraits.PLAIN.listing(presence));
             var leader = over(store);
-            var others = over(new Deaf(store));
+            var others = over(new Wrapped(store));
             assertThat(get(leader.acquire(claim("a"))).granted()).isTrue();
             assertThat(get(others.acquire(claim("b"))).granted()).isFalse();
             get(others.release(claim("b")));
@@ -328,8 +347,47 @@ class RecordLeasesTest {
         return answer.toCompletableFuture().join();
     }
 
+    /** The same records; what is written to them arrives late, if it is held up. */
+    private static final class LateWrites extends Wrapped {
+        private boolean holds;
+        private final List<Runnable> held = new ArrayList<>();
+
+        LateWrites(RecordStore records) {
+            super(records);
+        }
+
+        void hold() {
+            holds = true;
+        }
+
+        void holdNoMore() {
+            holds = false;
+        }
+
+        void carryOut() {
+            held.forEach(Runnable::run);
+            held.clear();
+        }
+
+        @Override
+        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+            if (!holds) {
+                return super.write(key, expected, draft, timeout);
+            }
+            var answer = new CompletableFuture<Written>();
+            held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
+            return answer;
+        }
+    }
+
     /** The same records, of whose changes nobody is told. */
-    private record Deaf(RecordStore records) implements RecordStore {
+    private static class Wrapped implements RecordStore {
+        private final RecordStore records;
+
+        Wrapped(RecordStore records) {
+            this.records = records;
+        }
+
         @Override
         public String describe() {
             return records.describe();
