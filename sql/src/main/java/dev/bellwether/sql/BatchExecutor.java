@@ -41,6 +41,8 @@ final class BatchExecutor {
     private static final long STARVED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long ORDER_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
     private static final long LONGEST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
+    /** What may have been missed is read as soon as this, however rarely somebody wants to poll. */
+    private static final long CATCH_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Source source;
     private final SeatTable seats;
@@ -59,7 +61,7 @@ final class BatchExecutor {
     private long nextOrderNanos;
     private volatile boolean listening;
     private volatile boolean missed; // announcements, while nobody listened
-    private long nextPollNanos = System.nanoTime();
+    private long polledNanos;
 
     /** Tells {@code onDeaf} when what it announced has not been heard here. */
     BatchExecutor(
@@ -70,6 +72,7 @@ final class BatchExecutor {
         this.faults = faults;
         session = new SqlConnection(source);
         pollNanos = poll.toNanos();
+        polledNanos = System.nanoTime() - pollNanos;
         this.onDeaf = onDeaf;
     }
 
@@ -118,8 +121,8 @@ final class BatchExecutor {
 
     long nextLookNanos() {
         var next = System.nanoTime() + LONGEST_WAIT_NANOS;
-        if (missed || (!listening && !watches.isEmpty() && nextPollNanos - next < 0)) {
-            next = nextPollNanos;
+        if ((missed || !listening) && !watches.isEmpty() && nextPollNanos() - next < 0) {
+            next = nextPollNanos();
         }
         if (!postponed.isEmpty() && nextOrderNanos - next < 0) {
             next = nextOrderNanos;
@@ -138,15 +141,19 @@ final class BatchExecutor {
             postponed.clear();
             again.forEach(command -> serve(List.of(command), null));
         }
-        if (now - nextPollNanos >= 0 && (missed || !listening)) {
+        if ((missed || !listening) && now - nextPollNanos() >= 0) {
             missed = false;
             poll();
-            nextPollNanos = System.nanoTime() + pollNanos;
+            polledNanos = System.nanoTime();
         }
         var due = presences.due(now);
         if (!due.isEmpty()) {
             giveSigns(due, now);
         }
+    }
+
+    private long nextPollNanos() {
+        return polledNanos + (missed ? Math.min(pollNanos, CATCH_UP_NANOS) : pollNanos);
     }
 
     private void poll() {

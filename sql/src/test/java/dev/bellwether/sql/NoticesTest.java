@@ -199,6 +199,36 @@ class NoticesTest {
         }
     }
 
+    @Test
+    void whatWasMissedWhileNobodyListenedIsReadSoonHoweverRarelyOnePolls() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var elections = SqlElections.using(
+                        new SplitDataSource(server.uri(), PostgresServer.uri(link.port())),
+                        SqlConfig.builder()
+                                .table(table)
+                                .poll(Duration.ofDays(1))
+                                .build(),
+                        dev.bellwether.ElectionsConfig.defaults());
+                var others = Elections.connect(uri);
+                var leader = others.stand(election, CandidacyConfig.ofLease(LONG))) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            try (var standby = elections.stand(election, CandidacyConfig.ofLease(LONG))) {
+                Eventually.eventually(
+                        "it follows",
+                        PATIENCE,
+                        () -> standby.status().following().isPresent());
+                awaitChannels(2);
+                link.refuse();
+                link.reset();
+                Eventually.eventually(
+                        "nobody listens there", PATIENCE, () -> listeners().size() == 1);
+                leader.resign();
+                link.heal();
+                assertThat(standby.await(PATIENCE)).as("within " + LONG).isPresent();
+            }
+        }
+    }
+
     /** A probe may be late by the machine's fault: only after three does the listener wait for a minute. */
     @Test
     void aProbeThatIsNotHeardIsSentAgainSoon() throws Exception {
