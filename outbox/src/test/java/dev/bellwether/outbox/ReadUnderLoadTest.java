@@ -102,6 +102,7 @@ class ReadUnderLoadTest {
         try (var writers = new MixedWriters(database, table, "t", 60, seed).begin(20);
                 var reading = new Reading(database, table, new Random(seed), Optional.empty())) {
             reading.during(TIME);
+            reading.untilRotated();
             var written = writers.end();
             reading.untilComplete(written);
             assertThat(reading.ledger.faults(written))
@@ -155,6 +156,14 @@ class ReadUnderLoadTest {
         void during(Duration time) throws SQLException {
             var began = System.nanoTime();
             while (System.nanoTime() - began < time.toNanos()) {
+                turn();
+            }
+        }
+
+        /** However few rows a slow machine has written by now. */
+        void untilRotated() throws SQLException {
+            var began = System.nanoTime();
+            while (store instanceof RotatedStore && rotations == 0 && System.nanoTime() - began < PATIENCE_NANOS) {
                 turn();
             }
         }
