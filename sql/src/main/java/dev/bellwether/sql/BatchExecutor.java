@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -182,7 +183,8 @@ final class BatchExecutor {
                     "could not renew the list of standbys on {}:" + " {}",
                     source,
                     source.redact(String.valueOf(e.getMessage())));
-            due.forEach(claim -> presences.next(claim, nowNanos + PATIENCE.toNanos()));
+            var again = System.nanoTime() + PATIENCE.toNanos();
+            due.forEach(claim -> presences.next(claim, again));
         }
     }
 
@@ -453,9 +455,9 @@ final class BatchExecutor {
         return group.stream().map(kind::cast).toList();
     }
 
+    /** However long a lease is: while its request hangs, all others wait. */
     private static Duration shortest(List<? extends Request<?>> requests) {
-        return requests.stream()
-                .map(Request::patience)
+        return Stream.concat(Stream.of(PATIENCE), requests.stream().map(Request::patience))
                 .min(Comparator.naturalOrder())
                 .orElseThrow();
     }

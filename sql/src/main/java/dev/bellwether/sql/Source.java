@@ -117,7 +117,7 @@ final class Source {
         var prepares = names(jdbc, "prepareThreshold");
         Opener server = patience -> {
             var opened = DriverManager.getConnection(jdbc, properties);
-            return driver.equals(POSTGRES) && !prepares ? Pooler.unprepared(opened) : opened;
+            return driver.equals(POSTGRES) ? Pooler.settled(opened, prepares) : opened;
         };
         Opener file = patience -> BusyFile.untilFree(patience, () -> server.open(patience));
         var isFile = driver.equals(SQLITE);

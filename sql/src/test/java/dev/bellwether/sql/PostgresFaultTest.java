@@ -12,8 +12,11 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -23,6 +26,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -92,6 +97,58 @@ class PostgresFaultTest {
             }
             assertThat(leader.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());
             assertThat(leader.status().lastCause()).contains(Cause.UNREACHABLE);
+        }
+    }
+
+    @Test
+    void statementsThatNobodyWaitsForAnyMoreDoNotPileUpInTheServer() throws Exception {
+        var table = "locked_" + UUID.randomUUID().toString().substring(0, 8);
+        var waiting = "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - query_start)), 0)::bigint"
+                + " FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" + table + "%'";
+        try (var elections = Elections.connect(server.uri() + "&bellwether.table=" + table);
+                var leader = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(1)));
+                var ours = server.connect();
+                var looks = server.connect()) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            ours.setAutoCommit(false);
+            try (var statement = ours.createStatement()) {
+                statement.execute("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE");
+            }
+            var until = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+            while (System.nanoTime() - until < 0) {
+                assertThat(number(looks, waiting))
+                        .as("seconds for which a backend waits")
+                        .isLessThan(10);
+                Eventually.throughout("a while", Duration.ofMillis(200), () -> true);
+            }
+            ours.rollback();
+            assertThat(leader.await(PATIENCE)).as("free again").isPresent();
+        }
+    }
+
+    @Test
+    void aRequestOfALongLeaseThatHangsHoldsUpTheOthersForSecondsAtMost() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var store = (LeaseStore)
+                        ConnectUri.parse(PostgresServer.uri(link.port())).connect()) {
+            var term = Duration.ofMinutes(20);
+            var claim = new Claim(election, "c", UUID.randomUUID().toString(), term, term, 0, Map.of());
+            var token = store.acquire(claim).toCompletableFuture().join().view().token();
+            link.abandon(); // what is connected; who connects from now on gets through
+            var hangs = store.renew(List.of(new Lease(claim, token, term))).get(0);
+            Eventually.eventually("another is answered", PATIENCE, () -> {
+                try {
+                    return store.read(election + "-other")
+                            .toCompletableFuture()
+                            .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                            .join()
+                            .holder()
+                            .isEmpty();
+                } catch (CompletionException e) {
+                    return false; // it was busy
+                }
+            });
+            assertThat(hangs.toCompletableFuture()).isCompletedExceptionally();
         }
     }
 
