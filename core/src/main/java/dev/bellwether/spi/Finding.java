@@ -95,8 +95,8 @@ public record Finding(Level level, String about, String says, String remedy, Lis
 
     /**
      * Returns how long nobody leads at most, where a lease must run out and standbys ask by themselves: after a crash
-     * and after a freeze the lease and the longest interval between two retries, at a hand-over what the leader takes to
-     * stand down.
+     * and after a freeze the lease and the longest interval between two retries, at a hand-over what the leader takes
+     * to stand down.
      */
     public static List<Finding> vacancies(CandidacyConfig config) {
         return vacancies(List.of(Term.lease(config), Term.retry(config)), List.of(Term.standDown(config)));

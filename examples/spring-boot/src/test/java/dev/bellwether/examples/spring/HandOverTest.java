@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,7 +27,7 @@ class HandOverTest {
     private static final String LEASE = "--bellwether.elections.billing.lease=10m";
 
     /** Where the settings of the application have it. */
-    private static final String ACTUATOR = "http://127.0.0.1:8081";
+    static final String ACTUATOR = "http://127.0.0.1:8081";
 
     private static Database database;
 
@@ -82,29 +81,6 @@ class HandOverTest {
                                 "bellwether_mandate_seconds_count", "cause=\"resigned\"", "election=\"billing\""))
                         .contains(1.0);
             }
-        }
-    }
-
-    @Test
-    void nobodyTakesLeadershipAwayByThePortOfTheTraffic() throws IOException {
-        var settings = new Properties();
-        try (var file = Files.newBufferedReader(Path.of("src", "main", "resources", "application.properties"))) {
-            settings.load(file);
-        }
-        assertThat(settings)
-                .containsEntry("management.server.address", "127.0.0.1")
-                .containsEntry("management.server.port", ACTUATOR.substring(ACTUATOR.lastIndexOf(':') + 1));
-        try (var leader = App.start(database.uri(), LEASE)) {
-            leader.awaitLeading();
-            for (var method : List.of("GET", "POST", "DELETE")) {
-                assertThat(leader.askAsAnyClient(method, "/actuator/bellwether/billing")
-                                .statusCode())
-                        .as(method)
-                        .isEqualTo(404);
-            }
-            assertThat(leader.leads()).isTrue();
-            assertThat(leader.ask("DELETE", "/actuator/bellwether/billing").statusCode())
-                    .isEqualTo(200);
         }
     }
 
