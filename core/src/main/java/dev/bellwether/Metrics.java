@@ -55,13 +55,15 @@ public interface Metrics {
         WON,
         /** The seat is somebody else's. */
         REFUSED,
-        /** No definite answer to a claim. */
+        /** The claim got no answer: it may have been carried out. */
         UNANSWERED,
         /** Our leadership was confirmed. */
         RENEWED,
         /** The lease was no longer ours. */
         LOST,
-        /** No definite answer to a renewal, or none before the next was sent. */
+        /**
+         * The renewal got no answer, or none before the next one was sent: it may have been carried out.
+         */
         MISSED
     }
 }

@@ -21,7 +21,9 @@ import java.util.concurrent.Executor;
  * }</pre>
  *
  * <p>{@link Builder#build} refuses what cannot be right; {@link #advice} tells what is allowed and not advisable. All
- * members of a group must agree in mode, partitions, groups, lease and threshold.
+ * members of a group must have the same mode, partitions, roles, slots, groups, lease, threshold, clock error and grace
+ * period. The mode and the partitions are compared when a member joins, and in {@link RosterMode#TIMED} the last three.
+ * "Settings that must agree" in {@code docs/rosters.md} says what other differences do.
  */
 public final class RosterConfig {
     private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);

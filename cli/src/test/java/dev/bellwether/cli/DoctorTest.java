@@ -31,7 +31,7 @@ class DoctorTest {
                 .contains("each renewal gives 3950 ms: lease 5000 ms - drift 50 ms - stand-down budget 1000 ms")
                 .contains("an outage of 2283 ms changes nothing")
                 .contains("drift 50 ms + stand-down budget 1000 ms")
-                .contains("vacant for 5416 ms at most, and a round trip: lease 5000 ms + retry 416 ms")
+                .contains("vacant for 5500 ms at most, and a round trip: lease 5000 ms + retry 500 ms")
                 .contains("an answer takes")
                 .contains("we may read and write");
     }

@@ -245,7 +245,9 @@ class VerbsTest {
         var spoken = Spoken.of(environment, "stand-down", "billing");
 
         assertThat(spoken.code()).isEqualTo(ExitCode.USAGE);
-        assertThat(spoken.err()).contains("--yes");
+        assertThat(spoken.err()).contains("There is no terminal to ask on. Add --yes.");
+        assertThat(Spoken.of(environment, "stand-down", "billing", "--json").err())
+                .contains("--json cannot ask for confirmation. Add --yes.");
         assertThat(ann.isLeader()).isTrue();
     }
 

@@ -37,9 +37,14 @@ public record Finding(Level level, String about, String says, String remedy, Lis
             return new Term("lease", config.lease());
         }
 
-        /** Returns how long a standby waits at most before it asks again. */
+        /**
+         * Returns how long a standby waits at most before it asks again: a retry interval, which chance lengthens by up
+         * to a fifth; rounded up to a microsecond.
+         */
         public static Term retry(CandidacyConfig config) {
-            return new Term("retry", config.retryInterval());
+            var nanos = config.retryInterval().toNanos();
+            var longest = nanos + (nanos + 4) / 5;
+            return new Term("retry", Duration.ofNanos((longest + 999) / 1_000 * 1_000));
         }
 
         /** Returns how long a leader may take to stand down. */
@@ -90,8 +95,8 @@ public record Finding(Level level, String about, String says, String remedy, Lis
 
     /**
      * Returns how long nobody leads at most, where a lease must run out and standbys ask by themselves: after a crash
-     * and after a freeze the lease and an interval between two retries, at a hand-over what the leader takes to stand
-     * down.
+     * and after a freeze the lease and the longest interval between two retries, at a hand-over what the leader takes
+     * to stand down.
      */
     public static List<Finding> vacancies(CandidacyConfig config) {
         return vacancies(List.of(Term.lease(config), Term.retry(config)), List.of(Term.standDown(config)));

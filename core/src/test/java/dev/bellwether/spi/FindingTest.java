@@ -24,7 +24,7 @@ class FindingTest {
     @Test
     void aCrashAndAFreezeLastAsLongAndAHandOverHasASumOfItsOwn() {
         var config = CandidacyConfig.defaults();
-        var crash = config.lease().plus(config.retryInterval());
+        var crash = config.lease().plusSeconds(1); // an interval between two retries, of 0.83 s, and a fifth of it
 
         assertThat(Finding.vacancies(config))
                 .extracting(Finding::about, Finding::sum)

@@ -26,6 +26,12 @@ final class MetricsSteps {
         // end::meters
     }
 
+    static void tagged(MeterRegistry registry) {
+        // tag::tags
+        registry.config().commonTags("environment", "staging"); // before the first meter is made
+        // end::tags
+    }
+
     static void relayMeasured(OutboxRelay relay, MeterRegistry registry) {
         // tag::outbox
         new OutboxMeters(relay).bindTo(registry);

@@ -12,11 +12,15 @@ import dev.bellwether.RosterConfig;
 import dev.bellwether.outbox.RelayConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.ElectionsProvider;
+import dev.bellwether.spi.Finding;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,6 +28,7 @@ import java.util.Locale;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -39,6 +44,10 @@ class ReferenceTest {
     private static final Pattern KNOWN = Pattern.compile(": known are (.*)");
     private static final Pattern EXCEPTION = Pattern.compile("public (?:final )?class (\\w+) extends \\w*Exception\\b");
     private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n *\\* }</pre>");
+    /** A finding of the doctor that is made, not the declaration of what makes one, nor a line of the log. */
+    private static final Pattern FINDING = Pattern.compile(
+            "(?<!log\\.)(?<!Finding )\\b(ok|warning|error|atMost)\\(\\s*+(?:\"([^\"]*)\"|([A-Z_]+)|([^,)]*+))[,)]");
+
     private static final Pattern LOGGER = Pattern.compile("getLogger\\(([\\w.]+)\\.class\\)");
 
     @Test
@@ -180,6 +189,109 @@ class ReferenceTest {
                 .toList();
         assertThat(loggers).allSatisfy(logger -> assertThat(listed).anyMatch(name -> isOrIsIn(logger, name)));
         assertThat(listed).allSatisfy(name -> assertThat(loggers).anyMatch(logger -> isOrIsIn(logger, name)));
+    }
+
+    /** By the formulas under the first table: mandate, outage, and how long the seat is empty after a crash. */
+    @Test
+    void theFiguresOfLeasesAreThoseOfTheRules() throws IOException {
+        for (var row : rows("settings.md", "`lease`")) {
+            var cells = cells(row);
+            assertThat(cells.subList(1, 4))
+                    .as(row)
+                    .isEqualTo(figures(CandidacyConfig.builder().lease(seconds(cells.get(0)))));
+        }
+        for (var row : rows("settings.md", "steps of up to")) {
+            var cells = cells(row);
+            var builder = CandidacyConfig.builder().lease(seconds(cells.get(1))).standDownBudget(seconds(cells.get(2)));
+            assertThat(cells.subList(3, 6)).as(row).isEqualTo(figures(builder));
+            assertThat(seconds(cells.get(0)).multipliedBy(2)).isLessThanOrEqualTo(seconds(cells.get(2)));
+        }
+    }
+
+    private static List<String> figures(CandidacyConfig.Builder builder) {
+        var config = builder.build();
+        var mandate = config.lease().toNanos() * (1 - config.driftBound())
+                - config.standDownBudget().toNanos();
+        var outage = mandate - config.renewInterval().toNanos();
+        var empty = Finding.vacancies(config).get(0).sum().toNanos();
+        return Stream.of(mandate, outage, (double) empty)
+                .map(nanos -> new BigDecimal(nanos / 1e9)
+                                .round(new MathContext(3))
+                                .stripTrailingZeros()
+                                .toPlainString()
+                        + " s")
+                .toList();
+    }
+
+    private static List<String> cells(String row) {
+        return Stream.of(row.split("\\|", -1))
+                .map(cell -> cell.strip().replace(" (default)", ""))
+                .filter(cell -> !cell.isEmpty())
+                .toList();
+    }
+
+    private static Duration seconds(String cell) {
+        return Duration.ofSeconds(Long.parseLong(cell.replace(" s", "")));
+    }
+
+    @Test
+    void everythingThatTheDoctorSaysSomethingAboutIsOnThePageOfTheCommandAndNothingElse() throws IOException {
+        var about = new TreeSet<String>();
+        for (var source : sourcesOfFindings()) {
+            var text = Files.readString(source);
+            FINDING.matcher(text).results().forEach(found -> about.addAll(subjects(found, text)));
+        }
+        assertThat(firstColumn("cli.md", "about")).containsExactlyInAnyOrderElementsOf(about);
+    }
+
+    @Test
+    void everyBackendWhoseDoctorFindsErrorsHasARowOfThem() throws IOException {
+        var backends = new TreeSet<String>();
+        for (var source : sourcesOfFindings()) {
+            if (FINDING.matcher(Files.readString(source))
+                    .results()
+                    .anyMatch(found -> found.group(1).equals("error"))) {
+                backends.add(Documents.ROOT.relativize(source).getName(0).toString());
+            }
+        }
+        backends.remove("cli"); // what it finds by itself is about each backend
+        assertThat(backends).contains("sql", "etcd");
+        var listed = rows("cli.md", "what it calls an error").stream()
+                .map(row -> row.split("(?<!\\\\)\\|", 4)[2].toLowerCase(Locale.ROOT))
+                .toList();
+        assertThat(backends).allSatisfy(backend -> assertThat(listed).anyMatch(on -> on.contains(backend)));
+    }
+
+    /** Returns what a finding is about: a literal, a constant, or what a method is called with whose last parameter it is. */
+    private static List<String> subjects(MatchResult finding, String source) {
+        if (finding.group(2) != null) {
+            return List.of(finding.group(2));
+        }
+        if (finding.group(3) != null) {
+            return List.of(valueOf(finding.group(3), source));
+        }
+        var method = Pattern.compile(
+                        "(\\w+)\\([^()]*\\bString " + finding.group(4).strip() + "\\)")
+                .matcher(source);
+        return !method.find()
+                ? List.of(finding.group())
+                : Pattern.compile("\\b" + method.group(1) + "\\([^()]*, ([A-Z_]+)\\)")
+                        .matcher(source)
+                        .results()
+                        .map(call -> valueOf(call.group(1), source))
+                        .toList();
+    }
+
+    /** Returns the sources that tell the doctor something. */
+    private static List<Path> sourcesOfFindings() throws IOException {
+        var sources = new ArrayList<Path>();
+        for (var source : Documents.mainSources()) {
+            var text = Files.readString(source);
+            if (text.contains("import dev.bellwether.spi.Finding;") || source.endsWith("spi/Finding.java")) {
+                sources.add(source);
+            }
+        }
+        return sources;
     }
 
     /** Blocks of code in the Javadoc of what is published are lines of the examples, which are compiled. */

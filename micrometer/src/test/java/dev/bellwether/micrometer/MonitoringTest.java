@@ -40,7 +40,9 @@ class MonitoringTest {
     private static final Pattern MATCHER = Pattern.compile("([a-z]+)(=~|=|!~|!=)\"((?:[^\"\\\\]|\\\\.)*)\"");
     private static final Pattern SAMPLE = Pattern.compile("(?m)^(bellwether_[a-z_]+)\\{([^}]*)}");
     /** Labels that whoever scrapes adds. */
-    private static final Set<String> FOREIGN = Set.of("job", "instance");
+    private static final Set<String> FOREIGN = Set.of("job", "instance", "namespace");
+
+    private static final Pattern GROUPED = Pattern.compile("\\b(?:by|on) \\(([^)]*)\\)");
 
     private static final Map<String, Set<String>> SCRAPED = scrape();
 
@@ -62,6 +64,32 @@ class MonitoringTest {
         assertThat(rules).hasSizeGreaterThan(12);
         assertThat(wrong(rules.stream().map(rule -> text(rule, "expr")).toList()))
                 .isEmpty();
+    }
+
+    /** One Prometheus may scrape two installations whose elections have the same names. */
+    @ParameterizedTest
+    @ValueSource(strings = {"grafana.json", "grafana-outbox.json", "alerts.yaml", "alerts-per-election.yaml"})
+    void whatRunsUnderTwoJobsOrInTwoNamespacesIsNotAddedUp(String file) throws IOException {
+        var text = Files.readString(DOCS.resolve("monitoring").resolve(file));
+        var expressions = new ArrayList<String>();
+        if (file.endsWith(".json")) {
+            collect(new ObjectMapper().readTree(text), "expr", expressions);
+        } else {
+            alerts(file).forEach(rule -> expressions.add(text(rule, "expr")));
+        }
+        assertThat(expressions).isNotEmpty().allSatisfy(expression -> {
+            assertThat(GROUPED.matcher(expression).results().map(found -> found.group(1)))
+                    .allSatisfy(labels -> assertThat(labels).startsWith("job, namespace, "));
+            assertThat(expression).doesNotMatch("(?s).*\\b(?:sum|min|max|count|avg)\\s*\\(.*");
+        });
+    }
+
+    @Test
+    void thereIsAnAlertOfAnOutageAndOneOfAnElectionThatIsGone() throws IOException {
+        assertThat(alerts().stream().map(rule -> text(rule, "expr")))
+                .anyMatch(expression -> expression.contains("bellwether_outages"));
+        assertThat(alerts("alerts-per-election.yaml").stream().map(rule -> text(rule, "expr")))
+                .anyMatch(expression -> expression.contains("absent_over_time"));
     }
 
     @Test
@@ -155,8 +183,14 @@ class MonitoringTest {
     }
 
     private static List<Map<?, ?>> alerts() throws IOException {
+        var all = new ArrayList<>(alerts("alerts.yaml"));
+        all.addAll(alerts("alerts-per-election.yaml"));
+        return all;
+    }
+
+    private static List<Map<?, ?>> alerts(String file) throws IOException {
         Map<String, List<Map<String, List<Map<?, ?>>>>> rules =
-                new Yaml().load(Files.readString(DOCS.resolve("monitoring").resolve("alerts.yaml")));
+                new Yaml().load(Files.readString(DOCS.resolve("monitoring").resolve(file)));
         return rules.getOrDefault("groups", List.of()).stream()
                 .flatMap(group -> group.getOrDefault("rules", List.of()).stream())
                 .toList();

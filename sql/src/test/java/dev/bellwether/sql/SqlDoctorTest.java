@@ -43,8 +43,8 @@ class SqlDoctorTest {
         assertThat(only(polled, "crash").terms())
                 .containsExactly(
                         new Finding.Term("lease", Duration.ofMillis(2_400)),
-                        new Finding.Term("retry", Duration.ofMillis(200)));
-        assertThat(only(polled, "crash").says()).contains("2600 ms at most", "lease 2400 ms + retry 200 ms");
+                        new Finding.Term("retry", Duration.ofMillis(240)));
+        assertThat(only(polled, "crash").says()).contains("2640 ms at most", "lease 2400 ms + retry 240 ms");
         assertThat(only(polled, "hand-over").terms())
                 .containsExactly(
                         new Finding.Term("stand-down budget", Duration.ofMillis(480)),

@@ -47,7 +47,9 @@ public final class BackendOptions {
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
-            description = "Wait this long for the backend in all. Default: 5s; doctor, which asks each server: 20s.")
+            description = "Wait this long for the backend: in all, or if the verb goes on (run, file, serve, watch,"
+                    + " console), to connect and for each request after that. Default: 5s; doctor, which asks each"
+                    + " server: 20s.")
     private Optional<Duration> timeout = Optional.empty();
 
     private final Duration usual;

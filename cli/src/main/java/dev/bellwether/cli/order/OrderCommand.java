@@ -85,8 +85,10 @@ abstract class OrderCommand implements Callable<Integer> {
     public final Integer call() throws Exception {
         BackendOptions.checked(election);
         if (!yes && (json || !around.inIsTerminal() || !around.outIsTerminal())) {
-            throw new UsageException("this verb asks before it does anything, and there is "
-                    + (json ? "no asking with --json" : "no terminal to ask on") + ": add --yes");
+            throw new UsageException(
+                    json
+                            ? "--json cannot ask for confirmation. Add --yes."
+                            : "There is no terminal to ask on. Add --yes.");
         }
         try (var connected = target.connect()) {
             var elections = connected.elections();

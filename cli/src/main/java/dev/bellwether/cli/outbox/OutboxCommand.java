@@ -353,8 +353,7 @@ public final class OutboxCommand implements Runnable {
 
     private boolean isAgreed(boolean yes) {
         if (!yes && (!around.inIsTerminal() || !around.outIsTerminal())) {
-            throw new UsageException(
-                    "this asks before it does anything, and there is no terminal to ask on: add --yes");
+            throw new UsageException("There is no terminal to ask on. Add --yes.");
         }
         return yes || around.confirm("All consumers of these records will see them again. Publish them again?");
     }

@@ -93,7 +93,7 @@ class OutboxVerbsTest {
                 .contains("--from-id ID or --since TIME");
         assertThat(outbox("played", "replay", "--kafka", kafka, "--from-id", "1")
                         .err())
-                .contains("no terminal to ask on: add --yes");
+                .contains("There is no terminal to ask on. Add --yes.");
         var plain = outbox("played", "replay", "--kafka", kafka, "--from-id", "1", "--into", "copy");
         assertThat(plain.err()).contains("table played is plain");
         assertThat(outbox("played", "migrate", "--to", "rotated").out()).isEqualTo("is now rotated\n");

@@ -30,7 +30,8 @@ final class App implements AutoCloseable {
     private final Process process;
     private final Process undertaker;
     private final List<String> said = new CopyOnWriteArrayList<>();
-    private final int port;
+    /** That of the traffic, and that of the actuator. */
+    private final List<Integer> ports;
 
     private App(Process process) {
         this.process = process;
@@ -39,7 +40,7 @@ final class App implements AutoCloseable {
         reader.setDaemon(true);
         reader.start();
         try {
-            port = Eventually.eventually("the application starts", PATIENCE, this::portHeard);
+            ports = Eventually.eventually("the application starts", PATIENCE, this::portsHeard);
         } catch (AssertionError | IllegalStateException e) {
             process.destroyForcibly();
             throw new AssertionError("it said " + said, e);
@@ -56,6 +57,7 @@ final class App implements AutoCloseable {
                 BillingApplication.class.getName(),
                 "--server.port=0",
                 "--server.address=127.0.0.1",
+                "--management.server.port=0",
                 "--spring.datasource.url=" + database));
         command.addAll(List.of(settings));
         try {
@@ -65,18 +67,29 @@ final class App implements AutoCloseable {
         }
     }
 
-    private Optional<Integer> portHeard() {
+    private Optional<List<Integer>> portsHeard() {
         if (!process.isAlive()) {
             throw new IllegalStateException("the application has ended");
         }
-        return said.stream()
+        var heard = said.stream()
                 .map(STARTED::matcher)
                 .filter(found -> found.find())
                 .map(found -> Integer.parseInt(found.group(1)))
-                .findFirst();
+                .toList();
+        return heard.size() == 2 ? Optional.of(heard) : Optional.empty();
     }
 
+    /** Asks the port of the actuator for what is the actuator's, and else that of the traffic. */
     HttpResponse<String> ask(String method, String path) {
+        return ask(ports.get(path.startsWith("/actuator/") ? 1 : 0), method, path);
+    }
+
+    /** Asks the port of the traffic, whatever for. */
+    HttpResponse<String> askAsAnyClient(String method, String path) {
+        return ask(ports.get(0), method, path);
+    }
+
+    private HttpResponse<String> ask(int port, String method, String path) {
         var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                 .timeout(Duration.ofSeconds(30))
                 .method(method, HttpRequest.BodyPublishers.noBody())

@@ -26,6 +26,9 @@ class HandOverTest {
     /** So long that whoever takes the seat was handed it. */
     private static final String LEASE = "--bellwether.elections.billing.lease=10m";
 
+    /** Where the settings of the application have it. */
+    static final String ACTUATOR = "http://127.0.0.1:8081";
+
     private static Database database;
 
     @BeforeAll
@@ -43,17 +46,21 @@ class HandOverTest {
         try (var first = App.start(database.uri(), LEASE)) {
             first.awaitLeading();
             assertThat(first.ask("GET", "/actuator/health/leader").statusCode()).isEqualTo(200);
+            assertThat(first.ask("GET", "/leaderz").statusCode()).isEqualTo(200);
             awaitSettled(1);
             try (var second = App.start(database.uri(), LEASE)) {
-                var readiness = readinessPath();
+                var readiness = probePath("readinessProbe");
+                var liveness = probePath("livenessProbe");
                 Eventually.eventually(
                         "the standby is healthy and ready",
                         App.PATIENCE,
                         () -> second.ask("GET", "/actuator/health").statusCode() == 200
-                                && second.ask("GET", readiness).statusCode() == 200);
+                                && second.askAsAnyClient("GET", readiness).statusCode() == 200
+                                && second.askAsAnyClient("GET", liveness).statusCode() == 200);
                 assertThat(second.leads()).isFalse();
                 assertThat(second.ask("GET", "/actuator/health/leader").statusCode())
                         .isEqualTo(503);
+                assertThat(second.ask("GET", "/leaderz").statusCode()).isEqualTo(503);
 
                 first.stop();
                 second.awaitLeading();
@@ -140,14 +147,15 @@ class HandOverTest {
     /** Returns the method and the path that the manifest calls before a pod is stopped. */
     private static List<String> preStop() throws IOException {
         var lifecycle = new Yaml().dump(container().get("lifecycle"));
-        assertThat(lifecycle).contains("curl, -fsS, -X, DELETE");
-        var url = lifecycle.substring(lifecycle.indexOf("http://localhost:8080") + "http://localhost:8080".length());
+        assertThat(lifecycle).contains("curl, -fsS, -X, DELETE").contains(ACTUATOR);
+        var url = lifecycle.substring(lifecycle.indexOf(ACTUATOR) + ACTUATOR.length());
         return List.of("DELETE", url.substring(0, url.indexOf(']')).strip().replace("'", ""));
     }
 
     @SuppressWarnings("unchecked")
-    private static String readinessPath() throws IOException {
-        var probe = (Map<String, Map<String, String>>) container().get("readinessProbe");
+    private static String probePath(String name) throws IOException {
+        var probe = (Map<String, Map<String, String>>) container().get(name);
+        assertThat(probe.get("httpGet")).containsEntry("port", "http");
         return probe.get("httpGet").get("path");
     }
 }

@@ -52,6 +52,7 @@ class HealthTest {
                 .run(
                         "--server.port=0",
                         "--server.address=127.0.0.1",
+                        "--management.server.port=0",
                         "--spring.datasource.url=" + database.uri(),
                         "--bellwether.candidate=" + candidate,
                         "--bellwether.elections.billing.lease=3s",
@@ -68,7 +69,7 @@ class HealthTest {
 
     /** Asks for that of the elections alone: the pool has a health of its own. */
     private static HttpResponse<String> health(ConfigurableApplicationContext application) {
-        var port = application.getEnvironment().getProperty("local.server.port");
+        var port = application.getEnvironment().getProperty("local.management.port");
         var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/actuator/health/bellwether"))
                 .timeout(Duration.ofSeconds(30))
                 .build();
