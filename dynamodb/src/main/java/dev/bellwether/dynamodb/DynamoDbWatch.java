@@ -24,7 +24,7 @@ final class DynamoDbWatch {
     private final Queue<Watched> turns = new ConcurrentLinkedQueue<>();
 
     private final AtomicBoolean started = new AtomicBoolean();
-    /** The last poll. Confined to the thread of the client. */
+    /** The last poll. Confined to the polls, of which there is one at a time. */
     private CompletableFuture<?> last = CompletableFuture.completedFuture(0);
 
     /** Somebody who watches an item. */

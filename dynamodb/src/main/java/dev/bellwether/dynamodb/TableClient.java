@@ -37,6 +37,9 @@ final class TableClient implements AutoCloseable {
     /** Each has a connection of its own. */
     static final int MOST_UNDER_WAY = 64;
 
+    /** The SDK has one caller wait while it fetches credentials; the others use those that are still valid. */
+    private static final int THREADS = 3;
+
     private static final int FAILED = 500;
     private static final String REFUSALS = "AccessDenied.*|UnrecognizedClient.*|.*Signature.*|.*Token.*";
     private static final String BUSY =
@@ -48,15 +51,15 @@ final class TableClient implements AutoCloseable {
     private final AtomicLong breaks = new AtomicLong();
     /** How far DynamoDB's clock, which tells full seconds, is ahead of our monotonic one; empty until it is known. */
     private volatile OptionalLong aheadMillis = OptionalLong.empty();
-    /** To look for credentials, and to sign, may take long: requests begin here. */
-    private final ScheduledThreadPoolExecutor thread;
+    /** To look for credentials, and to sign, may take long: requests begin here, in no order. */
+    private final ScheduledThreadPoolExecutor threads;
 
     private volatile boolean understood;
 
     TableClient(DynamoDbSettings settings, DynamoDbAsyncClient sdk) {
         this.settings = settings;
         this.sdk = sdk;
-        thread = new ScheduledThreadPoolExecutor(1, task -> {
+        threads = new ScheduledThreadPoolExecutor(THREADS, task -> {
             var made = new Thread(task, "bellwether-dynamodb");
             made.setDaemon(true);
             return made;
@@ -72,7 +75,7 @@ final class TableClient implements AutoCloseable {
         return limiter.isCrowded();
     }
 
-    /** Does this again and again, whatever becomes of it. */
+    /** Does this again and again, whatever becomes of it, never twice at a time. */
     void every(Duration interval, Runnable task) {
         Runnable guarded = () -> {
             try {
@@ -86,7 +89,7 @@ final class TableClient implements AutoCloseable {
             }
         };
         var unused =
-                thread.scheduleWithFixedDelay(guarded, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
+                threads.scheduleWithFixedDelay(guarded, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     /**
@@ -119,7 +122,7 @@ final class TableClient implements AutoCloseable {
     /** What is given up before it begins is not sent; after that, its connection is of no use any more. */
     private <T> CompletableFuture<T> begun(Function<DynamoDbAsyncClient, CompletableFuture<T>> request) {
         var answer = new CompletableFuture<T>();
-        thread.execute(() -> {
+        threads.execute(() -> {
             if (answer.isDone()) {
                 return;
             }
@@ -241,6 +244,6 @@ final class TableClient implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.shutdownNow();
+        threads.shutdownNow();
     }
 }

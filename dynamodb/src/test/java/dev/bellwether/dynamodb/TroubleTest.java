@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
@@ -107,6 +109,38 @@ class TroubleTest {
                 throw new OutOfMemoryError("planted");
             });
             assertThat(runs.await(20, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    /** The SDK fetches credentials on the thread of one caller, and has the others use those that are still valid. */
+    @Test
+    void credentialsThatAreFetchedSlowlyEndNoMandate() throws Exception {
+        var released = new CountDownLatch(1);
+        var isSlow = new AtomicBoolean();
+        AwsCredentialsProvider credentials = () -> {
+            if (isSlow.compareAndSet(true, false)) {
+                try {
+                    assertThat(released.await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                            .isTrue();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+            return AwsBasicCredentials.create("a", "b");
+        };
+        try (var sdk = DynamoDbAsyncClient.builder()
+                        .region(Region.US_EAST_1)
+                        .credentialsProvider(credentials)
+                        .endpointOverride(URI.create("http://127.0.0.1:" + server.port()))
+                        .build();
+                var elections = DynamoDbElections.using(sdk, server.uri("slow", "&create=true"));
+                var leader = elections.stand("slow", CandidacyConfig.ofLease(Duration.ofSeconds(6)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            isSlow.set(true);
+            Eventually.eventually("one is being fetched", PATIENCE, () -> !isSlow.get());
+            Eventually.throughout("the same mandate is valid", Duration.ofSeconds(15), mandate::isValid);
+        } finally {
+            released.countDown();
         }
     }
 

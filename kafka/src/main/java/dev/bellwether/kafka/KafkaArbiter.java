@@ -83,7 +83,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
                 error -> KafkaErrors.translated(error, settings, describe()),
                 Clock.system());
         var identity = new LogIdentity(first, topic::identity, journal::rereads, this::readAgain);
-        sameLog = new CoalescedRequest<>(identity::isSame);
+        sameLog = new CoalescedRequest<>(() -> orMissed(identity.isSame()));
     }
 
     /** The client looks up the names of all brokers when it is made, and refuses what it cannot read. */
@@ -295,10 +295,19 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     }
 
     private CompletionStage<Long> askForTheEnd() {
-        return admin.listOffsets(Map.of(partition, OffsetSpec.latest()))
+        return orMissed(admin.listOffsets(Map.of(partition, OffsetSpec.latest()))
                 .partitionResult(partition)
                 .toCompletionStage()
-                .thenApply(latest -> latest.offset());
+                .thenApply(latest -> latest.offset()));
+    }
+
+    /** Who finds the topic gone has it made again: while nobody holds a seat, no write would tell of it. */
+    private <T> CompletionStage<T> orMissed(CompletionStage<T> question) {
+        return question.whenComplete((answer, error) -> {
+            if (error != null) {
+                topic.missed(error);
+            }
+        });
     }
 
     private <T> CompletionStage<T> translated(CompletionStage<T> stage) {

@@ -136,14 +136,17 @@ final class LeaderTopic {
         }
     }
 
-    /** A record could not be written: if the topic is gone, create it again, but not more than once a second. */
-    // nobody waits: what matters is whether the next record can be written
+    /**
+     * A record could not be written, or the end of the topic is not known: if the topic is gone, create it again, but
+     * look not more than once a second.
+     */
+    // nobody waits: what matters is whether the next request succeeds
     @SuppressWarnings("FutureReturnValueIgnored")
     void missed(Throwable error) {
         var now = System.nanoTime();
         var last = repairedNanos.get();
         if (settings.createTopic() && now - last >= REPAIR_NANOS && repairedNanos.compareAndSet(last, now)) {
-            log.debug("a record was not written; looking for the topic", error);
+            log.debug("a request to topic {} failed; looking for the topic", settings.topic(), error);
             admin.describeTopics(List.of(settings.topic())).allTopicNames().whenComplete((found, missing) -> {
                 if (missing != null && cause(missing) instanceof UnknownTopicOrPartitionException) {
                     log.warn("topic {} is gone: creating it again", settings.topic());

@@ -139,6 +139,11 @@ final class BucketClient implements AutoCloseable {
         return rights.missing(apiPrefix + request);
     }
 
+    /** Takes it that such rights may have been granted since. */
+    void forgetMissingRight(String request) {
+        rights.forget(apiPrefix + request);
+    }
+
     /** Returns the right to read records. */
     String rightToRead() {
         return apiPrefix + "STREAM.MSG.GET." + stream;

@@ -66,6 +66,7 @@ final class NatsRecordStore implements RecordStore {
             return made;
         });
         thread.setRemoveOnCancelPolicy(true);
+        thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false); // closing waits for no next try
         seats = new Watches(client, layout.allSeats(), thread, this::heard);
         sessions = new Watches(client, layout.allSessions(), thread, this::heard);
         client.signs().onSilence(this::whenSilent);

@@ -84,6 +84,11 @@ final class PermissionErrors {
                 .map(PermissionErrors::toPublish));
     }
 
+    /** Forgets what was found missing for subjects that begin like this: it may have been granted since. */
+    void forget(String beginning) {
+        denied.keySet().removeIf(subject -> subject.startsWith(beginning));
+    }
+
     /** Returns whether we may not hear answers, as far as we know. */
     boolean isDeaf() {
         return deaf.isPresent();

@@ -1,5 +1,7 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.spi.RefusedWatch;
 import io.nats.client.Connection;
 import io.nats.client.ConnectionListener;
 import io.nats.client.Dispatcher;
@@ -40,6 +42,10 @@ final class Watches implements AutoCloseable {
      * observer.
      */
     private static final long RETRY_MILLIS = 1_000;
+    /** A right that is missing may be granted later. Each try waits for an answer that does not come. */
+    private static final long REFUSED_MILLIS = 10_000;
+
+    private static final String CONSUMERS = "CONSUMER.";
 
     /** Beyond so many keys there is one watch for all. */
     static final int MANY = 64;
@@ -54,6 +60,8 @@ final class Watches implements AutoCloseable {
     private final Map<String, Watch> watches = new HashMap<>();
 
     private final Watch all;
+    private final RefusedWatch refused; // confined to the thread
+    private boolean waits; // confined to the thread: until we look again whether we may watch
     private boolean many; // confined to the thread
     private @Nullable Dispatcher dispatcher; // confined to the thread
     private volatile boolean closed;
@@ -62,6 +70,7 @@ final class Watches implements AutoCloseable {
     Watches(BucketClient client, String pattern, ScheduledExecutorService thread, Consumer<StoredMessage> heard) {
         this.client = client;
         all = new Watch(pattern);
+        refused = new RefusedWatch(Watches.class, client);
         this.thread = thread;
         this.heard = heard;
         client.connection().addConnectionListener(listener);
@@ -96,11 +105,29 @@ final class Watches implements AutoCloseable {
     /** Begins all of them again. */
     void renew() {
         run(() -> {
-            for (var watch : many ? List.of(all) : List.copyOf(watches.values())) {
+            waits = false; // a new connection may have other rights
+            for (var watch : wanted()) {
                 watch.end();
                 watch.begin();
             }
         });
+    }
+
+    private List<Watch> wanted() {
+        return many ? List.of(all) : List.copyOf(watches.values());
+    }
+
+    /** What is missing for one is missing for all: the first that is refused has the others wait, too. */
+    private void waitForRights() {
+        waits = true;
+        var unused = thread.schedule(
+                guarded(() -> {
+                    waits = false;
+                    client.forgetMissingRight(CONSUMERS);
+                    wanted().forEach(Watch::begin);
+                }),
+                REFUSED_MILLIS,
+                TimeUnit.MILLISECONDS);
     }
 
     private void connectionEvent(Connection connection, ConnectionListener.Events event) {
@@ -111,14 +138,18 @@ final class Watches implements AutoCloseable {
 
     private void run(Runnable what) {
         if (!closed) {
-            thread.execute(() -> {
-                try {
-                    what.run();
-                } catch (Throwable e) {
-                    log.warn("{}: a watch failed; its changes are noticed later, by asking", client, e);
-                }
-            });
+            thread.execute(guarded(what));
         }
+    }
+
+    private Runnable guarded(Runnable what) {
+        return () -> {
+            try {
+                what.run();
+            } catch (Throwable e) {
+                log.warn("{}: a watch failed; its changes are noticed later, by asking", client, e);
+            }
+        };
     }
 
     /** Ends all of them. On the thread. */
@@ -146,7 +177,7 @@ final class Watches implements AutoCloseable {
         }
 
         private void begin() {
-            if (closed || subscription != null || !isWanted()) {
+            if (closed || waits || subscription != null || !isWanted()) {
                 return;
             }
             try {
@@ -162,16 +193,15 @@ final class Watches implements AutoCloseable {
                 subscription = client.connection()
                         .jetStream(client.options())
                         .subscribe(client.storedSubject(key), dispatcher, this::received, false, options);
+                refused.granted();
                 if (many) {
                     watches.values().forEach(Watch::end); // this one, which is for all, tells what they would have
                 }
             } catch (IOException | JetStreamApiException | RuntimeException e) {
-                var missing = client.missingRight("CONSUMER.");
+                var missing = client.missingRight(CONSUMERS);
                 if (missing.isPresent()) {
-                    log.warn(
-                            "{} {}; without it a standby claims only when the lease that it saw has run out",
-                            client,
-                            missing.get());
+                    refused.refused(new AccessRefusedException(missing.get()));
+                    waitForRights();
                     return;
                 }
                 log.debug("cannot watch {} on {} now: {}", key, client, e.getMessage());

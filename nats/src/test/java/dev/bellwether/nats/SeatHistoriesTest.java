@@ -172,6 +172,38 @@ class SeatHistoriesTest {
     }
 
     @Test
+    void aRightToWatchThatComesLaterIsUsed() throws Exception {
+        var all = "authorization { users: [ { user: app, password: app }, { user: admin, password: admin } ] }";
+        var deaf = all.replace(
+                "password: app ", "password: app, permissions: { publish: { deny: [\"$JS.API.CONSUMER.>\"] } } ");
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(60));
+        try (var server = NatsServers.alone(deaf);
+                var elections = Elections.connect("nats://app:app@127.0.0.1:" + server.port() + "?" + BUCKET);
+                var admin = Admin.of(BucketClient.ourOptions()
+                        .server("nats://admin:admin@127.0.0.1:" + server.port())
+                        .build())) {
+            var leader = elections.stand(election, lease);
+            assertThat(leader.await(PATIENCE)).isPresent();
+            var standby = elections.stand(
+                    election, lease.toBuilder().candidate("standby").build());
+            Eventually.eventually(
+                    "it follows", PATIENCE, () -> standby.status().following().isPresent());
+            Eventually.throughout("nobody may watch", Duration.ofSeconds(4), () -> consumers(admin) == 0);
+            server.reload(all);
+            Eventually.eventually("both are watched", PATIENCE, () -> consumers(admin) > 0);
+            leader.resign();
+            assertThat(standby.await(lease.lease().dividedBy(4))).isPresent();
+        }
+    }
+
+    private static int consumers(Admin admin) {
+        return admin.ask(connection -> connection
+                .jetStreamManagement()
+                .getConsumerNames("KV_histories")
+                .size());
+    }
+
+    @Test
     void aRecordOfAnotherFormatIsNotTaken() throws Exception {
         try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port());

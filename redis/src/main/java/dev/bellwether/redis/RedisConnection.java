@@ -48,8 +48,9 @@ final class RedisConnection implements AutoCloseable {
     private record Link(
             long number, CompletableFuture<StatefulRedisConnection<String, String>> made, AtomicBoolean dropped) {
         boolean isUsable() {
-            return !made.isDone()
-                    || (!made.isCompletedExceptionally() && made.join().isOpen());
+            return !dropped.get()
+                    && (!made.isDone()
+                            || (!made.isCompletedExceptionally() && made.join().isOpen()));
         }
 
         void drop() {

@@ -1,8 +1,10 @@
 package dev.bellwether.redis;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.RefusedWatch;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.codec.StringCodec;
@@ -17,9 +19,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Hears of changes of keys: over a connection of its own, from the first watcher on, by a channel for each key, to
@@ -27,10 +28,11 @@ import org.slf4j.LoggerFactory;
  * because changes may have been missed. Thread-safe. Never blocks.
  */
 final class RedisWatch implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(RedisWatch.class);
     private static final Duration LOOK = Duration.ofSeconds(1);
     /** A connection may die silently: every so many looks it is asked for a sign. */
     private static final int LOOKS_PER_SIGN = 5;
+
+    private static final Duration AFTER_REFUSAL = Duration.ofSeconds(10);
 
     private final RedisSettings settings;
     private final RedisClient client;
@@ -38,7 +40,7 @@ final class RedisWatch implements AutoCloseable {
     private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> made; // guarded by this
     private int looked; // guarded by this
     private boolean awaitsSign; // guarded by this
-    private boolean warned; // guarded by this
+    private final RefusedWatch refused; // guarded by this
     private boolean closed; // guarded by this
 
     /**
@@ -51,6 +53,7 @@ final class RedisWatch implements AutoCloseable {
     RedisWatch(RedisSettings settings, RedisClient client) {
         this.settings = settings;
         this.client = client;
+        refused = new RefusedWatch(RedisWatch.class, settings);
     }
 
     Watch add(String channel, Consumer<String> heard, Supplier<CompletionStage<?>> missed) {
@@ -95,6 +98,7 @@ final class RedisWatch implements AutoCloseable {
 
                 @Override
                 public void subscribed(String channel, long count) {
+                    granted();
                     watchers.getOrDefault(channel, List.of()).forEach(watcher -> catchUp(channel, watcher));
                 }
             });
@@ -124,20 +128,36 @@ final class RedisWatch implements AutoCloseable {
             return;
         }
         var unused = connection.async().subscribe(channels).exceptionally(error -> {
-            complain(error);
+            if (error instanceof RedisCommandExecutionException
+                    || error.getCause() instanceof RedisCommandExecutionException) {
+                refused(error);
+                DelayThread.after(AFTER_REFUSAL).execute(() -> subscribeAgain(connection, channels));
+            }
             return null;
         });
     }
 
-    private synchronized void complain(Throwable error) {
-        var refused = error instanceof RedisCommandExecutionException
-                || error.getCause() instanceof RedisCommandExecutionException;
-        if (refused && !warned && !closed) {
-            warned = true;
-            log.warn(
-                    "{} may not be listened to now; a standby claims only when the lease that it saw is over: {}",
-                    settings,
-                    settings.uri().redact(String.valueOf(error.getMessage())));
+    private synchronized void refused(Throwable error) {
+        if (!closed) {
+            refused.refused(new AccessRefusedException(settings.uri().redact(String.valueOf(error.getMessage()))));
+        }
+    }
+
+    private synchronized void granted() {
+        refused.granted();
+    }
+
+    /** The right may have been granted since. Another connection asks by itself. */
+    private synchronized void subscribeAgain(
+            StatefulRedisPubSubConnection<String, String> connection, String... channels) {
+        var isSame = made != null
+                && made.isDone()
+                && !made.isCompletedExceptionally()
+                && made.join().equals(connection);
+        if (!closed && isSame) {
+            subscribe(
+                    connection,
+                    Stream.of(channels).filter(watchers::containsKey).toArray(String[]::new));
         }
     }
 

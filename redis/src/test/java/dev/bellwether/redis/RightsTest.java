@@ -127,6 +127,32 @@ class RightsTest {
     }
 
     @Test
+    void whoMayListenAgainHearsAgain() throws Exception {
+        user("listener", "~bellwether:* resetchannels " + RedisDoctor.RIGHTS);
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(60));
+        try (var elections = Elections.connect(uri("app"));
+                var leader = elections.stand("heard-again", lease);
+                var standbys = Elections.connect(uri("listener"))) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            var standby = standbys.stand("heard-again", lease);
+            Eventually.eventually(
+                    "it follows", PATIENCE, () -> standby.status().following().isPresent());
+            Eventually.eventually(
+                    "it was refused", PATIENCE, () -> server.ask("ACL", "LOG").contains("heard-again"));
+            assertThat(server.ask("ACL", "SETUSER", "listener", "&bellwether:*"))
+                    .isEqualTo("OK");
+            Eventually.eventually(
+                    "it listens",
+                    PATIENCE, // the leader does, too, so the channel alone tells nothing
+                    () -> server.ask("CLIENT", "LIST")
+                            .lines()
+                            .anyMatch(one -> one.contains("user=listener") && !one.contains(" sub=0 ")));
+            leader.resign();
+            assertThat(standby.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
     void aRightThatIsTakenAwayIsToleratedForAWhile() throws Exception {
         user("taken", "~bellwether:* &bellwether:* " + RedisDoctor.RIGHTS);
         try (var elections = Elections.connect(uri("taken"));

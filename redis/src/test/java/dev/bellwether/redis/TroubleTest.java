@@ -10,13 +10,17 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.servers.Ports;
+import io.lettuce.core.RedisClient;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -113,6 +117,32 @@ class TroubleTest {
         } catch (RuntimeException e) {
             // the test is over
         }
+    }
+
+    @Test
+    void aConnectionThatWasGivenUpWhileItWasMadeIsNotWaitedFor() {
+        var client = RedisClient.create();
+        try (var server = ValkeyServers.start();
+                var link = FaultProxy.to("127.0.0.1", server.port())) {
+            link.cut();
+            var settings = RedisSettings.of(ConnectUri.parse("redis://127.0.0.1:" + link.port()));
+            try (var connection = new RedisConnection(settings, client)) {
+                for (var tries = 0; tries < 2; tries++) {
+                    assertThat(ping(connection, Duration.ofMillis(500))).failsWithin(PATIENCE);
+                }
+                link.abandon();
+                link.heal();
+                assertThat(ping(connection, Duration.ofSeconds(1)))
+                        .succeedsWithin(PATIENCE)
+                        .isEqualTo("PONG");
+            }
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    private static CompletableFuture<String> ping(RedisConnection connection, Duration timeout) {
+        return connection.ask(Urgency.KEEP, timeout, commands -> commands.ping());
     }
 
     @Test
