@@ -1,6 +1,5 @@
 package dev.bellwether.outbox;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -30,8 +29,8 @@ final class ShardRun {
 
     private final Shard shard;
     private final AlternatingSenders lines;
-    private final Connection reading;
-    private final Connection deleting;
+    private final LentConnection reading;
+    private final LentConnection deleting;
     private final Store.Tenancy tenancy;
     private final RowReader intake;
     private final ReadPace pace;
@@ -70,8 +69,8 @@ final class ShardRun {
     ShardRun(
             Shard shard,
             AlternatingSenders lines,
-            Connection reading,
-            Connection deleting,
+            LentConnection reading,
+            LentConnection deleting,
             OpenWriters writers,
             Store.Tenancy tenancy,
             ProgressTopic.@Nullable Start progress) {
@@ -86,7 +85,7 @@ final class ShardRun {
                 shard.store(),
                 config,
                 shard.number(),
-                reading,
+                reading.connection(),
                 writers,
                 tenancy.low(),
                 shard.judge()::holds,
@@ -95,7 +94,7 @@ final class ShardRun {
         pace = shard.pace(this::lookAgain);
         this.progress = progress;
         number = progress == null ? 0 : progress.last() + 1;
-        disposal = new RowDeleter(this, deleting, progress == null ? 0 : progress.last());
+        disposal = new RowDeleter(this, deleting.connection(), progress == null ? 0 : progress.last());
         rotation = new Rotation(shard.store(), config.retain());
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
@@ -315,6 +314,7 @@ final class ShardRun {
 
     private void read() {
         var config = shard.config();
+        var connection = reading.connection();
         var reportDue = System.nanoTime() + REPORT_NANOS;
         var reported = shard.meter().published.get();
         try {
@@ -323,7 +323,7 @@ final class ShardRun {
                     reported = report(reported);
                     reportDue = System.nanoTime() + REPORT_NANOS;
                     if (shard.number() == 0) {
-                        rotation.turn(reading, intake.cursor(), System.nanoTime());
+                        rotation.turn(connection, intake.cursor(), System.nanoTime());
                     }
                 }
                 var room = Math.min(inFlight.room(), config.maxAhead() - ahead.get());
@@ -340,7 +340,7 @@ final class ShardRun {
                     pace.found();
                 }
                 if (!batch.more()) {
-                    pace.rest(reading, intake.hasGaps());
+                    pace.rest(connection, intake.hasGaps());
                 }
             }
         } catch (InterruptedException e) {
@@ -351,19 +351,22 @@ final class ShardRun {
             fail(new IllegalStateException("the reader died of " + e, e));
             throw e;
         } finally {
-            pace.end(reading);
+            pace.end(connection);
         }
     }
 
     private long report(long reported) throws SQLException, DeposedException {
+        var connection = reading.connection();
         var low = intake.low();
         var published = shard.meter().published.get();
         // of a row that we know: to look for the first that is there would be to walk over all that are dead
         var oldest = intake.oldest();
-        shard.meter().lagMillis.set(oldest.isPresent() ? shard.store().ageMillis(reading, oldest.getAsLong() - 1) : 0);
+        shard.meter()
+                .lagMillis
+                .set(oldest.isPresent() ? shard.store().ageMillis(connection, oldest.getAsLong() - 1) : 0);
         if (!shard.store()
                 .report(
-                        reading,
+                        connection,
                         shard.number(),
                         epoch(),
                         low,
@@ -373,7 +376,7 @@ final class ShardRun {
         }
         var blocked = shard.blocked().list();
         if (!blocked.equals(blockedWritten)) {
-            shard.writeBlocked(reading, epoch(), blocked);
+            shard.writeBlocked(connection, epoch(), blocked);
             blockedWritten = blocked;
         }
         return published;
@@ -398,8 +401,13 @@ final class ShardRun {
             Thread.currentThread().interrupt();
         }
         var left = attempted > disposed.get();
-        shard.release(reading, false, !reader.isAlive());
-        shard.release(deleting, true, !disposer.isAlive());
+        if (reader.isAlive() || disposer.isAlive()) { // the database is silent, and would not answer us either
+            reading.breakOff(reader);
+            deleting.breakOff(disposer);
+        } else {
+            shard.giveBack(reading, false);
+            shard.giveBack(deleting, true);
+        }
         return left;
     }
 
