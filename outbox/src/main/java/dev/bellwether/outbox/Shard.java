@@ -169,7 +169,7 @@ final class Shard {
     }
 
     /** Hears how leading ends, on the candidacy's thread for events; an orderly end is told when the work has ended. */
-    void heard(LeadershipEvent event) throws InterruptedException {
+    void heard(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Preparing) {
             return; // what a shard needs it gets when it leads
         }
@@ -177,9 +177,7 @@ final class Shard {
                 || (event instanceof LeadershipEvent.Following now
                         && now.leader().isPresent());
         if (event instanceof LeadershipEvent.Revoked) {
-            while (leading) {
-                TimeUnit.NANOSECONDS.sleep(SLICE_NANOS / 20);
-            }
+            awaitWork();
             emit(new RelayEvent.LeaderRevoked(number));
         } else if (event instanceof LeadershipEvent.Fenced) {
             emit(new RelayEvent.LeaderFenced(number));
@@ -202,6 +200,21 @@ final class Shard {
                     number,
                     failed.error());
             emit(new RelayEvent.CandidacyFailed(number, failed.error()));
+        }
+    }
+
+    /** We are interrupted half-way through the budget: so is the work, and the end is to be told when it comes. */
+    private void awaitWork() {
+        var interrupted = false;
+        while (leading) {
+            try {
+                TimeUnit.NANOSECONDS.sleep(SLICE_NANOS / 20);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
