@@ -7,30 +7,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection of the user's data source: it fails if the database is silent, it commits each statement, and it is
- * given back as it was. Confined to one thread at a time, except {@link #breakOff}, which any thread may call.
+ * A connection of the user's data source: it fails if the database is silent, or a lock is not to be had, it commits
+ * each statement, and it is given back as it was. Confined to one thread at a time, except {@link #breakOff}, which any thread may call.
  */
 final class LentConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LentConnection.class);
 
     private final Connection connection;
+    private final Store store;
     private final Duration patience;
     private final int timeoutBefore;
     private final boolean commitsBefore;
 
-    private LentConnection(Connection connection, Duration patience) throws SQLException {
+    private LentConnection(Connection connection, Store store, Duration patience) throws SQLException {
         this.connection = connection;
+        this.store = store;
         this.patience = patience;
         timeoutBefore = connection.getNetworkTimeout();
         commitsBefore = connection.getAutoCommit();
     }
 
     /** Takes over a connection, also if that fails: then it has been closed. */
-    static LentConnection of(Connection connection, Duration patience) throws SQLException {
+    static LentConnection of(Connection connection, OutboxTable table, Duration patience) throws SQLException {
         try {
-            var lent = new LentConnection(connection, patience);
+            var lent = new LentConnection(connection, Store.of(connection, table), patience);
             connection.setNetworkTimeout(Runnable::run, (int) patience.toMillis());
             connection.setAutoCommit(true); // a pool may have it off, and nobody would commit what is made here
+            lent.store.limitWaits(connection, patience);
             return lent;
         } catch (SQLException | RuntimeException e) {
             end(connection);
@@ -46,6 +49,7 @@ final class LentConnection implements AutoCloseable {
     @Override
     public void close() {
         try {
+            store.unlimitWaits(connection);
             connection.setAutoCommit(commitsBefore);
             connection.setNetworkTimeout(Runnable::run, timeoutBefore);
             connection.close();

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -352,6 +353,17 @@ class MysqlStore extends Store {
     @Override
     void patient(Connection connection) throws SQLException {
         execute(connection, "SET SESSION wait_timeout = @bellwether_wait");
+    }
+
+    /** Of locks of rows it is patient for less than a minute by itself; of those of metadata, for a year. */
+    @Override
+    void limitWaits(Connection connection, Duration patience) throws SQLException {
+        execute(connection, "SET SESSION lock_wait_timeout = " + Math.max(1, patience.toMillis() * 9 / 10_000));
+    }
+
+    @Override
+    void unlimitWaits(Connection connection) throws SQLException {
+        execute(connection, "SET SESSION lock_wait_timeout = DEFAULT");
     }
 
     private static void execute(Connection connection, String sql) throws SQLException {

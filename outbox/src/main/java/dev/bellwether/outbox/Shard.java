@@ -626,7 +626,7 @@ final class Shard {
 
     /** Returns a connection of the user's, who gets it back when it is closed. */
     LentConnection lend() throws SQLException {
-        return LentConnection.of(borrow(), config.databaseTimeout());
+        return LentConnection.of(borrow(), config.table(), config.databaseTimeout());
     }
 
     /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */

@@ -333,6 +333,17 @@ abstract class Store {
     /** Undoes that behind the transaction, unless it ends with it. */
     void patient(Connection connection) throws SQLException {}
 
+    /**
+     * Lets the database give up statements that wait for a lock before their client does: what a client has given up
+     * waits on in the server, with its connection.
+     *
+     * @param patience the client's
+     */
+    void limitWaits(Connection connection, Duration patience) throws SQLException {}
+
+    /** Undoes that, for the pool. */
+    void unlimitWaits(Connection connection) throws SQLException {}
+
     /** Returns the reading of rows by id, for parking. */
     abstract String park();
 
