@@ -58,6 +58,10 @@ final class ShardRun {
     private List<Row> committing = List.of();
     private long waitingBytes;
     private volatile long committedNanos;
+    /** When the reader is to report, and what it had published when it did so last. Confined to the reader. */
+    private long reportDue = System.nanoTime() + REPORT_NANOS;
+
+    private long reported;
     /** What the database knows of those that wait. Confined to the reader. */
     private List<OutboxAdmin.BlockedRecord> blockedWritten = List.of();
 
@@ -80,6 +84,7 @@ final class ShardRun {
         this.deleting = deleting;
         this.tenancy = tenancy;
         var config = shard.config();
+        reported = shard.meter().published.get();
         inFlight = new InFlight(config.maxInFlightRecords(), config.maxInFlightBytes());
         intake = new RowReader(
                 shard.store(),
@@ -315,17 +320,10 @@ final class ShardRun {
     private void read() {
         var config = shard.config();
         var connection = reading.connection();
-        var reportDue = System.nanoTime() + REPORT_NANOS;
-        var reported = shard.meter().published.get();
         try {
-            while (!ending && failure == null) {
-                if (System.nanoTime() - reportDue >= 0) {
-                    reported = report(reported);
-                    reportDue = System.nanoTime() + REPORT_NANOS;
-                    if (shard.number() == 0) {
-                        rotation.turn(connection, intake.cursor(), System.nanoTime());
-                    }
-                }
+            pace.begin(connection);
+            while (goesOn()) {
+                reportIfDue();
                 var room = Math.min(inFlight.room(), config.maxAhead() - ahead.get());
                 if (room <= 0) {
                     LockSupport.parkNanos(NO_ROOM_NANOS);
@@ -340,7 +338,7 @@ final class ShardRun {
                     pace.found();
                 }
                 if (!batch.more()) {
-                    pace.rest(connection, intake.hasGaps());
+                    pace.rest(connection, intake.hasGaps(), this::reportIfDue);
                 }
             }
         } catch (InterruptedException e) {
@@ -353,6 +351,23 @@ final class ShardRun {
         } finally {
             pace.end(connection);
         }
+    }
+
+    private boolean goesOn() {
+        return !ending && failure == null;
+    }
+
+    /** Says once a second that the shard is served, also while we look for rows less often; returns whether to go on. */
+    private boolean reportIfDue() throws SQLException, DeposedException {
+        if (System.nanoTime() - reportDue >= 0) {
+            reported = report(reported);
+            shard.reached();
+            reportDue = System.nanoTime() + REPORT_NANOS;
+            if (shard.number() == 0) {
+                rotation.turn(reading.connection(), intake.cursor(), System.nanoTime());
+            }
+        }
+        return goesOn();
     }
 
     private long report(long reported) throws SQLException, DeposedException {
