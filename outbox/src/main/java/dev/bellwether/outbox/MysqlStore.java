@@ -355,7 +355,7 @@ class MysqlStore extends Store {
         execute(connection, "SET SESSION wait_timeout = @bellwether_wait");
     }
 
-    /** Of locks of rows it is patient for less than a minute by itself; of those of metadata, for a year. */
+    /** Of locks of rows it is patient for less than a minute by itself; of those of metadata, for a day or more. */
     @Override
     void limitWaits(Connection connection, Duration patience) throws SQLException {
         execute(connection, "SET SESSION lock_wait_timeout = " + Math.max(1, patience.toMillis() * 9 / 10_000));
