@@ -30,7 +30,7 @@ final class KafkaTopics implements PoisonDetector.Topics {
 
     private final Map<String, Object> properties;
     private final long maxRequestBytes;
-    private final String compression;
+    private final TopicRules.Codec compression;
     private final Partitioning partitioning;
     private final String eventIdHeader;
 
@@ -40,7 +40,7 @@ final class KafkaTopics implements PoisonDetector.Topics {
         eventIdHeader = config.eventIdHeader();
         properties = common(producer);
         maxRequestBytes = Long.parseLong(String.valueOf(producer.getOrDefault("max.request.size", 1 << 20)));
-        compression = String.valueOf(producer.getOrDefault("compression.type", ProducerSettings.COMPRESSION));
+        compression = TopicRules.Codec.of(producer);
     }
 
     /** Returns those properties that every client of Kafka has: where the brokers are, and how to log in. */
@@ -64,7 +64,7 @@ final class KafkaTopics implements PoisonDetector.Topics {
     }
 
     @Override
-    public String compression() {
+    public TopicRules.Codec compression() {
         return compression;
     }
 

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -106,7 +107,6 @@ class MysqlStore extends Store {
             statement.execute("SET SESSION " + (mariaDb ? "tx_isolation" : "transaction_isolation") + " = DEFAULT");
         }
         setRanges(connection, "DEFAULT");
-        setIfKnown(connection, "idle_transaction_timeout", "DEFAULT");
     }
 
     /** Lets the optimizer go through any number of ranges, beyond which it would scan the table. */
@@ -341,9 +341,35 @@ class MysqlStore extends Store {
     @Override
     void durable(Connection connection, boolean before) {}
 
+    /*
+     * MySQL has no limit for a transaction whose client is silent, only one for its session: how long it waits for the
+     * next statement. So that holds while the transaction is open, and afterwards what the session had before.
+     */
     @Override
     void impatient(Connection connection) throws SQLException {
-        setIfKnown(connection, "idle_transaction_timeout", "5"); // MySQL has nothing of the kind
+        execute(connection, "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5");
+    }
+
+    @Override
+    void patient(Connection connection) throws SQLException {
+        execute(connection, "SET SESSION wait_timeout = @bellwether_wait");
+    }
+
+    /** Of locks of rows it is patient for less than a minute by itself; of those of metadata, for a day or more. */
+    @Override
+    void limitWaits(Connection connection, Duration patience) throws SQLException {
+        execute(connection, "SET SESSION lock_wait_timeout = " + Math.max(1, patience.toMillis() * 9 / 10_000));
+    }
+
+    @Override
+    void unlimitWaits(Connection connection) throws SQLException {
+        execute(connection, "SET SESSION lock_wait_timeout = DEFAULT");
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
     }
 
     @Override

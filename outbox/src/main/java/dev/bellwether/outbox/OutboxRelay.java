@@ -73,7 +73,7 @@ public final class OutboxRelay implements AutoCloseable {
             shards.add(new Shard(number, config, database, producers, judge, listener, name));
         }
         standby = new Standby(config.name(), shards, config.lease());
-        states = new StateReader(config, shards.get(0)::borrow);
+        states = new StateReader(config, shards.get(0)::lend);
     }
 
     /**

@@ -86,8 +86,8 @@ final class PoisonDetector {
         }
 
         /** Returns how the producer compresses. */
-        default String compression() {
-            return "none";
+        default TopicRules.Codec compression() {
+            return TopicRules.Codec.NONE;
         }
 
         /** Returns the header that is the relay's own. */

@@ -5,6 +5,7 @@ import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -257,6 +258,20 @@ class PostgresStore extends Store {
             if (deletes) {
                 statement.execute("RESET synchronous_commit");
             }
+        }
+    }
+
+    @Override
+    void limitWaits(Connection connection, Duration patience) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("SET lock_timeout = " + Math.max(1, patience.toMillis() * 9 / 10));
+        }
+    }
+
+    @Override
+    void unlimitWaits(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("RESET lock_timeout");
         }
     }
 

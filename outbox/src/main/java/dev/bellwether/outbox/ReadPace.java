@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory;
 final class ReadPace {
     private static final Logger LOG = LoggerFactory.getLogger(ReadPace.class);
     private static final long IDLE_NANOS = 1_000_000_000;
+    private static final long SLICE_NANOS = 1_000_000_000;
     private static final long UNANNOUNCED_NANOS = 600_000_000_000L;
 
     private final RelayConfig config;
@@ -36,6 +37,9 @@ final class ReadPace {
 
     private boolean found;
     private volatile boolean forsaken;
+    /** Whether the reader is to look: what comes while it does something else than to wait must not be lost. */
+    private volatile boolean woken;
+
     private int callsBefore;
     /** Rows came of which nobody has told so far. */
     private boolean unannounced;
@@ -70,18 +74,35 @@ final class ReadPace {
     /** Says that there are rows. From any thread. */
     void called() {
         calls.incrementAndGet();
-        unpark.run();
+        lookAgain();
     }
 
     /** Says that there may be some. From any thread. */
     void lookAgain() {
+        woken = true;
         unpark.run();
     }
 
     /** Writers call nobody any more. From any thread. */
     void forsaken() {
         forsaken = true;
-        unpark.run();
+        lookAgain();
+    }
+
+    /** What a reader does now and then while it waits. */
+    interface Chore {
+        /** Returns whether to wait on. */
+        boolean done() throws SQLException, DeposedException;
+    }
+
+    /**
+     * Begins. Whoever led before may have died idle, so writers notify nobody until we are idle: other shards are not
+     * to rely on it.
+     */
+    void begin(Connection connection) throws SQLException {
+        if (wakeUps != null && shard == 0 && config.shards() > 1) {
+            wakeUps.notify(connection, WakeUpSql.BUSY);
+        }
     }
 
     /** There were some. */
@@ -97,18 +118,34 @@ final class ReadPace {
      * Waits until there may be rows.
      *
      * @param gaps whether ids are missing, so that somebody may be about to commit
+     * @param chore what is done each second if the wait is longer
      */
-    void rest(Connection connection, boolean gaps) throws SQLException {
+    void rest(Connection connection, boolean gaps, Chore chore) throws SQLException, DeposedException {
         if (wakeUps != null && restsAsOneWhoIsCalled(connection, wakeUps)) {
             return;
         }
         if (!idle) {
-            LockSupport.parkNanos(wait);
+            park(wait, chore);
             wait = Math.min(most, wait + wait / 8 + 1);
         } else if (calls.get() == callsBefore) {
             rested = true;
-            LockSupport.parkNanos(idleNanos(gaps));
+            park(idleNanos(gaps), chore);
         }
+    }
+
+    private void park(long nanos, Chore chore) throws SQLException, DeposedException {
+        var until = nanoTime.getAsLong() + nanos;
+        var left = nanos;
+        var goesOn = true;
+        while (goesOn && left > 0 && !woken) {
+            var slice = Math.min(left, SLICE_NANOS);
+            var began = nanoTime.getAsLong();
+            LockSupport.parkNanos(slice);
+            var now = nanoTime.getAsLong();
+            left = until - now;
+            goesOn = now - began >= slice && (left <= 0 || chore.done()); // else something has happened
+        }
+        woken = false;
     }
 
     /** Returns whether it has just become idle, and is to look once more before it waits. */

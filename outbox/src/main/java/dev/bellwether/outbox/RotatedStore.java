@@ -329,9 +329,10 @@ final class RotatedStore extends PostgresStore {
         var rotated = false;
         for (var part = 0; part < ring.parts(); part++) {
             if (part != ring.part(cursor)
-                    && isSpent(connection, part)
                     // one whose turn comes next is needed, however young its rows are
-                    && (retained.isZero() || part == ring.next(cursor) || isOlder(connection, part, retained))) {
+                    && (retained.isZero() || part == ring.next(cursor) || isOlder(connection, part, retained))
+                    // last, for it goes through all that is written down of the part
+                    && isSpent(connection, part)) {
                 rotated |= empty(connection, part);
             }
         }

@@ -18,6 +18,8 @@ import org.slf4j.LoggerFactory;
 final class RowDeleter implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(RowDeleter.class);
     private static final int MOST = 10_000;
+    /** Servers, and firewalls on the way, end connections over which nothing is said for long. */
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final ShardRun session;
     private final Connection connection;
@@ -66,6 +68,7 @@ final class RowDeleter implements Runnable {
 
     @Override
     public void run() {
+        var usedNanos = System.nanoTime();
         try {
             while (true) {
                 var work = queue.poll(20, TimeUnit.MILLISECONDS);
@@ -76,6 +79,10 @@ final class RowDeleter implements Runnable {
                         }
                         return;
                     }
+                    if (System.nanoTime() - usedNanos >= QUIET_NANOS) {
+                        sayNothing();
+                        usedNanos = System.nanoTime();
+                    }
                     continue;
                 }
                 if (work.reason() != null) {
@@ -83,6 +90,7 @@ final class RowDeleter implements Runnable {
                 } else {
                     deleteNow(work);
                 }
+                usedNanos = System.nanoTime();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -91,6 +99,13 @@ final class RowDeleter implements Runnable {
         } catch (Throwable e) { // without it the table fills, and nobody would know
             session.fail(new IllegalStateException("the disposal died of " + e, e));
             throw e;
+        }
+    }
+
+    /** So the connection stays; or we know that it has not before anything is published that it is to delete. */
+    private void sayNothing() throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("SELECT 1");
         }
     }
 

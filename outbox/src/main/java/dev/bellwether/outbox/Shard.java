@@ -169,7 +169,7 @@ final class Shard {
     }
 
     /** Hears how leading ends, on the candidacy's thread for events; an orderly end is told when the work has ended. */
-    void heard(LeadershipEvent event) throws InterruptedException {
+    void heard(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Preparing) {
             return; // what a shard needs it gets when it leads
         }
@@ -177,9 +177,7 @@ final class Shard {
                 || (event instanceof LeadershipEvent.Following now
                         && now.leader().isPresent());
         if (event instanceof LeadershipEvent.Revoked) {
-            while (leading) {
-                TimeUnit.NANOSECONDS.sleep(SLICE_NANOS / 20);
-            }
+            awaitWork();
             emit(new RelayEvent.LeaderRevoked(number));
         } else if (event instanceof LeadershipEvent.Fenced) {
             emit(new RelayEvent.LeaderFenced(number));
@@ -202,6 +200,21 @@ final class Shard {
                     number,
                     failed.error());
             emit(new RelayEvent.CandidacyFailed(number, failed.error()));
+        }
+    }
+
+    /** We are interrupted half-way through the budget: so is the work, and the end is to be told when it comes. */
+    private void awaitWork() {
+        var interrupted = false;
+        while (leading) {
+            try {
+                TimeUnit.NANOSECONDS.sleep(SLICE_NANOS / 20);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -356,8 +369,8 @@ final class Shard {
 
     /** The run has ended, and its connections with it. */
     private void writeBlockedNow() {
-        try (var connection = borrow()) {
-            writeBlocked(connection, epoch, blocked.list());
+        try (var lent = lend()) {
+            writeBlocked(lent.connection(), epoch, blocked.list());
         } catch (SQLException | RuntimeException e) {
             LOG.debug("outbox {}: what halted shard {} could not be recorded", config.name(), number, e);
         }
@@ -401,7 +414,8 @@ final class Shard {
             return;
         }
         var patience = config.standDownAfter().plus(config.lease().multipliedBy(2));
-        try (var connection = borrow()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             var tables = Store.of(connection, config.table());
             if (OutboxSchema.exists(connection, config.table().relay())
                     && tables.tenant(connection, number)
@@ -491,20 +505,21 @@ final class Shard {
     private ShardRun open(Mandate mandate)
             throws SQLException, DeposedException, InterruptedException, ProgressRefusedException {
         var lines = lines();
-        Connection reading = null;
-        Connection deleting = null;
+        LentConnection reading = null;
+        LentConnection deleting = null;
         try {
             lines.open();
             mandate.ensure(); // one that comes late has fenced its successor, which will begin again
             reading = connect(false);
             deleting = connect(true);
-            var writers = store().openWriters(reading, deleting);
+            var deletes = deleting.connection();
+            var writers = store().openWriters(reading.connection(), deletes);
             // the epoch, and what was deleted before, are to outlast whatever is published from now on
-            store().durable(deleting, true);
+            store().durable(deletes, true);
             var claim = new Store.Claim(config.name(), number, config.shards(), relay, keepsProgress);
-            var tenancy = store().acquire(deleting, claim);
-            var start = keepsProgress ? recover(deleting, tenancy) : null;
-            store().durable(deleting, false);
+            var tenancy = store().acquire(deletes, claim);
+            var start = keepsProgress ? recover(deletes, tenancy) : null;
+            store().durable(deletes, false);
             return new ShardRun(this, lines, reading, deleting, writers, tenancy, start);
         } catch (SQLException
                 | DeposedException
@@ -512,8 +527,8 @@ final class Shard {
                 | ProgressRefusedException
                 | RuntimeException e) {
             lines.close(false, 0);
-            release(reading, false, true);
-            release(deleting, true, true);
+            giveBack(store, reading, false);
+            giveBack(store, deleting, true);
             throw e;
         }
     }
@@ -572,13 +587,11 @@ final class Shard {
                 producers.apply(ProducerSettings.of(config, transactionalId)), config.eventIdHeader());
     }
 
-    private Connection connect(boolean deletes) throws SQLException {
-        var connection = borrow();
+    private LentConnection connect(boolean deletes) throws SQLException {
+        var lent = lend();
+        var connection = lent.connection();
+        var known = store;
         try {
-            connection.setNetworkTimeout(
-                    Runnable::run, (int) config.databaseTimeout().toMillis());
-            connection.setAutoCommit(true); // a pool may have it off, and nobody would commit what is made here
-            var known = store;
             if (known == null) {
                 known = Store.of(connection, config.table()).in(config.form());
                 if (config.createTables()) {
@@ -590,9 +603,9 @@ final class Shard {
                 store = known;
             }
             known.prepare(connection, deletes);
-            return connection;
+            return lent;
         } catch (SQLException | RuntimeException e) {
-            release(connection, deletes, false);
+            giveBack(known, lent, deletes);
             throw e;
         }
     }
@@ -611,8 +624,13 @@ final class Shard {
         return found;
     }
 
+    /** Returns a connection of the user's, who gets it back when it is closed. */
+    LentConnection lend() throws SQLException {
+        return LentConnection.of(borrow(), config.table(), config.databaseTimeout());
+    }
+
     /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */
-    Connection borrow() throws SQLException {
+    private Connection borrow() throws SQLException {
         listener.borrows();
         var success = false;
         try {
@@ -663,26 +681,25 @@ final class Shard {
         }
     }
 
-    /** Gives a connection back, or breaks it off if somebody is still at it. */
-    void release(@Nullable Connection connection, boolean deletes, boolean idle) {
-        if (connection == null) {
+    /** Gives back a connection that was prepared for reading or deleting. */
+    void giveBack(LentConnection lent, boolean deletes) {
+        giveBack(store, lent, deletes);
+    }
+
+    private static void giveBack(@Nullable Store known, @Nullable LentConnection lent, boolean deletes) {
+        if (lent == null) {
             return;
         }
         try {
-            if (idle) {
-                store().restore(connection, deletes);
-                connection.close();
-            } else {
-                connection.abort(Runnable::run);
+            if (known != null) {
+                known.restore(lent.connection(), deletes);
             }
         } catch (SQLException | RuntimeException e) {
             LOG.debug("a connection was broken when it was given back", e);
-            try {
-                connection.close();
-            } catch (SQLException again) {
-                LOG.debug("and could not be closed", again);
-            }
+            lent.discard();
+            return;
         }
+        lent.close();
     }
 
     /** Something that is due at intervals. */

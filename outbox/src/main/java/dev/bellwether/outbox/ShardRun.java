@@ -1,6 +1,5 @@
 package dev.bellwether.outbox;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -30,8 +29,8 @@ final class ShardRun {
 
     private final Shard shard;
     private final AlternatingSenders lines;
-    private final Connection reading;
-    private final Connection deleting;
+    private final LentConnection reading;
+    private final LentConnection deleting;
     private final Store.Tenancy tenancy;
     private final RowReader intake;
     private final ReadPace pace;
@@ -59,6 +58,10 @@ final class ShardRun {
     private List<Row> committing = List.of();
     private long waitingBytes;
     private volatile long committedNanos;
+    /** When the reader is to report, and what it had published when it did so last. Confined to the reader. */
+    private long reportDue = System.nanoTime() + REPORT_NANOS;
+
+    private long reported;
     /** What the database knows of those that wait. Confined to the reader. */
     private List<OutboxAdmin.BlockedRecord> blockedWritten = List.of();
 
@@ -70,8 +73,8 @@ final class ShardRun {
     ShardRun(
             Shard shard,
             AlternatingSenders lines,
-            Connection reading,
-            Connection deleting,
+            LentConnection reading,
+            LentConnection deleting,
             OpenWriters writers,
             Store.Tenancy tenancy,
             ProgressTopic.@Nullable Start progress) {
@@ -81,12 +84,13 @@ final class ShardRun {
         this.deleting = deleting;
         this.tenancy = tenancy;
         var config = shard.config();
+        reported = shard.meter().published.get();
         inFlight = new InFlight(config.maxInFlightRecords(), config.maxInFlightBytes());
         intake = new RowReader(
                 shard.store(),
                 config,
                 shard.number(),
-                reading,
+                reading.connection(),
                 writers,
                 tenancy.low(),
                 shard.judge()::holds,
@@ -95,7 +99,7 @@ final class ShardRun {
         pace = shard.pace(this::lookAgain);
         this.progress = progress;
         number = progress == null ? 0 : progress.last() + 1;
-        disposal = new RowDeleter(this, deleting, progress == null ? 0 : progress.last());
+        disposal = new RowDeleter(this, deleting.connection(), progress == null ? 0 : progress.last());
         rotation = new Rotation(shard.store(), config.retain());
         reader = thread(this::read, "reader");
         disposer = thread(disposal, "disposal");
@@ -315,17 +319,11 @@ final class ShardRun {
 
     private void read() {
         var config = shard.config();
-        var reportDue = System.nanoTime() + REPORT_NANOS;
-        var reported = shard.meter().published.get();
+        var connection = reading.connection();
         try {
-            while (!ending && failure == null) {
-                if (System.nanoTime() - reportDue >= 0) {
-                    reported = report(reported);
-                    reportDue = System.nanoTime() + REPORT_NANOS;
-                    if (shard.number() == 0) {
-                        rotation.turn(reading, intake.cursor(), System.nanoTime());
-                    }
-                }
+            pace.begin(connection);
+            while (goesOn()) {
+                reportIfDue();
                 var room = Math.min(inFlight.room(), config.maxAhead() - ahead.get());
                 if (room <= 0) {
                     LockSupport.parkNanos(NO_ROOM_NANOS);
@@ -340,7 +338,7 @@ final class ShardRun {
                     pace.found();
                 }
                 if (!batch.more()) {
-                    pace.rest(reading, intake.hasGaps());
+                    pace.rest(connection, intake.hasGaps(), this::reportIfDue);
                 }
             }
         } catch (InterruptedException e) {
@@ -351,19 +349,39 @@ final class ShardRun {
             fail(new IllegalStateException("the reader died of " + e, e));
             throw e;
         } finally {
-            pace.end(reading);
+            pace.end(connection);
         }
     }
 
+    private boolean goesOn() {
+        return !ending && failure == null;
+    }
+
+    /** Says once a second that the shard is served, also while we look for rows less often; returns whether to go on. */
+    private boolean reportIfDue() throws SQLException, DeposedException {
+        if (System.nanoTime() - reportDue >= 0) {
+            reported = report(reported);
+            shard.reached();
+            reportDue = System.nanoTime() + REPORT_NANOS;
+            if (shard.number() == 0) {
+                rotation.turn(reading.connection(), intake.cursor(), System.nanoTime());
+            }
+        }
+        return goesOn();
+    }
+
     private long report(long reported) throws SQLException, DeposedException {
+        var connection = reading.connection();
         var low = intake.low();
         var published = shard.meter().published.get();
         // of a row that we know: to look for the first that is there would be to walk over all that are dead
         var oldest = intake.oldest();
-        shard.meter().lagMillis.set(oldest.isPresent() ? shard.store().ageMillis(reading, oldest.getAsLong() - 1) : 0);
+        shard.meter()
+                .lagMillis
+                .set(oldest.isPresent() ? shard.store().ageMillis(connection, oldest.getAsLong() - 1) : 0);
         if (!shard.store()
                 .report(
-                        reading,
+                        connection,
                         shard.number(),
                         epoch(),
                         low,
@@ -373,7 +391,7 @@ final class ShardRun {
         }
         var blocked = shard.blocked().list();
         if (!blocked.equals(blockedWritten)) {
-            shard.writeBlocked(reading, epoch(), blocked);
+            shard.writeBlocked(connection, epoch(), blocked);
             blockedWritten = blocked;
         }
         return published;
@@ -398,8 +416,13 @@ final class ShardRun {
             Thread.currentThread().interrupt();
         }
         var left = attempted > disposed.get();
-        shard.release(reading, false, !reader.isAlive());
-        shard.release(deleting, true, !disposer.isAlive());
+        if (reader.isAlive() || disposer.isAlive()) { // the database is silent, and would not answer us either
+            reading.breakOff(reader);
+            deleting.breakOff(disposer);
+        } else {
+            shard.giveBack(reading, false);
+            shard.giveBack(deleting, true);
+        }
         return left;
     }
 

@@ -1,6 +1,5 @@
 package dev.bellwether.outbox;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -25,7 +24,7 @@ final class StateReader implements Runnable {
 
     /** Where connections come from. */
     interface Source {
-        Connection borrow() throws SQLException;
+        LentConnection lend() throws SQLException;
     }
 
     private record Known(OutboxAdmin.State state, long atNanos) {}
@@ -79,13 +78,8 @@ final class StateReader implements Runnable {
     }
 
     private OutboxAdmin.State read() throws SQLException {
-        try (var connection = source.borrow()) {
-            var before = connection.getNetworkTimeout();
-            connection.setNetworkTimeout(
-                    Runnable::run, (int) config.databaseTimeout().toMillis());
-            var state = OutboxAdmin.quickState(connection, config.table());
-            connection.setNetworkTimeout(Runnable::run, before); // one that failed is of no use to anybody
-            return state;
+        try (var lent = source.lend()) {
+            return OutboxAdmin.quickState(lent.connection(), config.table());
         }
     }
 }

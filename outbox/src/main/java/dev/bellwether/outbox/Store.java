@@ -215,6 +215,7 @@ abstract class Store {
             throw e;
         } finally {
             connection.setAutoCommit(true);
+            patient(connection);
         }
     }
 
@@ -329,6 +330,20 @@ abstract class Store {
      */
     abstract void impatient(Connection connection) throws SQLException;
 
+    /** Undoes that behind the transaction, unless it ends with it. */
+    void patient(Connection connection) throws SQLException {}
+
+    /**
+     * Lets the database give up statements that wait for a lock before their client does: what a client has given up
+     * waits on in the server, with its connection.
+     *
+     * @param patience the client's
+     */
+    void limitWaits(Connection connection, Duration patience) throws SQLException {}
+
+    /** Undoes that, for the pool. */
+    void unlimitWaits(Connection connection) throws SQLException {}
+
     /** Returns the reading of rows by id, for parking. */
     abstract String park();
 
@@ -377,7 +392,19 @@ abstract class Store {
     /** Moves a row to the parking table, if the shard is still ours; returns whether it is. */
     boolean park(Connection connection, int shard, long epoch, Row row, String reason) throws SQLException {
         connection.setAutoCommit(false);
-        impatient(connection);
+        try {
+            impatient(connection);
+            return parkNow(connection, shard, epoch, row, reason);
+        } catch (SQLException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+            patient(connection);
+        }
+    }
+
+    private boolean parkNow(Connection connection, int shard, long epoch, Row row, String reason) throws SQLException {
         try (var ours = connection.prepareStatement(
                         "SELECT epoch FROM " + table.relay() + " WHERE shard = ? AND epoch = ? FOR UPDATE");
                 var park = connection.prepareStatement(park());
@@ -406,11 +433,6 @@ abstract class Store {
             delete.executeUpdate();
             connection.commit();
             return true;
-        } catch (SQLException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
         }
     }
 

@@ -4,7 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
@@ -20,6 +22,35 @@ import org.jspecify.annotations.Nullable;
  * @param maxBatchBytes how large a batch may be, compressed
  */
 record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
+    /**
+     * How a producer compresses.
+     *
+     * @param level empty for that of the codec itself
+     */
+    record Codec(String type, OptionalInt level) {
+        static final Codec NONE = new Codec("none", OptionalInt.empty());
+
+        /** Returns the one of a producer's properties. */
+        static Codec of(Map<String, Object> producer) {
+            var type = String.valueOf(producer.getOrDefault("compression.type", ProducerSettings.COMPRESSION));
+            var level = producer.get("compression." + type + ".level");
+            return new Codec(
+                    type, level == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(level.toString())));
+        }
+
+        private Compression codec() {
+            if (level.isEmpty()) {
+                return Compression.of(type).build();
+            }
+            return switch (type) {
+                case "gzip" -> Compression.gzip().level(level.getAsInt()).build();
+                case "lz4" -> Compression.lz4().level(level.getAsInt()).build();
+                case "zstd" -> Compression.zstd().level(level.getAsInt()).build();
+                default -> Compression.of(type).build(); // has no levels
+            };
+        }
+    }
+
     private static final int BATCH_OVERHEAD = 61;
     /** More than the lengths and offsets of a single record take. */
     private static final int SLACK = 64;
@@ -32,7 +63,7 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
      * @param maxRequestBytes how large the producer lets a record be, uncompressed
      * @param eventIdHeader the header that is the relay's own
      */
-    Optional<String> refuses(String topic, Row row, long maxRequestBytes, String compression, String eventIdHeader) {
+    Optional<String> refuses(String topic, Row row, long maxRequestBytes, Codec compression, String eventIdHeader) {
         if (row.partition() >= partitions) {
             return Optional.of(
                     "topic " + topic + " has " + partitions + " partitions, none of them is " + row.partition());
@@ -69,9 +100,9 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
     }
 
     /** Returns no more than a batch with this record alone would take; zero if nobody knows. */
-    private static long compressed(Row row, List<Header> headers, String compression) {
+    private static long compressed(Row row, List<Header> headers, Codec compression) {
         var buffer = new ByteBufferOutputStream(1 << 16);
-        try (var out = Compression.of(compression).build().wrapForOutput(buffer, MAGIC)) {
+        try (var out = compression.codec().wrapForOutput(buffer, MAGIC)) {
             if (row.key() != null) {
                 out.write(row.key());
             }

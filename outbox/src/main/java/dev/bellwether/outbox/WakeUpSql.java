@@ -23,8 +23,8 @@ final class WakeUpSql {
      * for these locks, and they go with their session: where no relay is idle, or none runs, nobody notifies.
      *
      * Of several shards the leader of the first holds the lock. The others are idle only while it is, and hear each
-     * notification, since there is one channel for all. When it goes on without one, it sends one itself. If its
-     * process dies, the others find their rows by looking.
+     * notification, since there is one channel for all. When it goes on without one, it sends one itself; and its
+     * successor does when it begins, since one that has died cannot.
      */
     private static final int LOCK = 0x62774f62;
 

@@ -1,13 +1,19 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -76,6 +82,98 @@ class MysqlFamilyTest {
             assertThat(reader.faults(written)).isEmpty();
             assertThat(reader.ledger().repeats()).isZero();
             assertThat(relay.stats()).allMatch(stats -> stats.published() > 0);
+        }
+    }
+
+    /** Such as a host that vanishes between two statements. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void relayThatVanishesWhileItTakesAShardKeepsOthersFromItForSecondsOnly(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                        Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER);
+                var vanished = stage.connect();
+                var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table);
+            store.prepare(connection, true);
+            var before = waitTimeout(connection);
+            var first = store.acquire(connection, new Store.Claim("x", 0, 1, "first", true));
+            assertThat(waitTimeout(connection)).isEqualTo(before);
+            assertThatThrownBy(() -> store.acquire(connection, new Store.Claim("y", 0, 1, "other", true)))
+                    .isInstanceOf(IllegalStateException.class);
+            assertThat(waitTimeout(connection)).isEqualTo(before);
+
+            store.prepare(vanished, true);
+            vanished.setAutoCommit(false);
+            store.impatient(vanished);
+            try (var statement = vanished.createStatement()) {
+                statement.execute("UPDATE " + stage.table.relay() + " SET epoch = epoch + 1 WHERE shard = 0");
+            }
+            var second = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return store.acquire(connection, new Store.Claim("x", 0, 1, "second", true));
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            assertThat(second)
+                    .succeedsWithin(Duration.ofSeconds(20))
+                    .satisfies(tenancy -> assertThat(tenancy.epoch()).isEqualTo(first.epoch() + 1));
+        }
+    }
+
+    private static long waitTimeout(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("SELECT @@SESSION.wait_timeout")) {
+            result.next();
+            return result.getLong(1);
+        }
+    }
+
+    /** As firewalls and servers do with connections over which nothing is said for long. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void quietOutboxKeepsItsConnections(Kind kind) throws Exception {
+        var database = Servers.dataSource(MysqlFamilyServer.shared(kind).uri());
+        try (var stage = new RelayStage(database, OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(false)) {
+            var strict = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var result = FaultyDatabase.call(database, method, arguments);
+                if (result instanceof Connection connection) {
+                    endAfterSeconds(connection, 20);
+                }
+                return result;
+            });
+            var relay = stage.relay(more -> more, strict, KafkaProducer::new);
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            try (var idle = stage.connect()) { // silent for as long as the relay has nothing to delete
+                endAfterSeconds(idle, 20);
+                var id = idle.unwrap(org.mariadb.jdbc.Connection.class).getThreadId();
+                Eventually.eventually(
+                        "who says nothing is shown the door",
+                        RelayStage.PATIENCE,
+                        () -> stage.number("SELECT count(*) FROM information_schema.processlist WHERE id = " + id)
+                                == 0);
+            }
+            stage.stash(Message.of(stage.topic, "k", "1"));
+            stage.awaitEmpty();
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+            assertThat(relay.stats().get(0).rewinds()).isZero();
+            Eventually.eventually(
+                    "both are read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 2)));
+            assertThat(reader.ledger().repeats()).isZero();
+        }
+    }
+
+    private static void endAfterSeconds(Connection connection, int seconds) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("SET SESSION wait_timeout = " + seconds);
         }
     }
 

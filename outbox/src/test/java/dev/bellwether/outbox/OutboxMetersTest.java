@@ -128,7 +128,7 @@ class OutboxMetersTest {
             var borrowed = new AtomicInteger();
             StateReader.Source counting = () -> {
                 borrowed.incrementAndGet();
-                return stage.connect();
+                return LentConnection.of(stage.connect(), stage.table, RelayStage.PATIENCE);
             };
             stage.relay().close(); // makes the row of the shard
             var reader = new StateReader(stage.config(more -> more.stateInterval(Duration.ofHours(1))), counting);

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
@@ -97,6 +98,88 @@ class PaceTest {
                     KafkaProducer::new);
             Eventually.eventually("it looks often", RelayStage.PATIENCE, () -> looks.get() > 100);
         }
+    }
+
+    /** Others take a shard that is silent for one whose leader does nothing. */
+    @Test
+    void leaderThatLooksOnceAnHourSaysEachSecondThatItLives() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.relay(more -> more.minPoll(Duration.ofHours(1))
+                    .maxPoll(Duration.ofHours(1))
+                    .wakeUp(false));
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            Eventually.throughout(
+                    "it is heard of",
+                    Duration.ofSeconds(10),
+                    () -> stage.number(
+                                    "SELECT coalesce(max((extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint),"
+                                            + " 0) FROM " + stage.table.relay() + " WHERE shard = 0")
+                            < 5_000);
+        }
+    }
+
+    /** A statement that its client has given up waits on in the server, with its connection. */
+    @Test
+    void lockedTableKeepsNoMoreConnectionsOfTheServerThanTheRelayUses() throws Exception {
+        try (var stage = new RelayStage();
+                var other = stage.connect()) {
+            var relay = stage.relay(more -> more.databaseTimeout(Duration.ofSeconds(1)));
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            other.setAutoCommit(false);
+            try (var statement = other.createStatement()) {
+                statement.execute("LOCK TABLE " + stage.table.name() + " IN ACCESS EXCLUSIVE MODE");
+            }
+            Eventually.eventually(
+                    "five attempts have failed",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream()
+                                    .filter(RelayEvent.Faulted.class::isInstance)
+                                    .count()
+                            >= 5);
+            assertThat(waiting(stage)).as("those that wait").isLessThanOrEqualTo(2);
+            other.commit();
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            relay.close();
+        }
+    }
+
+    @Test
+    void lockedTableKeepsOneConnectionOfTheServerForItsState() throws Exception {
+        try (var stage = new RelayStage();
+                var other = stage.connect()) {
+            stage.relay().close(); // makes the row of the shard
+            other.setAutoCommit(false);
+            try (var statement = other.createStatement()) {
+                statement.execute("LOCK TABLE " + stage.table.name() + " IN ACCESS EXCLUSIVE MODE");
+            }
+            var attempts = new AtomicInteger();
+            var counting = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                attempts.incrementAndGet();
+                return FaultyDatabase.call(stage.database, method, arguments);
+            });
+            var relay = stage.relay(
+                    more -> more.candidate("second")
+                            .databaseTimeout(Duration.ofSeconds(1))
+                            .stateInterval(Duration.ofMillis(50))
+                            .backoff(Duration.ofHours(1)) // the state alone is asked for
+                            .maxBackoff(Duration.ofHours(1)),
+                    counting,
+                    KafkaProducer::new);
+            assertThat(relay.state()).isEmpty();
+            stage.await(RelayEvent.Faulted.class);
+            var before = attempts.get();
+            Eventually.eventually("five attempts more", RelayStage.PATIENCE, () -> attempts.get() >= before + 5);
+            assertThat(waiting(stage)).as("those that wait").isLessThanOrEqualTo(1);
+            other.commit();
+            Eventually.eventually(
+                    "it is known", RelayStage.PATIENCE, () -> relay.state().isPresent());
+        }
+    }
+
+    private static long waiting(RelayStage stage) {
+        return stage.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + stage.table.name()
+                + "'::regclass");
     }
 
     @Test

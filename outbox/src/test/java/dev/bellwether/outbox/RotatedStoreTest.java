@@ -7,6 +7,7 @@ import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -128,6 +129,32 @@ class RotatedStoreTest {
                             LongStream.rangeClosed(341, 350).boxed().toList());
             assertThat(stage.store.rotate(stage.connection, 350, Duration.ZERO)).isFalse();
         }
+    }
+
+    @Test
+    void partThatStaysForItsAgeIsNotSearchedForWhatIsToPublish() throws SQLException {
+        var asked = new ArrayList<String>();
+        try (var stage = new Stage()) {
+            insert(stage.connection, table, 350);
+            stage.publish(LongStream.rangeClosed(1, 350));
+            var watched = FaultyDatabase.proxy(Connection.class, (method, arguments) -> {
+                var result = FaultyDatabase.call(stage.connection, method, arguments);
+                return result instanceof Statement statement && method.getName().equals("createStatement")
+                        ? FaultyDatabase.proxy(Statement.class, (called, with) -> {
+                            if (with != null && called.getName().startsWith("execute")) {
+                                asked.add(String.valueOf(with[0]));
+                            }
+                            return FaultyDatabase.call(statement, called, with);
+                        })
+                        : result;
+            });
+            assertThat(stage.store.rotate(watched, 350, Duration.ofHours(1))).isTrue();
+        }
+        assertThat(asked)
+                .filteredOn(sql -> sql.contains("range_agg"))
+                .isNotEmpty()
+                .as("of the part whose turn comes next only")
+                .allMatch(sql -> sql.contains(table.name() + "_0"));
     }
 
     @Test

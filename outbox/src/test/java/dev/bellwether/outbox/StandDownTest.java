@@ -2,8 +2,10 @@ package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -12,6 +14,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,6 +119,85 @@ class StandDownTest {
         assertThat(shard.stats().led()).isTrue();
         shard.heard(new LeadershipEvent.Following("x", Optional.empty(), Optional.of("other")));
         assertThat(shard.stats().led()).isFalse();
+    }
+
+    /** The thread for events is interrupted half-way through the budget, as the work is. */
+    @Test
+    void orderlyEndIsToldThoughTheWorkTakesMostOfItsBudget() throws Exception {
+        var told = new CopyOnWriteArrayList<RelayEvent>();
+        var begun = new CountDownLatch(1);
+        var done = new CountDownLatch(1);
+        var config = RelayConfig.named("x")
+                .listener(event -> {
+                    told.add(event);
+                    if (event instanceof RelayEvent.LeaderAcquired) {
+                        begun.countDown();
+                        awaitWhateverComes(done); // the work, which leads until then
+                    }
+                })
+                .build();
+        var shard = new Shard(
+                0,
+                config,
+                Servers.dataSource("jdbc:none"),
+                KafkaProducer::new,
+                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                new WakeUpListener(Servers.dataSource("jdbc:none"), config),
+                "relay");
+        var mandate = new Mandate() {
+            @Override
+            public String election() {
+                return "x";
+            }
+
+            @Override
+            public String candidate() {
+                return "relay";
+            }
+
+            @Override
+            public long token() {
+                return 1;
+            }
+
+            @Override
+            public boolean isValid() {
+                return false;
+            }
+
+            @Override
+            public Duration remaining() {
+                return Duration.ZERO;
+            }
+
+            @Override
+            public void ensure(Duration atLeast) {}
+        };
+        var work = new Thread(() -> shard.lead(mandate));
+        work.start();
+        begun.await();
+        var interrupted = new AtomicBoolean();
+        var events = new Thread(() -> {
+            shard.heard(new LeadershipEvent.Revoked(mandate, Cause.STOOD_DOWN));
+            interrupted.set(Thread.currentThread().isInterrupted());
+        });
+        events.start();
+        events.interrupt();
+        Eventually.throughout("it waits for the work", Duration.ofMillis(300), events::isAlive);
+        assertThat(told).noneMatch(RelayEvent.LeaderRevoked.class::isInstance);
+        done.countDown();
+        work.join();
+        events.join();
+        assertThat(told).last().isEqualTo(new RelayEvent.LeaderRevoked(0));
+        assertThat(interrupted).isTrue();
+    }
+
+    private static void awaitWhateverComes(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            awaitWhateverComes(latch);
+        }
     }
 
     @Test

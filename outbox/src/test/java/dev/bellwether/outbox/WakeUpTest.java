@@ -317,6 +317,46 @@ class WakeUpTest {
         }
     }
 
+    /** Until the first shard's leader is idle again, writers notify nobody, and the others may sleep for long. */
+    @Test
+    void othersLookWhenTheLeaderOfTheFirstShardWasKilledWhileIdle() throws Exception {
+        var once = new AtomicReference<@Nullable Runnable>();
+        try (var stage = stage();
+                var reader = stage.reader(true)) {
+            var key = keyOfSecondOfTwoShards(stage);
+            stage.relay(more -> seldom(more).shards(2), beforeIdle(stage.database, once), KafkaProducer::new);
+            awaitIdle(stage);
+            stage.stash(Message.of(stage.topic, key, "0"));
+            awaitRead(reader, Map.of(key, 1));
+            awaitIdle(stage);
+            once.set(() -> {
+                try {
+                    stage.stash(Message.of(stage.topic, key, "1"));
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            stage.number("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'"
+                    + " AND mode = 'ExclusiveLock' AND classid = '" + stage.table.name() + "'::regclass");
+            awaitRead(reader, Map.of(key, 2));
+        }
+    }
+
+    private static String keyOfSecondOfTwoShards(RelayStage stage) throws SQLException {
+        try (var connection = stage.connect()) {
+            connection.setAutoCommit(false);
+            var store = Store.of(connection, stage.table);
+            for (var number = 0; ; number++) {
+                Outbox.of(stage.table).stash(connection, Message.of(stage.topic, "k" + number, "0"));
+                var mine = store.ids(connection, 0, Long.MAX_VALUE, 10, 1, 2).length > 0;
+                connection.rollback();
+                if (mine) {
+                    return "k" + number;
+                }
+            }
+        }
+    }
+
     @Test
     void relayDoesNotBecomeIdleWhileAWriterIsOpenThatFoundItBusy() throws Exception {
         var once = new AtomicReference<@Nullable Runnable>();
@@ -518,8 +558,8 @@ class WakeUpTest {
             var connection = (Connection) Objects.requireNonNull(FaultyDatabase.call(database, method, arguments));
             var closed = new AtomicBoolean();
             return FaultyDatabase.proxy(Connection.class, (called, with) -> {
-                if ((called.getName().equals("close") || called.getName().equals("abort"))
-                        && closed.compareAndSet(false, true)) {
+                // by abort alone no pool gets it back
+                if (called.getName().equals("close") && closed.compareAndSet(false, true)) {
                     open.decrementAndGet();
                 }
                 return FaultyDatabase.call(connection, called, with);

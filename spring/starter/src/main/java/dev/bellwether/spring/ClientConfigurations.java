@@ -14,6 +14,7 @@ import javax.sql.DataSource;
 import org.apache.curator.framework.CuratorFramework;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.core.KafkaAdmin;
@@ -32,6 +33,7 @@ final class ClientConfigurations {
     @ConditionalOnSingleCandidate(DataSource.class)
     static class Sql {
         @Bean
+        @DependsOnDatabaseInitialization // the elections make their table as soon as they are opened
         ElectionsSource bellwetherSql(DataSource dataSource, BellwetherProperties properties) {
             var settings = properties.getSql();
             var builder = SqlConfig.builder().createTable(settings.isCreateTable());

@@ -20,6 +20,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -62,6 +63,7 @@ public class OutboxAutoConfiguration {
     record Table(OutboxTable named) {}
 
     @Bean
+    @DependsOnDatabaseInitialization
     Table bellwetherOutboxTable(DataSource dataSource, OutboxProperties properties) {
         var table = OutboxTable.named(properties.getTable());
         if (properties.isCreateTables()) {
@@ -94,6 +96,7 @@ public class OutboxAutoConfiguration {
     }
 
     @Bean
+    @DependsOnDatabaseInitialization
     @ConditionalOnMissingBean
     @ConditionalOnBean(Elections.class)
     @ConditionalOnProperty(prefix = "bellwether.outbox.relay", name = "enabled", matchIfMissing = true)
@@ -118,6 +121,8 @@ public class OutboxAutoConfiguration {
         var relay = RelayConfig.named(String.valueOf(properties.getName()))
                 .table(table.named())
                 .producer(producer)
+                .createTables(properties.isCreateTables())
+                .form(properties.getForm())
                 .listener(troubles);
         Optional.ofNullable(settings.getShards()).ifPresent(relay::shards);
         Optional.ofNullable(settings.getLease()).ifPresent(relay::lease);

@@ -11,6 +11,8 @@ import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.RelayEvent;
+import dev.bellwether.spring.OutboxAutoConfiguration.RelayCustomizer;
 import dev.bellwether.spring.OutboxAutoConfiguration.Table;
 import dev.bellwether.testkit.Eventually;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -18,6 +20,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -25,6 +28,8 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.boot.sql.init.dependency.AbstractBeansOfTypeDatabaseInitializerDetector;
+import org.springframework.boot.sql.init.dependency.DatabaseInitializationDependencyConfigurer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -88,6 +93,104 @@ class OutboxTest {
                     try (var connection = rig.database.getConnection()) {
                         assertThat(OutboxSchema.form(connection, OutboxTable.named(table)))
                                 .contains(OutboxForm.ROTATED);
+                    }
+                });
+    }
+
+    private boolean isThere(String name) {
+        return Boolean.TRUE.equals(new JdbcTemplate(rig.database)
+                .queryForObject("SELECT to_regclass('" + name + "') IS NOT NULL", Boolean.class));
+    }
+
+    @Test
+    void relayMakesNoTablesUnlessTheyAreToBeMade() {
+        var troubles = new AtomicReference<RelayEvent>();
+        rig.application()
+                .withPropertyValues("bellwether.outbox.create-tables=false")
+                .withBean(
+                        RelayCustomizer.class,
+                        () -> relay -> relay.listener(event -> {
+                            if (event instanceof RelayEvent.Faulted) {
+                                troubles.set(event);
+                            }
+                        }))
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    Eventually.eventually(
+                            "it has tried", Duration.ofSeconds(60), () -> isThere(table) || troubles.get() != null);
+                    assertThat(isThere(table)).isFalse();
+                });
+    }
+
+    /** One that is dropped while the application runs, say. */
+    @Test
+    void relayMakesATableThatIsMissingInTheFormThatIsSet() {
+        rig.application()
+                .withPropertyValues("bellwether.outbox.form=rotated")
+                .withBean(RelayCustomizer.class, () -> relay -> {
+                    // before the relay begins, and after the application has made it
+                    assertThat(isThere(table)).isTrue();
+                    new JdbcTemplate(rig.database)
+                            .execute("DROP TABLE " + table + ", " + table + "_relay, " + table + "_done CASCADE");
+                })
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    Eventually.eventually("it is made", Duration.ofSeconds(60), () -> isThere(table + "_relay"));
+                    try (var connection = rig.database.getConnection()) {
+                        assertThat(OutboxSchema.form(connection, OutboxTable.named(table)))
+                                .contains(OutboxForm.ROTATED);
+                    }
+                });
+    }
+
+    /** As Flyway and Liquibase are. */
+    static final class Migrations {
+        Migrations(DataSource database, String... missing) {
+            for (var name : missing) {
+                var there = new JdbcTemplate(database)
+                        .queryForObject("SELECT to_regclass('" + name + "') IS NOT NULL", Boolean.class);
+                assertThat(there).as("%s is there before the migrations", name).isFalse();
+            }
+        }
+    }
+
+    /** As the auto-configurations of Flyway and Liquibase have it. */
+    @Configuration(proxyBeanMethods = false)
+    @Import(DatabaseInitializationDependencyConfigurer.class)
+    static class Migrated {}
+
+    /** Tells Spring Boot which beans make the database what it is. */
+    static final class MigrationsDetector extends AbstractBeansOfTypeDatabaseInitializerDetector {
+        @Override
+        protected Set<Class<?>> getDatabaseInitializerBeanTypes() {
+            return Set.of(Migrations.class);
+        }
+    }
+
+    @Test
+    void migrationsOfTheApplicationComeBeforeOurTables() {
+        var elections = table.replace("outbox_", "e_");
+        rig.on(Contexts.plain())
+                .withUserConfiguration(Migrated.class)
+                .withPropertyValues(
+                        "bellwether.client=sql",
+                        "bellwether.sql.table=" + elections,
+                        "bellwether.sql.create-table=true")
+                .withBean(
+                        "migrations",
+                        Migrations.class,
+                        () -> new Migrations(rig.database, table, elections),
+                        definition -> definition.setLazyInit(true)) // else it may come first by chance
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(isThere(table)).isTrue();
+                    assertThat(context.getBeanFactory().containsSingleton("migrations"))
+                            .isTrue();
+                    for (var bean : List.of("bellwetherSql", "bellwetherOutboxTable", "bellwetherOutboxRelay")) {
+                        assertThat(context.getBeanFactory()
+                                        .getBeanDefinition(bean)
+                                        .getDependsOn())
+                                .contains("migrations");
                     }
                 });
     }

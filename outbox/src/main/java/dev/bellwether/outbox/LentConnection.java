@@ -1,0 +1,108 @@
+package dev.bellwether.outbox;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A connection of the user's data source: it fails if the database is silent, or a lock is not to be had, it commits
+ * each statement, and it is given back as it was. Confined to one thread at a time, except {@link #breakOff}, which any thread may call.
+ */
+final class LentConnection implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LentConnection.class);
+
+    private final Connection connection;
+    private final Store store;
+    private final Duration patience;
+    private final int timeoutBefore;
+    private final boolean commitsBefore;
+
+    private LentConnection(Connection connection, Store store, Duration patience) throws SQLException {
+        this.connection = connection;
+        this.store = store;
+        this.patience = patience;
+        timeoutBefore = connection.getNetworkTimeout();
+        commitsBefore = connection.getAutoCommit();
+    }
+
+    /** Takes over a connection, also if that fails: then it has been closed. */
+    static LentConnection of(Connection connection, OutboxTable table, Duration patience) throws SQLException {
+        try {
+            var lent = new LentConnection(connection, Store.of(connection, table), patience);
+            connection.setNetworkTimeout(Runnable::run, (int) patience.toMillis());
+            connection.setAutoCommit(true); // a pool may have it off, and nobody would commit what is made here
+            lent.store.limitWaits(connection, patience);
+            return lent;
+        } catch (SQLException | RuntimeException e) {
+            end(connection);
+            throw e;
+        }
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    /** Gives it back as it was; breaks it off if that cannot be. */
+    @Override
+    public void close() {
+        try {
+            store.unlimitWaits(connection);
+            connection.setAutoCommit(commitsBefore);
+            connection.setNetworkTimeout(Runnable::run, timeoutBefore);
+            connection.close();
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("a connection was broken when it was given back", e);
+            discard();
+        }
+    }
+
+    /** Gives it back as one that is of no use any more. */
+    void discard() {
+        end(connection);
+    }
+
+    /** Breaks it off while a thread may be waiting for the database, and gives it back when that thread has ended. */
+    void breakOff(Thread user) {
+        abort(connection);
+        var thread = new Thread(() -> closeAfter(user), user.getName() + "-connection");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void closeAfter(Thread user) {
+        try {
+            user.join(patience.toMillis()); // a pool's connection is not for two threads
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        closeBroken(connection);
+    }
+
+    /*
+     * A pool gets its place back by close() alone. But to close a connection that is not as it was would be to lend it
+     * to others like that: it is aborted first, so that the pool finds it broken.
+     */
+    private static void end(Connection connection) {
+        abort(connection);
+        closeBroken(connection);
+    }
+
+    private static void abort(Connection connection) {
+        try {
+            connection.abort(Runnable::run);
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("a connection could not be broken off", e);
+        }
+    }
+
+    private static void closeBroken(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("a broken connection could not be closed", e);
+        }
+    }
+}
