@@ -97,7 +97,12 @@ final class KubernetesDoctor {
                                     : "as in every one whose store is etcd; its documentation promises it since 1."
                                             + COMPARABLE_SINCE));
         } catch (ElectionException e) {
-            return Finding.warning("version", "the server does not say its version: " + e.getMessage(), "");
+            return Finding.warning(
+                    "version",
+                    "the server does not say its version, so that we cannot say whether a higher resourceVersion is a"
+                            + " later one",
+                    "let the account get /version, as the role system:public-info-viewer does; or see that the server is"
+                            + " 1." + COMPARABLE_SINCE + " or newer, or keeps its objects in etcd");
         }
     }
 

@@ -401,6 +401,19 @@ class RightsTest {
     }
 
     @Test
+    void theDoctorSaysWhatToDoWhereTheVersionMayNotBeRead() {
+        try (var stub = new StubServer(request -> request.uri().equals("/version")
+                        ? Reply.failure(403, "Forbidden", "cannot get path \\\"/version\\\"", "{}")
+                        : usual(request));
+                var backend = ConnectUri.parse(stub.uri("payments", token)).connect()) {
+            assertThat(backend.findings(CandidacyConfig.ofLease(PATIENCE)))
+                    .anyMatch(finding -> finding.level() == Finding.Level.WARNING
+                            && finding.about().equals("version")
+                            && finding.remedy().contains("/version"));
+        }
+    }
+
+    @Test
     void theDoctorNamesTheRightsThatAreMissing() {
         try (var stub = new StubServer(request -> {
                     if (request.uri().contains("selfsubjectaccessreviews")) {
