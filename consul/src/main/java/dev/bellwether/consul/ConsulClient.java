@@ -5,10 +5,10 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -43,7 +43,7 @@ final class ConsulClient {
      */
     record Answer(boolean isDone, long index, Json json) {}
 
-    ConsulClient(ConsulSettings settings, HttpClient http) {
+    ConsulClient(ConsulSettings settings, ReplaceableClient http) {
         this.settings = settings;
         members = new HttpMembers(settings.uri(), settings.members(), http);
     }

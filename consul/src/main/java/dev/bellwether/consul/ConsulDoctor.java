@@ -51,6 +51,7 @@ final class ConsulDoctor {
             }
         }
         findings.add(servers(client));
+        client.members().lookUps().ifPresent(findings::add);
         return findings;
     }
 

@@ -2,6 +2,7 @@ package dev.bellwether.consul;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
 import java.net.http.HttpClient;
@@ -31,7 +32,7 @@ public final class ConsulElections {
         var parsed = ConnectUri.parse(uri);
         return Elections.over(
                 parsed + " by the given client",
-                () -> LeaseStore.over(ConsulRecordStore.open(ConsulSettings.of(parsed), client)),
+                () -> LeaseStore.over(ConsulRecordStore.open(ConsulSettings.of(parsed), ReplaceableClient.of(client))),
                 config);
     }
 }

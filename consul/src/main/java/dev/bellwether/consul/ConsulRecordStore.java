@@ -5,13 +5,13 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.consul.ConsulClient.Answer;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.LastSeen;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.RequestLimiter.Urgency;
-import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -61,7 +61,7 @@ final class ConsulRecordStore implements RecordStore {
      * @throws dev.bellwether.ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no agent answers, or none has a leader
      */
-    static ConsulRecordStore open(ConsulSettings settings, HttpClient http) {
+    static ConsulRecordStore open(ConsulSettings settings, ReplaceableClient http) {
         var store = new ConsulRecordStore(settings, new ConsulClient(settings, http));
         ConsulDoctor.requireReachable(settings, store.client);
         return store;

@@ -1,6 +1,7 @@
 package dev.bellwether.consul;
 
 import dev.bellwether.AccessRefusedException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
@@ -75,9 +76,10 @@ final class ConsulWatch implements AutoCloseable {
     private void run() {
         while (!closed) {
             var pause = PAUSE;
+            var member = client.members().preferred();
             try {
                 var asking = client.ask(
-                        client.members().preferred(),
+                        member,
                         ConsulClient.keys(folder),
                         List.of("recurse", "wait=" + WAIT_SECONDS + "s", "index=" + index),
                         PATIENCE);
@@ -89,6 +91,10 @@ final class ConsulWatch implements AutoCloseable {
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 refused.refused(e);
+            } catch (UnavailableException e) { // until the next request nobody else would find an agent dead
+                pause = PAUSE_AFTER_FAILURE;
+                client.members().left(member);
+                log.debug("{}: a watch begins again: {}", client, e.getMessage());
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());

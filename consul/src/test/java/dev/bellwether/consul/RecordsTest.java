@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
@@ -226,7 +227,7 @@ class RecordsTest {
 
     private static ConsulRecordStore open(String uriOrPrefix) {
         var uri = uriOrPrefix.startsWith("/") ? servers.uri(uriOrPrefix) : uriOrPrefix;
-        return ConsulRecordStore.open(ConsulSettings.of(ConnectUri.parse(uri)), HTTP);
+        return ConsulRecordStore.open(ConsulSettings.of(ConnectUri.parse(uri)), ReplaceableClient.of(HTTP));
     }
 
     /** A connection that the restart has broken costs a request. */

@@ -8,7 +8,9 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.ConsulServer;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
@@ -24,6 +26,8 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Scanner;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -90,6 +94,37 @@ class TroubleTest {
         }
     }
 
+    @Test
+    void aStandbyGoesOnToListenAtAnotherAgentWhenItsOwnDies() throws Exception {
+        try (var servers = ConsulServers.start(3)) {
+            var leading = servers.leader();
+            var others = servers.members().stream()
+                    .filter(member -> !member.equals(leading))
+                    .toList();
+            var dying = others.get(0);
+            try (var elections = Elections.connect(uri(others.get(1), leading, dying));
+                    var leader = elections.stand("listened", CandidacyConfig.ofLease(LONG));
+                    var standbys = Elections.connect(uri(dying, others.get(1), leading))) {
+                var mandate = leader.await(PATIENCE).orElseThrow();
+                var standby = standbys.stand("listened", CandidacyConfig.ofLease(LONG));
+                Eventually.eventually(
+                        "it follows",
+                        PATIENCE,
+                        () -> standby.status().following().isPresent());
+                dying.kill();
+                leader.resign();
+                assertThat(standby.await(LONG.dividedBy(4)).orElseThrow().token())
+                        .isGreaterThan(mandate.token());
+            }
+        }
+    }
+
+    private static String uri(ConsulServer... members) {
+        return Stream.of(members)
+                .map(member -> "127.0.0.1:" + member.port())
+                .collect(Collectors.joining(",", "consul://", "?presence=1h"));
+    }
+
     /** Says the same to every request. */
     private static void answer(ServerSocket server, int status, String body) {
         while (!server.isClosed()) {
@@ -113,7 +148,7 @@ class TroubleTest {
     void aQueryThatIsGivenUpIsOver() throws IOException {
         try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
             var uri = ConnectUri.parse("consul://127.0.0.1:" + server.getLocalPort());
-            var asked = new ConsulClient(ConsulSettings.of(uri), HttpClient.newHttpClient())
+            var asked = new ConsulClient(ConsulSettings.of(uri), ReplaceableClient.of(HttpClient.newHttpClient()))
                     .ask(0, ConsulClient.keys("x"), List.of("wait=60s"), PATIENCE);
             try (var socket = server.accept()) {
                 socket.setSoTimeout((int) PATIENCE.dividedBy(4).toMillis());

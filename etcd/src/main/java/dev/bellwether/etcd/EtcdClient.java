@@ -6,10 +6,10 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
@@ -40,7 +40,7 @@ final class EtcdClient {
         private static final long serialVersionUID = 1;
     }
 
-    EtcdClient(EtcdSettings settings, HttpClient http) {
+    EtcdClient(EtcdSettings settings, ReplaceableClient http) {
         this.settings = settings;
         members = new HttpMembers(settings.uri(), settings.members(), http);
     }
@@ -127,9 +127,8 @@ final class EtcdClient {
         return known.isEmpty() ? builder : builder.header("Authorization", known);
     }
 
-    /** Opens a stream of lines, at the member that is asked now. */
-    CompletableFuture<Stream<String>> stream(String path, String body, Duration timeout) {
-        var member = members.preferred();
+    /** Opens a stream of lines, at this member. */
+    CompletableFuture<Stream<String>> stream(int member, String path, String body, Duration timeout) {
         return token(member, timeout).thenCompose(known -> members.stream(request(member, path, body, known), timeout));
     }
 

@@ -56,6 +56,7 @@ final class EtcdDoctor {
             }
         }
         findings.add(members(client));
+        client.members().lookUps().ifPresent(findings::add);
         if (!versions.isEmpty()) {
             findings.add(version(versions));
         }

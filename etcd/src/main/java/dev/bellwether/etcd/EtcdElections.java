@@ -2,6 +2,7 @@ package dev.bellwether.etcd;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
 import java.net.http.HttpClient;
@@ -32,7 +33,7 @@ public final class EtcdElections {
         var parsed = ConnectUri.parse(uri);
         return Elections.over(
                 parsed + " by the given client",
-                () -> LeaseStore.over(EtcdRecordStore.open(EtcdSettings.of(parsed), client)),
+                () -> LeaseStore.over(EtcdRecordStore.open(EtcdSettings.of(parsed), ReplaceableClient.of(client))),
                 config);
     }
     // end::using

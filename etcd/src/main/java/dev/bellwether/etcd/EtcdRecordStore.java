@@ -4,13 +4,13 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.LastSeen;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.RequestLimiter.Urgency;
-import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -60,7 +60,7 @@ final class EtcdRecordStore implements RecordStore {
      * @throws dev.bellwether.ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if no member answers, or none has a leader
      */
-    static EtcdRecordStore open(EtcdSettings settings, HttpClient http) {
+    static EtcdRecordStore open(EtcdSettings settings, ReplaceableClient http) {
         var store = new EtcdRecordStore(settings, new EtcdClient(settings, http));
         EtcdDoctor.requireReachable(settings, store.client);
         return store;

@@ -1,17 +1,20 @@
 package dev.bellwether.etcd;
 
 import dev.bellwether.AccessRefusedException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RefusedWatch;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
@@ -40,6 +43,7 @@ final class EtcdWatch implements AutoCloseable {
     private volatile boolean closed;
     private final Thread thread = BackendThread.lasting("bellwether-etcd-watch", this::run, () -> closed);
     private volatile Stream<String> lines = Stream.of();
+    private volatile Stream<String> ended = lines; // by us
     private long next; // from which revision on; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
     private boolean started; // guarded by this
@@ -49,7 +53,7 @@ final class EtcdWatch implements AutoCloseable {
         this.client = client;
         this.range = range;
         refused = new RefusedWatch(EtcdWatch.class, client);
-        client.members().onMove(() -> lines.close());
+        client.members().onMove(() -> end(lines));
     }
 
     Watch add(String key, Consumer<Json> heard) {
@@ -73,18 +77,39 @@ final class EtcdWatch implements AutoCloseable {
             pause = PAUSE_AFTER_NOTHING;
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
-            try (var opened = HttpMembers.answer(client.stream("watch", body, PATIENCE))) {
-                lines = opened;
-                DelayThread.after(LIFE).execute(opened::close);
-                opened.takeWhile(line -> !closed).forEach(this::heard);
+            var member = client.members().preferred();
+            try (var opened = HttpMembers.answer(client.stream(member, "watch", body, PATIENCE))) {
+                read(member, opened);
             } catch (AccessRefusedException e) {
                 pause = LONG_PAUSE;
                 refused.refused(e);
+            } catch (UnavailableException | CompletionException e) { // of the opening
+                client.members().left(member);
+                log.debug("{}: a watch begins again: {}", client, e.getMessage());
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
             LockSupport.parkNanos(pause.toNanos());
         }
+    }
+
+    /** A member that breaks off is left to others: until the next request nobody else would find it dead. */
+    private void read(int member, Stream<String> opened) {
+        lines = opened;
+        DelayThread.after(LIFE).execute(() -> end(opened));
+        try {
+            opened.takeWhile(line -> !closed).forEach(this::heard);
+        } catch (UncheckedIOException e) {
+            if (opened != ended) {
+                client.members().left(member);
+            }
+            throw e;
+        }
+    }
+
+    private void end(Stream<String> opened) {
+        ended = opened;
+        opened.close();
     }
 
     private void heard(String line) {
@@ -115,7 +140,7 @@ final class EtcdWatch implements AutoCloseable {
         }
         if (result.flag("canceled") || result.value() instanceof String) {
             client.forgetToken(); // which may be over
-            lines.close();
+            end(lines);
         } else {
             refused.granted();
         }
@@ -124,7 +149,7 @@ final class EtcdWatch implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        lines.close();
+        end(lines);
         LockSupport.unpark(thread);
     }
 }

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 /** Keys under a prefix as the contract wants them. Confined to the thread of the test. */
 class EtcdInfrastructure implements Infrastructure {
     private static final Pattern COUNT = Pattern.compile("\"count\":\"(\\d+)\"");
-    private static final Pattern WATCHERS = Pattern.compile("(?m)^etcd_debugging_mvcc_watcher_total (\\d+)");
+    static final Pattern WATCHERS = Pattern.compile("(?m)^etcd_debugging_mvcc_watcher_total (\\d+)");
 
     private final EtcdServers servers;
     private final List<FaultProxy> proxies = new ArrayList<>();
@@ -55,7 +55,7 @@ class EtcdInfrastructure implements Infrastructure {
         return Map.of("keys", number(COUNT, all), "watches", watchers);
     }
 
-    private static long number(Pattern pattern, String text) {
+    static long number(Pattern pattern, String text) {
         var matcher = pattern.matcher(text);
         return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
@@ -222,7 +223,7 @@ class RecordsTest {
 
     private static EtcdRecordStore open(String uriOrPrefix) {
         var uri = uriOrPrefix.startsWith("/") ? servers.uri(uriOrPrefix) : uriOrPrefix;
-        return EtcdRecordStore.open(EtcdSettings.of(ConnectUri.parse(uri)), HTTP);
+        return EtcdRecordStore.open(EtcdSettings.of(ConnectUri.parse(uri)), ReplaceableClient.of(HTTP));
     }
 
     private static void put(String name, String value) {

@@ -8,6 +8,7 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
@@ -120,7 +121,9 @@ class RightsTest {
     }
 
     private static EtcdClient client(String user) {
-        return new EtcdClient(EtcdSettings.of(ConnectUri.parse(uri(user, "/secured"))), HttpClient.newHttpClient());
+        return new EtcdClient(
+                EtcdSettings.of(ConnectUri.parse(uri(user, "/secured"))),
+                ReplaceableClient.of(HttpClient.newHttpClient()));
     }
 
     private static long watchers() {

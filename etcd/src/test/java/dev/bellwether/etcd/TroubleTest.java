@@ -10,18 +10,26 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.BusyPool;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.http.HttpClients;
+import dev.bellwether.http.HttpMembers;
+import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.http.HttpClient;
+import java.security.Security;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -84,7 +92,7 @@ class TroubleTest {
     void anAnswerThatBeginsAndDoesNotEndIsNone() throws Exception {
         try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
             var settings = EtcdSettings.of(ConnectUri.parse("etcd://127.0.0.1:" + server.getLocalPort()));
-            var asked = new EtcdClient(settings, HttpClient.newHttpClient())
+            var asked = new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient()))
                     .read(RequestLimiter.Urgency.LOOK, "kv/range", "{}", Duration.ofMillis(500));
             try (var socket = server.accept()) {
                 socket.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{".getBytes(UTF_8));
@@ -96,6 +104,66 @@ class TroubleTest {
                         .isNotEmpty();
             }
         }
+    }
+
+    @Test
+    void anOutageMakesNoMoreThanOneClientInPlaceOfTheOldOne() {
+        try (var servers = EtcdServers.start(1);
+                var link = FaultProxy.to("127.0.0.1", servers.member(0).port())) {
+            var client = client(link);
+            assertThat(look(client)).succeedsWithin(PATIENCE);
+            var before = httpClients();
+            link.cut();
+            for (var tries = 0; tries < 15; tries++) {
+                assertThat(look(client)).failsWithin(PATIENCE);
+            }
+            assertThat(httpClients()).isLessThanOrEqualTo(before + 1);
+            link.heal();
+            assertThat(look(client)).succeedsWithin(PATIENCE);
+        }
+    }
+
+    @Test
+    void aStreamGoesOnWhenItsClientIsReplaced() throws Exception {
+        try (var servers = EtcdServers.start(1);
+                var link = FaultProxy.to("127.0.0.1", servers.member(0).port())) {
+            var client = client(link);
+            var watch = "{\"create_request\":{\"key\":\"YQ==\"}}";
+            try (var lines = client.stream(0, "watch", watch, PATIENCE).get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                var heard = lines.iterator();
+                assertThat(heard.next()).contains("created");
+                var before = httpClients();
+                Eventually.eventually("there is another client", PATIENCE, () -> {
+                    assertThat(look(client)).succeedsWithin(PATIENCE);
+                    link.abandonOne(1); // the stream's is the first
+                    assertThat(look(client)).failsWithin(PATIENCE);
+                    return httpClients() > before;
+                });
+                System.gc(); // which takes the old one, if nothing is under way on it
+                assertThat(look(client)).succeedsWithin(PATIENCE);
+                servers.member(0).ask("kv/put", "{\"key\":\"YQ==\"}");
+                assertThat(CompletableFuture.supplyAsync(heard::next))
+                        .succeedsWithin(PATIENCE)
+                        .asString()
+                        .contains("YQ==");
+            }
+        }
+    }
+
+    private static EtcdClient client(FaultProxy link) {
+        var uri = ConnectUri.parse("etcd://127.0.0.1:" + link.port());
+        return new EtcdClient(EtcdSettings.of(uri), HttpClients.of(uri));
+    }
+
+    private static CompletableFuture<Json> look(EtcdClient client) {
+        return client.read(RequestLimiter.Urgency.LOOK, "kv/range", "{\"key\":\"YQ==\"}", Duration.ofMillis(400));
+    }
+
+    /** Each has one such thread until it has ended. */
+    private static long httpClients() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().matches("HttpClient-\\d+-SelectorManager"))
+                .count();
     }
 
     @Test
@@ -123,7 +191,8 @@ class TroubleTest {
     void aWatchOutlivesAnError() {
         try (var servers = EtcdServers.start(1)) {
             var settings = EtcdSettings.of(ConnectUri.parse(servers.uri("")));
-            try (var watch = new EtcdWatch(new EtcdClient(settings, HttpClient.newHttpClient()), "\"key\":\"YQ==\"")) {
+            try (var watch = new EtcdWatch(
+                    new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient())), "\"key\":\"YQ==\"")) {
                 var heard = new AtomicInteger();
                 watch.add("a", kv -> {
                     if (heard.incrementAndGet() == 1) {
@@ -136,6 +205,27 @@ class TroubleTest {
                 });
             }
         }
+    }
+
+    @Test
+    void membersThatAreKnownByNameAreAWarningAndAddressesAreNot() {
+        assertThat(lookUps("etcd://127.0.0.1:2379,[::1]:2379,localhost")).isEmpty();
+        assertThat(lookUps("etcd://e1.example:2379,127.0.0.1,e2.example"))
+                .hasValueSatisfying(finding -> assertThat(finding.level()).isEqualTo(Finding.Level.WARNING))
+                .hasValueSatisfying(finding -> assertThat(finding.says())
+                        .contains("e1.example, e2.example are looked up at each request", "failed for 10 s"));
+        var before = Security.getProperty("networkaddress.cache.negative.ttl");
+        try {
+            Security.setProperty("networkaddress.cache.negative.ttl", "0");
+            assertThat(lookUps("etcd://e1.example")).isEmpty();
+        } finally {
+            Security.setProperty("networkaddress.cache.negative.ttl", before);
+        }
+    }
+
+    private static Optional<Finding> lookUps(String uri) {
+        var parsed = ConnectUri.parse(uri);
+        return new HttpMembers(parsed, HttpMembers.of(parsed, 2379), HttpClients.of(parsed)).lookUps();
     }
 
     /** Says the same to whoever asks anything. */

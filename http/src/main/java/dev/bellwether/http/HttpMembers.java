@@ -5,6 +5,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Endpoint;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.TlsStores;
@@ -16,6 +17,7 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
+import java.security.Security;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -49,11 +51,13 @@ public final class HttpMembers {
     private static final int MOST_UNDER_WAY = 64;
 
     private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
+    private static final String FAILED_LOOK_UPS = "networkaddress.cache.negative.ttl";
+    private static final String NO_TIME = "0";
     private static final Duration LOOK = Duration.ofMillis(300);
 
     private final ConnectUri uri;
     private final List<URI> members;
-    private final Supplier<HttpClient> http;
+    private final Supplier<ReplaceableClient> http;
     private final RequestLimiter limiter;
     private final AtomicInteger preferred = new AtomicInteger();
     private volatile boolean understood;
@@ -72,12 +76,12 @@ public final class HttpMembers {
     public record Response(int statusCode, HttpHeaders headers, String body) {}
 
     /** Asks the members at these addresses, which the URI names. */
-    public HttpMembers(ConnectUri uri, List<URI> members, HttpClient http) {
+    public HttpMembers(ConnectUri uri, List<URI> members, ReplaceableClient http) {
         this(uri, members, () -> http, MOST_UNDER_WAY);
     }
 
     /** Asks the members at these addresses, by the client that is right at that time, so many requests at a time. */
-    public HttpMembers(ConnectUri uri, List<URI> members, Supplier<HttpClient> http, int most) {
+    public HttpMembers(ConnectUri uri, List<URI> members, Supplier<ReplaceableClient> http, int most) {
         limiter = new RequestLimiter(most);
         this.uri = uri;
         this.members = List.copyOf(members);
@@ -115,6 +119,13 @@ public final class HttpMembers {
     /** Returns the member that is asked now. */
     public int preferred() {
         return preferred.get();
+    }
+
+    /** A member gave no answer: from now on others are asked first, if it was the one. */
+    public void left(int member) {
+        if (preferred.compareAndSet(member, (member + 1) % members.size())) {
+            moved.run();
+        }
     }
 
     /** Returns the address of a member, for people. */
@@ -171,9 +182,7 @@ public final class HttpMembers {
                 .exceptionallyCompose(error -> {
                     var cause = error instanceof CompletionException ? error.getCause() : error;
                     if (cause instanceof UnavailableException) {
-                        if (preferred.compareAndSet(member, (member + 1) % members.size())) {
-                            moved.run();
-                        }
+                        left(member);
                         if (tries > 1) {
                             return attempt(tries - 1, deadline, attempt);
                         }
@@ -190,11 +199,10 @@ public final class HttpMembers {
     public CompletableFuture<Response> send(int member, HttpRequest.Builder request, String what, Duration timeout) {
         // the time of a request is over with the first bytes of its answer: this one is for all of it
         var answer = exchange(
-                        request,
-                        timeout,
-                        HttpResponse.BodyHandlers.ofString(),
-                        (info, body) -> new Response(info.statusCode(), info.headers(), body))
-                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+                request,
+                timeout,
+                HttpResponse.BodyHandlers.ofString(),
+                (info, body) -> new Response(info.statusCode(), info.headers(), body));
         return cancelling(answer, answer.handle((response, error) -> {
             if (response == null) {
                 throw unanswered(member, what, timeout, error);
@@ -217,44 +225,49 @@ public final class HttpMembers {
 
     /** Opens a stream of lines, and waits so long for its beginning. */
     public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
-        return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body)
-                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
     }
 
     /**
      * The client hands each answer on by a thread of the common pool, which an application may keep busy: the answer is
      * taken before that. That there is none, such as of a connection that is refused, comes by that thread only, and so
-     * by the timeout if the pool is busy. If none is wanted any more, the connection is given up.
+     * by the timeout if the pool is busy. If none is wanted any more, the connection is given up; if none came in time,
+     * the client may be, before anybody asks again.
      */
     private <B, T> CompletableFuture<T> exchange(
             HttpRequest.Builder request,
             Duration timeout,
             HttpResponse.BodyHandler<B> handler,
-            BiFunction<HttpResponse.ResponseInfo, B, T> made) {
+            BiFunction<HttpResponse.ResponseInfo, B, T> form) {
         var answer = new CompletableFuture<T>();
-        var sent = http.get()
-                .sendAsync(
-                        request.version(HttpClient.Version.HTTP_1_1)
-                                .timeout(timeout)
-                                .build(),
-                        info -> {
-                            var subscriber = handler.apply(info);
-                            var unused = subscriber
-                                    .getBody()
-                                    .handle((body, error) -> error == null
-                                            ? answer.complete(made.apply(info, body))
-                                            : answer.completeExceptionally(error));
-                            return subscriber;
-                        });
+        var replaceable = http.get();
+        var client = replaceable.current();
+        var sent = client.sendAsync(
+                request.version(HttpClient.Version.HTTP_1_1).timeout(timeout).build(), info -> {
+                    var subscriber = handler.apply(info);
+                    var unused = subscriber
+                            .getBody()
+                            .handle((body, error) -> error == null
+                                    ? answer.complete(form.apply(info, body))
+                                    : answer.completeExceptionally(error));
+                    return subscriber;
+                });
         var unused = sent.exceptionally(error -> {
             answer.completeExceptionally(error);
             return null;
         });
-        var unusedToo = answer.exceptionally(error -> {
+        var timed = answer.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        var unusedToo = timed.exceptionally(error -> {
             sent.cancel(true);
             return null;
         });
-        return answer;
+        return cancelling(timed, timed.whenComplete((made, error) -> { // not called if that is cancelled
+            if (error == null) {
+                replaceable.answered(client);
+            } else {
+                replaceable.unanswered(client);
+            }
+        }));
     }
 
     private RuntimeException unanswered(int member, String what, Duration timeout, @Nullable Throwable error) {
@@ -306,6 +319,31 @@ public final class HttpMembers {
             throw said.orElseGet(() ->
                     new UnavailableException("cannot reach " + uri + ": " + Endpoint.complaints(endpoints(), LOOK)));
         }
+    }
+
+    /**
+     * Returns what to do about members that are known by name: the JDK looks a name up at each request, and remembers
+     * that this failed.
+     */
+    public Optional<Finding> lookUps() {
+        var names = members.stream()
+                .map(URI::getHost)
+                .filter(host -> !host.startsWith("[") && !host.matches("[0-9.]+|localhost"))
+                .distinct()
+                .toList();
+        var remembered = Optional.ofNullable(Security.getProperty(FAILED_LOOK_UPS))
+                .orElseGet(() -> System.getProperty("sun.net.inetaddr.negative.ttl", "10"));
+        if (names.isEmpty() || remembered.equals(NO_TIME)) {
+            return Optional.empty();
+        }
+        return Optional.of(Finding.warning(
+                "look-up",
+                String.join(", ", names) + (names.size() == 1 ? " is" : " are") + " looked up at each request. If that"
+                        + " fails once, the JVM takes it as failed for "
+                        + (remembered.startsWith("-") ? "ever" : remembered + " s") + " (" + FAILED_LOOK_UPS
+                        + "), in which a lease may be lost",
+                "name addresses, or start java with -Djava.security.properties=FILE and in that file " + FAILED_LOOK_UPS
+                        + "=0"));
     }
 
     private List<Endpoint> endpoints() {

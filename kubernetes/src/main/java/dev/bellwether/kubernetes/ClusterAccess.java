@@ -1,15 +1,11 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
-import dev.bellwether.http.HttpClients;
-import java.io.IOException;
+import dev.bellwether.http.ReplaceableClient;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Where the API server is, and with which credentials we come. Immutable, except for what is in files.
@@ -24,10 +20,8 @@ record ClusterAccess(
         FreshText token,
         FreshText authority,
         FreshText certificate,
-        FreshText key) {
-    /** One for each set of certificates: a client cannot be closed before Java 21. */
-    private static final Map<String, HttpClient> CLIENTS = new ConcurrentHashMap<>();
-
+        FreshText key,
+        CertifiedClient clients) {
     private static final FreshText NONE = new FreshText("");
 
     /** What a process finds around it. */
@@ -55,15 +49,18 @@ record ClusterAccess(
         var host = around.variable("KUBERNETES_SERVICE_HOST");
         if (named.isEmpty() && !host.isEmpty() && Files.exists(around.pod.resolve("token"))) {
             var port = around.variable("KUBERNETES_SERVICE_PORT");
+            var origin = "the pod's service account";
+            var server = server("https://" + (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':'
+                    + (port.isEmpty() ? "443" : port));
             return new ClusterAccess(
-                    "the pod's service account",
-                    server("https://" + (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':'
-                            + (port.isEmpty() ? "443" : port)),
+                    origin,
+                    server,
                     first(settings.namespace(), new FreshText(around.pod.resolve("namespace")).current()),
                     new FreshText(around.pod.resolve("token")),
                     new FreshText(around.pod.resolve("ca.crt")),
                     NONE,
-                    NONE);
+                    NONE,
+                    new CertifiedClient(origin, server.toString()));
         }
         var file = named.isEmpty() ? around.home.resolve(".kube").resolve("config") : Path.of(named);
         if (!Files.exists(file)) {
@@ -72,14 +69,16 @@ record ClusterAccess(
         }
         var config = Kubeconfig.of(file, settings.context());
         var user = config.user();
+        var server = server(config.cluster().text("server"));
         return new ClusterAccess(
                 config.toString(),
-                server(config.cluster().text("server")),
+                server,
                 first(settings.namespace(), config.namespace()),
                 user.text("tokenFile").isEmpty() ? new FreshText(user.text("token")) : config.text(user, "tokenFile"),
                 config.text(config.cluster(), "certificate-authority"),
                 config.text(user, "client-certificate"),
-                config.text(user, "client-key"));
+                config.text(user, "client-key"),
+                new CertifiedClient(config.toString(), server.toString()));
     }
 
     private static URI server(String text) {
@@ -102,18 +101,12 @@ record ClusterAccess(
     }
 
     /**
-     * Returns the HTTP client that shows, and trusts, the certificates as they are now.
+     * Returns the HTTP client that shows, and trusts, the certificates as they are now, or as they were last when they
+     * could be used.
      *
-     * @throws ElectionException if they cannot be used
+     * @throws ElectionException if they cannot be used, and never could
      */
-    HttpClient client() {
-        var all = authority.current() + '\n' + certificate.current() + '\n' + key.current();
-        return CLIENTS.computeIfAbsent(all, absent -> {
-            try {
-                return HttpClients.by(Certificates.context(authority.current(), certificate.current(), key.current()));
-            } catch (GeneralSecurityException | IOException e) {
-                throw new ElectionException("cannot use the certificates of " + origin + ": " + e.getMessage(), e);
-            }
-        });
+    ReplaceableClient client() {
+        return clients.of(authority.current(), certificate.current(), key.current());
     }
 }

@@ -53,7 +53,8 @@ final class FreshText {
     private void read() {
         readNanos = System.nanoTime();
         try {
-            text = file == null ? text : Files.readString(file).strip();
+            var read = file == null ? text : Files.readString(file).strip();
+            text = read.isEmpty() ? text : read; // it is just being written: the next look finds it
         } catch (IOException e) {
             return; // it is just being replaced: the next look finds it
         }

@@ -5,15 +5,19 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -44,7 +48,10 @@ final class KubernetesClient {
     private final ClusterAccess access;
     private final HttpMembers members;
     private final AtomicLong breaks = new AtomicLong();
-    private final AtomicLong notBeforeNanos = new AtomicLong(System.nanoTime());
+    /** Of the same urgency and less: a list that was too much must not keep a leader from renewing its lease. */
+    private final Map<Urgency, AtomicLong> notBeforeNanos = new EnumMap<>(Urgency.class); // not changed after the start
+
+    private volatile boolean isNamespaceKnown;
     private volatile Runnable broken = () -> {};
 
     /** What came of a request. */
@@ -71,9 +78,12 @@ final class KubernetesClient {
         private static final long serialVersionUID = 1;
     }
 
-    KubernetesClient(KubernetesSettings settings, ClusterAccess access, Supplier<HttpClient> http) {
+    KubernetesClient(KubernetesSettings settings, ClusterAccess access, Supplier<ReplaceableClient> http) {
         this.settings = settings;
         this.access = access;
+        for (var urgency : Urgency.values()) {
+            notBeforeNanos.put(urgency, new AtomicLong(System.nanoTime()));
+        }
         members = new HttpMembers(settings.uri(), List.of(access.server().resolve("/")), http, MOST_UNDER_WAY);
     }
 
@@ -104,7 +114,8 @@ final class KubernetesClient {
 
     /** Gets, or lists, as the verb says. */
     CompletableFuture<Answer> get(Urgency urgency, String verb, String path, Duration timeout) {
-        return members.read(urgency, timeout, (member, left) -> ask(verb, path, HttpRequest.Builder::GET, left));
+        return members.read(
+                urgency, timeout, (member, left) -> ask(urgency, verb, path, HttpRequest.Builder::GET, left));
     }
 
     /** Asks for something to be done; no answer means that it may have been, or will be. */
@@ -120,6 +131,7 @@ final class KubernetesClient {
                 urgency,
                 timeout,
                 (member, left) -> ask(
+                        urgency,
                         verb,
                         path,
                         to -> to.setHeader("Content-Type", type)
@@ -128,13 +140,17 @@ final class KubernetesClient {
     }
 
     private CompletableFuture<Answer> ask(
-            String verb, String path, Function<HttpRequest.Builder, HttpRequest.Builder> method, Duration timeout) {
+            Urgency urgency,
+            String verb,
+            String path,
+            Function<HttpRequest.Builder, HttpRequest.Builder> method,
+            Duration timeout) {
         var deadline = System.nanoTime() + timeout.toNanos();
-        return whenAllowed(deadline, () -> attempt(verb, path, method, true, left(deadline)))
+        return whenAllowed(urgency, deadline, () -> attempt(urgency, verb, path, method, true, left(deadline)))
                 .exceptionallyCompose(error -> {
                     var cause = error instanceof CompletionException ? error.getCause() : error;
                     return cause instanceof StaleTokenException
-                            ? attempt(verb, path, method, false, left(deadline))
+                            ? attempt(urgency, verb, path, method, false, left(deadline))
                             : CompletableFuture.failedFuture(cause);
                 });
     }
@@ -144,9 +160,10 @@ final class KubernetesClient {
     }
 
     /** A server that has too much to do says for how long to leave it alone. */
-    private CompletableFuture<Answer> whenAllowed(long deadline, Supplier<CompletableFuture<Answer>> request) {
+    private CompletableFuture<Answer> whenAllowed(
+            Urgency urgency, long deadline, Supplier<CompletableFuture<Answer>> request) {
         var now = System.nanoTime();
-        var pause = notBeforeNanos.get() - now;
+        var pause = notBefore(urgency).get() - now;
         if (pause <= 0) {
             return request.get();
         }
@@ -158,7 +175,22 @@ final class KubernetesClient {
         return CompletableFuture.completedFuture(request).thenComposeAsync(Supplier::get, later);
     }
 
+    private AtomicLong notBefore(Urgency urgency) {
+        return Objects.requireNonNull(notBeforeNanos.get(urgency));
+    }
+
+    /** Requests of this urgency, and those that are less urgent, are to wait for as long as the server says. */
+    private void pause(Urgency refused, HttpMembers.Response response) {
+        var seconds = response.headers().firstValue("Retry-After").orElse("1");
+        var pause = seconds.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(seconds)) : LONGEST_PAUSE;
+        var until = System.nanoTime() + (pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE).toNanos();
+        for (var urgency : EnumSet.range(refused, Urgency.LIST)) {
+            notBefore(urgency).updateAndGet(known -> known - until > 0 ? known : until);
+        }
+    }
+
     private CompletableFuture<Answer> attempt(
+            Urgency urgency,
             String verb,
             String path,
             Function<HttpRequest.Builder, HttpRequest.Builder> method,
@@ -178,6 +210,9 @@ final class KubernetesClient {
                     && mayRenew
                     && access.token().isReplaced(token)) {
                 throw new StaleTokenException();
+            }
+            if (response.statusCode() == TOO_MANY) {
+                pause(urgency, response);
             }
             return answer(verb, path, response);
         });
@@ -204,12 +239,6 @@ final class KubernetesClient {
 
     private Answer answer(String verb, String path, HttpMembers.Response response) {
         var status = response.statusCode();
-        if (status == TOO_MANY) {
-            var seconds = response.headers().firstValue("Retry-After").orElse("1");
-            var pause = seconds.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(seconds)) : LONGEST_PAUSE;
-            var until = System.nanoTime() + (pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE).toNanos();
-            notBeforeNanos.updateAndGet(known -> known - until > 0 ? known : until);
-        }
         Json said;
         try {
             said = Json.parse(response.body());
@@ -219,6 +248,9 @@ final class KubernetesClient {
         var isKnown = !said.text("kind").isEmpty() || !said.text("gitVersion").isEmpty();
         if (status >= OK && status <= MOST_OK && isKnown) {
             members.understood();
+            if (!verb.equals("list") && path.startsWith(leases(""))) { // lists are answered where no namespace is, too
+                isNamespaceKnown = true;
+            }
             return new Answer(Outcome.DONE, said);
         }
         return outcome(status, said)
@@ -277,9 +309,11 @@ final class KubernetesClient {
                                 ? ". Give the candidate less metadata"
                                 : ""));
             case NOT_FOUND ->
-                said.contains("namespaces")
-                        ? new ElectionException(what + ". Create the namespace, or correct the URI")
-                        : stranger(status, message);
+                !said.contains("namespaces")
+                        ? stranger(status, message)
+                        : isNamespaceKnown
+                                ? new UnavailableException(what + ". It was there. Create the namespace again")
+                                : new ElectionException(what + ". Create the namespace, or correct the URI");
             case TOO_MANY -> new UnavailableException(what);
             default -> status >= FAILED ? new UnavailableException(what) : stranger(status, message);
         };

@@ -70,6 +70,7 @@ final class KubernetesDoctor {
                 "place",
                 "Leases of namespace " + access.namespace() + " at "
                         + client.members().name(0) + ", from " + access.origin()));
+        client.members().lookUps().ifPresent(findings::add);
         findings.add(version(client));
         findings.addAll(rights(client));
         findings.add(Finding.ok(

@@ -2,6 +2,7 @@ package dev.bellwether.kubernetes;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
@@ -35,8 +36,9 @@ public final class KubernetesElections {
                 parsed + " by the given client",
                 () -> {
                     var settings = KubernetesSettings.of(parsed);
+                    var given = ReplaceableClient.of(client);
                     return LeaseStore.over(KubernetesRecordStore.open(
-                            settings, ClusterAccess.of(settings, Surroundings.real()), () -> client));
+                            settings, ClusterAccess.of(settings, Surroundings.real()), () -> given));
                 },
                 config);
     }

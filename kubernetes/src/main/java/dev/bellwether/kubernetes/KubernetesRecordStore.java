@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.kubernetes.KubernetesClient.Answer;
 import dev.bellwether.kubernetes.KubernetesClient.Outcome;
 import dev.bellwether.kubernetes.StoredLease.Next;
@@ -16,7 +17,6 @@ import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -60,7 +60,8 @@ final class KubernetesRecordStore implements RecordStore {
      * @throws ElectionException if something is wrong that a person must fix
      * @throws UnavailableException if it does not answer
      */
-    static KubernetesRecordStore open(KubernetesSettings settings, ClusterAccess access, Supplier<HttpClient> http) {
+    static KubernetesRecordStore open(
+            KubernetesSettings settings, ClusterAccess access, Supplier<ReplaceableClient> http) {
         var client = new KubernetesClient(settings, access, http);
         KubernetesDoctor.requireReachable(client);
         return new KubernetesRecordStore(settings, client);

@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.BusyPool;
+import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.http.Json;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.kubernetes.StubServer.Reply;
@@ -26,7 +27,9 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -172,6 +175,126 @@ class RightsTest {
                 }
             }
         }
+    }
+
+    @Test
+    void aListThatIsTooMuchForTheServerDoesNotSilenceTheLeader() throws Exception {
+        var leases = new ConcurrentHashMap<String, String>();
+        var version = new AtomicInteger(7);
+        try (var stub = new StubServer(request -> isList(request)
+                        ? new Reply(429, Map.of("Retry-After", "20"), "{\"kind\":\"Status\",\"code\":429}")
+                        : kept(request, leases, version));
+                var elections = Elections.connect(stub.uri("payments", token));
+                var leader = elections.stand("billing", CandidacyConfig.ofLease(Duration.ofSeconds(6)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            Eventually.eventually(
+                    "a list was refused",
+                    PATIENCE,
+                    () -> stub.requests().stream().anyMatch(RightsTest::isList));
+            Eventually.throughout("the same mandate is valid", Duration.ofSeconds(15), mandate::isValid);
+        }
+    }
+
+    /** Answers as a server does that keeps what it is sent, each at a higher version. */
+    private static Reply kept(Request request, Map<String, String> leases, AtomicInteger version) {
+        return switch (verb(request)) {
+            case "get" -> {
+                var lease = leases.get(request.uri().replaceAll(".*/", ""));
+                yield lease == null ? Reply.absent("billing") : Reply.of(200, lease);
+            }
+            case "create", "update" -> {
+                var lease = request.body()
+                        .replaceFirst("\"(uid|resourceVersion)\":\"[^\"]*\",?", "")
+                        .replaceFirst("\"(uid|resourceVersion)\":\"[^\"]*\",?", "")
+                        .replaceFirst(
+                                "\"metadata\":\\{",
+                                "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version.incrementAndGet()
+                                        + "\",");
+                leases.put(Json.parse(lease).at("metadata").text("name"), lease);
+                yield Reply.of(200, lease);
+            }
+            default -> usual(request);
+        };
+    }
+
+    private static boolean isList(Request request) {
+        return request.uri().contains("labelSelector") && !request.uri().contains("watch=true");
+    }
+
+    @Test
+    void whatIsRefusedToAMoreUrgentRequestIsNotAskedByOneThatIsLess() {
+        try (var stub = new StubServer(request -> request.method().equals("POST")
+                        ? new Reply(429, Map.of("Retry-After", "20"), "{\"kind\":\"Status\",\"code\":429}")
+                        : usual(request));
+                var store = open(stub)) {
+            assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                    .hasMessageContaining("429");
+            var asked = stub.requests().size();
+            assertThatThrownBy(() -> now(store.read(KEY, Duration.ofSeconds(1))))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("nothing was sent");
+            assertThat(stub.requests()).hasSize(asked);
+        }
+    }
+
+    @Test
+    void aNamespaceThatWasThereIsAwaitedAndNoMistake() {
+        var deleted = new AtomicBoolean();
+        try (var stub = new StubServer(
+                        request -> deleted.get() && !verb(request).equals("list")
+                                ? Reply.failure(
+                                        404,
+                                        "NotFound",
+                                        "namespaces \\\"payments\\\" not found",
+                                        "{\"name\":\"payments\",\"kind\":\"namespaces\"}")
+                                : usual(request));
+                var store = open(stub)) {
+            var at = now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)).revision();
+            deleted.set(true);
+            assertThatThrownBy(() -> now(store.write(KEY, at, new Draft("two", ""), PATIENCE)))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContainingAll("namespaces \"payments\" not found", "Create the namespace again");
+            deleted.set(false);
+            assertThat(now(store.write(KEY, at, new Draft("two", ""), PATIENCE)).done())
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void aCertificateThatIsHalfWrittenIsNotUsedYet() throws Exception {
+        var certificates = new Certificates(folder);
+        var whole = certificate(certificates, "one");
+        var file = Files.writeString(folder.resolve("ca.crt"), whole);
+        var config = Files.writeString(folder.resolve("config"), """
+                        current-context: here
+                        contexts:
+                        - {name: here, context: {cluster: one, user: me}}
+                        clusters:
+                        - {name: one, cluster: {server: "https://one.invalid", certificate-authority: ca.crt}}
+                        users:
+                        - {name: me, user: {token: hush-hush}}
+                        """);
+        var settings = KubernetesSettings.of(ConnectUri.parse("k8s:payments?kubeconfig=" + config));
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        var first = access.client();
+        var half = whole.substring(0, whole.length() / 2).strip();
+        Files.writeString(file, half);
+        assertThat(access.authority().isReplaced(whole.strip())).isTrue(); // it is read again
+        assertThat(access.client()).isSameAs(first);
+        Files.writeString(file, "");
+        assertThat(access.authority().isReplaced(half))
+                .as("an empty file would stand for the authorities of the JDK")
+                .isFalse();
+        assertThat(access.client()).isSameAs(first);
+        var other = certificate(certificates, "two");
+        Files.writeString(file, other);
+        assertThat(access.authority().isReplaced(whole.strip())).isTrue();
+        assertThat(access.client()).isNotSameAs(first);
+    }
+
+    private static String certificate(Certificates certificates, String name) throws IOException {
+        assertThat(certificates.key(name)).exists();
+        return Files.readString(certificates.certificate(name));
     }
 
     @Test
