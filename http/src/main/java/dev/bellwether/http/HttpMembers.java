@@ -257,13 +257,14 @@ public final class HttpMembers {
             return null;
         });
         var timed = answer.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
-        return cancelling(timed, timed.whenComplete((made, error) -> {
+        var unusedToo = timed.exceptionally(error -> {
+            sent.cancel(true);
+            return null;
+        });
+        return cancelling(timed, timed.whenComplete((made, error) -> { // not called if that is cancelled
             if (error == null) {
                 replaceable.answered(client);
-                return;
-            }
-            sent.cancel(true);
-            if (!timed.isCancelled()) {
+            } else {
                 replaceable.unanswered(client);
             }
         }));
