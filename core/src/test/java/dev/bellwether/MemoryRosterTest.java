@@ -31,6 +31,7 @@ class MemoryRosterTest {
 
     private final String uri = "memory:" + UUID.randomUUID();
     private final List<Elections> open = new ArrayList<>();
+    private final List<Throwable> failures = new CopyOnWriteArrayList<>();
 
     @AfterEach
     void close() {
@@ -291,6 +292,42 @@ class MemoryRosterTest {
         });
         await("all", () -> ran.size() == ROLES);
         assertThat(failures.get()).isGreaterThanOrEqualTo(3);
+    }
+
+    @Test
+    void aTaskThatFailsWhileItsMandateEndsIsCounted() throws InterruptedException {
+        failWhileClosing(new IllegalStateException("planted"));
+        assertThat(failures).singleElement().isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aTaskThatStopsBecauseItsMandateEndsHasNotFailed() throws InterruptedException {
+        failWhileClosing(new NotLeaderException("planted"));
+        failWhileClosing(new InterruptedException());
+        assertThat(failures).isEmpty();
+    }
+
+    /** Lets a task throw this after its mandate has ended. */
+    private void failWhileClosing(Exception failure) throws InterruptedException {
+        var runs = new CountDownLatch(1);
+        var config = ElectionsConfig.builder().metrics(new Metrics() {
+            @Override
+            public void callbackFailed(String election, String candidate, Throwable thrown) {
+                failures.add(thrown);
+            }
+        });
+        try (var elections = Elections.connect(uri, config.build())) {
+            var roster = elections.roster("pricing", config().roles(1).build());
+            roster.whileLeading((role, mandate) -> {
+                runs.countDown();
+                while (mandate.isValid()) {
+                    Thread.onSpinWait();
+                }
+                throw failure;
+            });
+            assertThat(runs.await(30, TimeUnit.SECONDS)).isTrue();
+            roster.close();
+        }
     }
 
     @Test

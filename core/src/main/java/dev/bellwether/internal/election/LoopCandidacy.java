@@ -21,6 +21,7 @@ import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.internal.loop.TaskEnd;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Durations;
@@ -485,7 +486,7 @@ public final class LoopCandidacy implements Candidacy {
         if (failure instanceof NotLeaderException) {
             pause = config.retryInterval(); // it stopped with its mandate: no failure, and nothing to try again at once
         } else if (failure != null && working != mandate) {
-            Quietly.run(() -> log.debug("the task of {} failed after its mandate had ended", this, failure));
+            TaskEnd.failedLate(log, "the task of " + this, election(), candidate(), metrics, failure);
         } else if (failure != null) {
             metrics.callbackFailed(election(), candidate(), failure);
             Quietly.run(() -> log.error("the task of {} failed", this, failure));
