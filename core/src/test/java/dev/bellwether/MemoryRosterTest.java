@@ -89,12 +89,19 @@ class MemoryRosterTest {
     @ParameterizedTest
     @EnumSource(RosterMode.class)
     void rolesAreSharedAndReturnWhenAMemberLeaves(RosterMode mode) throws InterruptedException {
-        var first = join(config().mode(mode));
+        var causes = new CopyOnWriteArrayList<Cause>();
+        var first = join(config().mode(mode).listener(event -> {
+            if (event instanceof RosterEvent.Revoked revoked) {
+                causes.add(revoked.cause());
+            }
+        }));
         assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
         var second = join(config().mode(mode));
         await(
                 "half of the partitions each",
                 () -> distinctPartitions(second) == PARTITIONS / 2 && distinctPartitions(first) == PARTITIONS / 2);
+        await("told", () -> causes.size() >= PARTITIONS / 2);
+        assertThat(causes).containsOnly(Cause.MOVED);
         second.close();
         assertThat(second.roles()).isEmpty();
         assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();

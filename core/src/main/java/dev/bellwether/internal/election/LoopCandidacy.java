@@ -71,7 +71,7 @@ public final class LoopCandidacy implements Candidacy {
     private final SerialExecutor events;
     private final SerialExecutor work;
     private final FlightLog flight = new FlightLog();
-    private final LossLog losses = new LossLog(log);
+    private final LossLog losses;
     private final OutageLog outages;
     private final List<Listening> listeners = new ArrayList<>();
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -120,6 +120,7 @@ public final class LoopCandidacy implements Candidacy {
         this.loop = new GuardedLoop(loop, this::recover);
         this.metrics = metrics;
         this.outages = outages;
+        losses = new LossLog(log, metrics);
         this.onClosed = onClosed;
         standing.config().listener().ifPresent(listener -> listeners.add(new Listening(listener)));
         events = new SerialExecutor(executor, this.loop, () -> {

@@ -104,7 +104,7 @@ public final class LoopRoster implements Roster {
             var seat = new Standing(
                     standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.candidacy());
             flights[i] = new FlightLog();
-            losses[i] = new LossLog(log);
+            losses[i] = new LossLog(log, metrics);
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
         }
         callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);

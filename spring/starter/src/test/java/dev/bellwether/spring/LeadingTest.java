@@ -39,8 +39,8 @@ class LeadingTest {
             controlled.election("billing").acquire();
             assertThat(story).containsExactly("acquired 1", "first starts", "second starts");
             story.clear();
-            controlled.election("billing").revoke(Cause.REPLACED);
-            assertThat(story).containsExactly("revoked 1 REPLACED", "second stops", "first stops");
+            controlled.election("billing").revoke(Cause.MOVED);
+            assertThat(story).containsExactly("revoked 1 MOVED", "second stops", "first stops");
             story.clear();
             controlled.election("billing").acquire();
             controlled.election("billing").fence();
