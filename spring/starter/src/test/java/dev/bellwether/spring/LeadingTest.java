@@ -68,6 +68,18 @@ class LeadingTest {
     }
 
     @Test
+    void theEndOfAnElectionIsToldLast(ControlledElections controlled) {
+        Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
+            var story = context.getBean(Story.class).lines;
+            controlled.election("billing").acquire();
+            story.clear();
+            controlled.election("billing").end();
+            assertThat(story).last().isEqualTo("ended billing");
+            assertThat(story).contains("second stops", "first stops");
+        });
+    }
+
+    @Test
     void aBeanThatWouldStartByItselfIsRefused(ControlledElections controlled) {
         Contexts.controlled(controlled)
                 .withUserConfiguration(Hasty.class)
@@ -253,6 +265,11 @@ class LeadingTest {
         @EventListener
         void on(FencedEvent event) {
             lines.add("fenced " + event.mandate().token() + ' ' + event.cause());
+        }
+
+        @EventListener
+        void on(EndedEvent event) {
+            lines.add("ended " + event.election());
         }
 
         @EventListener
