@@ -20,6 +20,7 @@ import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.internal.loop.TaskEnd;
 import dev.bellwether.spi.Arbiter;
@@ -270,7 +271,7 @@ public final class LoopCandidacy implements Candidacy {
 
     private void throwFailure(Snapshot s) {
         if (s.failure != null) {
-            throw new ElectionException(this + " has failed: " + s.failure.getMessage(), s.failure);
+            throw Retold.of(this + " has failed", s.failure);
         }
     }
 

@@ -17,6 +17,7 @@ import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
@@ -252,7 +253,7 @@ public final class LoopRoster implements Roster {
     private void throwFailure() {
         var failed = failure.get();
         if (failed != null) {
-            throw new ElectionException(this + " has failed: " + failed.getMessage(), failed);
+            throw Retold.of(this + " has failed", failed);
         }
     }
 
