@@ -564,7 +564,7 @@ class CandidacyLockTest {
             assertThatThrownBy(() -> LockConfig.builder().candidacy(longId))
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("181 characters");
-            assertThatThrownBy(() -> LockConfig.builder().atLeast(Duration.ZERO))
+            assertThatThrownBy(() -> LockConfig.builder().atLeast(Duration.ofMillis(-1)))
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("atLeast");
             elections.lock("ended").tryRun(mandate -> {});
