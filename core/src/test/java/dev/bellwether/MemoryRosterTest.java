@@ -222,6 +222,7 @@ class MemoryRosterTest {
         roster.whileLeading((role, mandate) -> ran.add(role));
         assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
         await("all told", () -> events.size() == PARTITIONS);
+        assertThat(events).allMatch(event -> event.roster().equals("pricing"));
         roster.resize(ROLES + 5);
         assertThat(roster.await(ROLES + 5, Duration.ofSeconds(30))).isTrue();
         await("new tasks", () -> ran.contains(ROLES + 4));

@@ -210,6 +210,9 @@ public final class LoopCandidacy implements Candidacy {
         synchronized (turned) {
             for (var mandate = mandate(); ; mandate = mandate()) {
                 var left = deadline - System.nanoTime();
+                if (mandate.isEmpty()) {
+                    throwFailure(snapshot); // no waiting would help
+                }
                 if (mandate.isPresent() || left <= 0 || snapshot.phase == Phase.CLOSED) {
                     return mandate;
                 }
@@ -377,17 +380,13 @@ public final class LoopCandidacy implements Candidacy {
     public void awaitClosed(long sinceNanos) {
         var config = standing.config();
         var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
-        try {
-            if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
-                log.warn(
-                        "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
-                                + " does not answer; the lease runs out by itself",
-                        candidate(),
-                        election(),
-                        Durations.show(bound));
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
+            log.warn(
+                    "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
+                            + " does not answer; the lease runs out by itself",
+                    candidate(),
+                    election(),
+                    Durations.show(bound));
         }
     }
 
@@ -449,7 +448,7 @@ public final class LoopCandidacy implements Candidacy {
             onClosed.accept(this); // first: who has waited for the end may stand again under the same id
         }
         snapshot = next;
-        if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED) {
+        if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED || next.failure != before.failure) {
             wakeWaiting();
         }
     }

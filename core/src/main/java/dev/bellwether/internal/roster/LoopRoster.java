@@ -292,32 +292,11 @@ public final class LoopRoster implements Roster {
         if (config.mode() == RosterMode.OVERLAPPING) {
             bound = bound.plus(config.threshold());
         }
-        if (!closedWithin(sinceNanos + bound.toNanos())) {
+        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
             log.warn(
                     "{} did not end within {}: its work runs on, or the infrastructure does not answer",
                     this,
                     Durations.show(bound));
-        }
-    }
-
-    /**
-     * Waits on although the thread is interrupted, and it stays interrupted: a thread that is interrupted and closes
-     * must not leave roles behind.
-     */
-    private boolean closedWithin(long untilNanos) {
-        var interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return closed.await(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

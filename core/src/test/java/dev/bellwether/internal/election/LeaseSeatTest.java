@@ -310,6 +310,7 @@ class LeaseSeatTest {
                 .isInstanceOf(AccessRefusedException.class) // the type says what to do
                 .hasMessageContaining("candidacy a in \"billing\" has failed: wrong password")
                 .hasCause(rig.wire.failed);
+        assertThatThrownBy(() -> candidacy.await(Duration.ofSeconds(1))).isInstanceOf(AccessRefusedException.class);
         assertThatThrownBy(() -> candidacy.pulse(Duration.ZERO)).isInstanceOf(AccessRefusedException.class);
         assertThatThrownBy(() -> rig.elections.election("billing").state()).isInstanceOf(AccessRefusedException.class);
     }
