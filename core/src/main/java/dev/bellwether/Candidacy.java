@@ -49,8 +49,10 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Waits until this candidate leads, at most for the given time. Returns its mandate, or empty when the time has
-     * passed or the candidacy has ended, also by an error: {@link #failure} tells. In a listener it would delay the
-     * events behind it. Any number of threads may wait.
+     * passed or the candidacy has ended. In a listener it would delay the events behind it. Any number of threads may
+     * wait.
+     *
+     * @throws ElectionException if the candidacy has ended by a {@linkplain #failure fatal error}, which is the cause
      */
     Optional<Mandate> await(Duration timeout) throws InterruptedException;
 
@@ -180,8 +182,8 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Resigns, and waits until the work has ended and the seat is free: at most the stand-down budget and two renew
-     * intervals, then the lease is left to run out; not at all if the thread is interrupted, and it stays interrupted.
-     * Idempotent. From a listener or task of this candidacy it does not wait.
+     * intervals, then the lease is left to run out. Idempotent. From a listener or task of this candidacy it does not
+     * wait. A thread that is interrupted waits, too, and stays interrupted: it may be the last of its process.
      */
     @Override
     void close();

@@ -29,7 +29,6 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class CandidacyConfig {
     static final Duration DEFAULT_ACCESS_PATIENCE = Duration.ofMinutes(5);
     private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);
-    private static final Duration SHORTEST_LEASE = Duration.ofMillis(10);
     private static final int METADATA_LIMIT = 1024;
     private static final int ID_LIMIT = 200;
     private static final AtomicLong SERIAL = new AtomicLong();
@@ -216,6 +215,28 @@ public final class CandidacyConfig {
         return accessPatience;
     }
 
+    @Override
+    public String toString() {
+        return new SettingsText("CandidacyConfig")
+                .with("candidate", candidate)
+                .with("lease", lease)
+                .with("renewInterval", renewInterval)
+                .with("retryInterval", retryInterval)
+                .with("standDownBudget", standDownBudget)
+                .with("driftBound", driftBound)
+                .with("standbyBackoff", standbyBackoff)
+                .with("priority", priority)
+                .with("metadata", metadata)
+                .with("maxPulseInterval", maxPulseInterval)
+                .isSet("listener", listener.isPresent())
+                .isSet("executor", executor.isPresent())
+                .with("onTaskFailure", onTaskFailure)
+                .with("taskInterval", taskInterval)
+                .with("haltOnOverrun", haltOnOverrun)
+                .with("accessPatience", accessPatience)
+                .toString();
+    }
+
     private static Optional<Duration> unless(Duration byDefault, Duration value) {
         return value.equals(byDefault) ? Optional.empty() : Optional.of(value);
     }
@@ -268,6 +289,7 @@ public final class CandidacyConfig {
 
         /** Stands under this id. Default: {@code host_pid_epochseconds_serial}, new for each candidacy. */
         public Builder candidate(String id) {
+            SettingChecks.given("candidate", id, "a new id for each candidacy");
             candidate = Optional.of(Names.check("candidate id", id, ID_LIMIT));
             return this;
         }
@@ -277,11 +299,7 @@ public final class CandidacyConfig {
          * long an outage may last before leadership is lost. At least 10 ms. Default: 10 s.
          */
         public Builder lease(Duration lease) {
-            this.lease = SettingChecks.positive("lease", lease);
-            if (lease.compareTo(SHORTEST_LEASE) < 0) {
-                throw new ElectionException("lease is " + Durations.show(lease) + ": it must be at least "
-                        + Durations.show(SHORTEST_LEASE));
-            }
+            this.lease = SettingChecks.lease(lease);
             return this;
         }
 
@@ -314,11 +332,7 @@ public final class CandidacyConfig {
          * count as drift. Default: 0.01.
          */
         public Builder driftBound(double driftBound) {
-            if (!(driftBound >= 0.0001 && driftBound <= 0.5)) {
-                throw new ElectionException(
-                        "driftBound is " + driftBound + ": it must be between 0.0001 (0.01 %) and 0.5 (50 %)");
-            }
-            this.driftBound = driftBound;
+            this.driftBound = SettingChecks.driftBound(driftBound);
             return this;
         }
 
@@ -348,6 +362,7 @@ public final class CandidacyConfig {
          * nothing.
          */
         public Builder metadata(Map<String, String> metadata) {
+            SettingChecks.given("metadata", metadata, "none");
             var size = 0;
             for (var entry : metadata.entrySet()) {
                 Names.check("metadata key", entry.getKey(), ID_LIMIT);
@@ -370,7 +385,7 @@ public final class CandidacyConfig {
 
         /** Tells the events to this. Default: nobody. */
         public Builder listener(LeadershipListener listener) {
-            this.listener = Optional.of(listener);
+            this.listener = Optional.of(SettingChecks.given("listener", listener, "none"));
             return this;
         }
 
@@ -380,13 +395,13 @@ public final class CandidacyConfig {
          * that of the {@link Elections}.
          */
         public Builder executor(Executor executor) {
-            this.executor = Optional.of(executor);
+            this.executor = Optional.of(SettingChecks.given("executor", executor, "that of the elections"));
             return this;
         }
 
         /** Decides what follows when a task throws. Default: {@link TaskFailure#RETRY}. */
         public Builder onTaskFailure(TaskFailure onTaskFailure) {
-            this.onTaskFailure = onTaskFailure;
+            this.onTaskFailure = SettingChecks.given("onTaskFailure", onTaskFailure, "RETRY");
             return this;
         }
 

@@ -10,7 +10,9 @@ public enum Cause {
     REVOKED_BY_OPERATOR,
     /** The seat was handed over to a standby that is ready for it: {@link Election#handOver}. */
     HANDED_OVER,
-    /** Somebody else holds the seat. */
+    /** Our group moved the seat to another member, in order: a role of a roster, or an election on Kafka. */
+    MOVED,
+    /** Somebody else holds the seat, and we were not asked: what we had written may have been lost. */
     REPLACED,
     /** The infrastructure did not answer until the deadline. */
     UNREACHABLE,
@@ -23,5 +25,16 @@ public enum Cause {
     /** The election is over: {@link Election#end} or {@link Election#delete}. */
     ENDED,
     /** A fatal error, or a task that failed under {@link TaskFailure#END}. */
-    FAILED
+    FAILED;
+
+    /**
+     * Returns whether leadership was lost: nobody here or among the operators gave it up, and it moved to no other
+     * member in order. Such an end is worth an alert.
+     */
+    public boolean isLoss() {
+        return switch (this) {
+            case REPLACED, UNREACHABLE, PAUSED, EXPIRED, UNPULSED, FAILED -> true;
+            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, HANDED_OVER, MOVED, ENDED -> false;
+        };
+    }
 }

@@ -17,6 +17,7 @@ import java.util.concurrent.Executor;
  * }</pre>
  */
 public final class ElectionsConfig {
+    private static final Metrics NO_METRICS = new Metrics() {};
     private static final ElectionsConfig DEFAULTS = builder().build();
 
     private final Optional<Executor> executor;
@@ -43,6 +44,18 @@ public final class ElectionsConfig {
     /** Begins with the default settings. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** Returns a builder that begins with these settings. */
+    public Builder toBuilder() {
+        var builder = new Builder();
+        builder.executor = executor;
+        builder.metrics = metrics;
+        builder.requestTimeout = requestTimeout;
+        builder.pauseBound = pauseBound;
+        builder.loop = loop;
+        builder.connectLazily = connectLazily;
+        return builder;
     }
 
     /** Returns where listeners and tasks run; empty for threads of our own. */
@@ -75,13 +88,25 @@ public final class ElectionsConfig {
         return loop;
     }
 
+    @Override
+    public String toString() {
+        return new SettingsText("ElectionsConfig")
+                .isSet("executor", executor.isPresent())
+                .isSet("metrics", metrics != NO_METRICS)
+                .with("requestTimeout", requestTimeout)
+                .with("pauseBound", pauseBound)
+                .with("connectLazily", connectLazily)
+                .isSet("loop", loop.isPresent())
+                .toString();
+    }
+
     /**
      * Collects settings: each setter refuses bad values by an {@link ElectionException}. What is set twice has the last
      * value. For one thread.
      */
     public static final class Builder {
         private Optional<Executor> executor = Optional.empty();
-        private Metrics metrics = new Metrics() {};
+        private Metrics metrics = NO_METRICS;
         private Duration requestTimeout = Duration.ofSeconds(5);
         private Duration pauseBound = Duration.ofMillis(500);
         private Optional<Loop> loop = Optional.empty();
@@ -95,13 +120,13 @@ public final class ElectionsConfig {
          * called again. Default: own threads, daemons, which keep no process alive.
          */
         public Builder executor(Executor executor) {
-            this.executor = Optional.of(executor);
+            this.executor = Optional.of(SettingChecks.given("executor", executor, "threads of our own"));
             return this;
         }
 
         /** Tells figures to this. Default: nobody. */
         public Builder metrics(Metrics metrics) {
-            this.metrics = metrics;
+            this.metrics = SettingChecks.given("metrics", metrics, "none");
             return this;
         }
 
@@ -130,7 +155,7 @@ public final class ElectionsConfig {
 
         /** Runs on this loop instead of a thread of our own, and closes it with the elections: for simulators. */
         public Builder loop(Loop loop) {
-            this.loop = Optional.of(loop);
+            this.loop = Optional.of(SettingChecks.given("loop", loop, "a thread of our own"));
             return this;
         }
 

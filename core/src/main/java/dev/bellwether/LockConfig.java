@@ -44,6 +44,14 @@ public final class LockConfig {
         return new Builder();
     }
 
+    /** Returns a builder that begins with these settings. */
+    public Builder toBuilder() {
+        var builder = new Builder();
+        builder.candidacy = candidacy;
+        builder.atLeast = atLeast;
+        return builder;
+    }
+
     /** Returns how the lock stands for its seat. */
     public CandidacyConfig candidacy() {
         return candidacy;
@@ -64,6 +72,14 @@ public final class LockConfig {
                 .orElse(candidacy);
     }
 
+    @Override
+    public String toString() {
+        return new SettingsText("LockConfig")
+                .with("candidacy", candidacy)
+                .with("atLeast", atLeast)
+                .toString();
+    }
+
     /**
      * Collects settings: each setter refuses bad values by an {@link ElectionException}. What is set twice has the last
      * value. For one thread.
@@ -82,6 +98,7 @@ public final class LockConfig {
          * {@link CandidacyConfig#defaults}.
          */
         public Builder candidacy(CandidacyConfig candidacy) {
+            SettingChecks.given("candidacy", candidacy, "CandidacyConfig.defaults()");
             candidacy.maxPulseInterval().ifPresent(interval -> {
                 throw new ElectionException("maxPulseInterval is " + Durations.show(interval)
                         + ": nobody pulses a lock, which would be lost after that time; leave it unset");
@@ -97,7 +114,7 @@ public final class LockConfig {
         /**
          * Keeps the seat for so long from when the lock was taken, however short the run. Processes that start a run at
          * the same time by clocks that differ then do not run it one after another: choose more than the clocks can
-         * differ, and less than the time to the next run. Default: the seat is free as soon as the run has ended.
+         * differ, and less than the time to the next run. Default: zero: the seat is free as soon as the run has ended.
          *
          * <p>This process keeps it: it goes on standing in the background. If it dies, or its {@link Elections} are
          * closed, after the run, the seat is free when the lease has run out, which may be before this time is over; if
@@ -106,7 +123,7 @@ public final class LockConfig {
          * operator orders to stand down, during the run, nothing is kept after it.
          */
         public Builder atLeast(Duration atLeast) {
-            this.atLeast = SettingChecks.positive("atLeast", atLeast);
+            this.atLeast = SettingChecks.notNegative("atLeast", atLeast);
             return this;
         }
 

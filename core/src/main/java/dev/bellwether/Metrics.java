@@ -24,6 +24,13 @@ public interface Metrics {
     default void termEnded(String election, String candidate, Cause cause, Duration held) {}
 
     /**
+     * The work under a mandate that ended in order was not done when the stand-down budget was used up, or when the
+     * seat was lost: the candidate has heard {@link LeadershipEvent.Revoked} and then {@link LeadershipEvent.Fenced},
+     * and another may have led while it still worked.
+     */
+    default void overran(String election, String candidate, long token) {}
+
+    /**
      * An attempt to take the seat was answered, or not; so was each renewal. Told of every backend, by the candidate
      * that made it: of those that lead by each renewal, of standbys by each claim. Where a group decides who leads, as
      * on Kafka, standbys do not ask.

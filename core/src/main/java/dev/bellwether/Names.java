@@ -1,5 +1,7 @@
 package dev.bellwether;
 
+import org.jspecify.annotations.Nullable;
+
 /** What every name must be, whatever the backend: short, printable, not blank. */
 public final class Names {
     private static final int ELECTION_LIMIT = 200;
@@ -14,7 +16,10 @@ public final class Names {
         return check("election name", name, ELECTION_LIMIT);
     }
 
-    static String check(String what, String name, int limit) {
+    static String check(String what, @Nullable String name, int limit) {
+        if (name == null) {
+            throw new ElectionException(what + " is null: give it at least one visible character");
+        }
         if (name.isBlank()) {
             throw new ElectionException(what + " is blank: give it at least one visible character");
         }
@@ -48,7 +53,10 @@ public final class Names {
     /**
      * Returns a text that every backend can hold: without NUL, or half of a surrogate pair. Line breaks may be in it.
      */
-    static String storable(String what, String text) {
+    static String storable(String what, @Nullable String text) {
+        if (text == null) {
+            throw new ElectionException(what + " is null: leave the key out");
+        }
         for (var i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
             var c = text.codePointAt(i);
             if (c == 0 || Character.getType(c) == Character.SURROGATE) {

@@ -5,8 +5,8 @@ package dev.bellwether;
 public interface RoleTask {
     /**
      * Does a little work for a role and returns. As for a {@link LeaderTask}, the thread is interrupted half-way
-     * through the stand-down budget, and when the mandate has been fenced. What it throws is logged and counted, and
-     * the next step comes after the retry interval.
+     * through the stand-down budget, and when the mandate has been fenced. What it throws is logged and counted, but
+     * for the same exceptions, and the next step comes after the retry interval.
      */
     void run(int role, Mandate mandate) throws Exception;
 }

@@ -1,6 +1,5 @@
 package dev.bellwether;
 
-import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -30,6 +29,9 @@ public final class RosterConfig {
     private static final int MOST_PARTITIONS = 10_000;
     private static final int MOST_ROLES = 10_000_000;
 
+    /** As they were set, and never changed: what is left out follows other settings. */
+    private final Builder given;
+
     private final RosterMode mode;
     private final int roles;
     private final int partitions;
@@ -55,6 +57,7 @@ public final class RosterConfig {
     private final CandidacyConfig candidacy;
 
     private RosterConfig(Builder builder) {
+        given = new Builder(builder);
         mode = builder.mode;
         roles = builder.roles;
         partitions = builder.partitions;
@@ -102,6 +105,11 @@ public final class RosterConfig {
     /** Begins with the default settings. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** Returns a builder that begins with these settings. What follows others by default goes on following them. */
+    public Builder toBuilder() {
+        return new Builder(given);
     }
 
     /**
@@ -251,6 +259,34 @@ public final class RosterConfig {
         return candidacy;
     }
 
+    @Override
+    public String toString() {
+        return new SettingsText("RosterConfig")
+                .with("mode", mode)
+                .with("roles", roles)
+                .with("partitions", partitions)
+                .with("slots", slots)
+                .with("member", member)
+                .with("weight", weight)
+                .with("group", group)
+                .with("groups", groups)
+                .with("topic", topic)
+                .with("lease", lease)
+                .with("standDownBudget", standDownBudget)
+                .with("driftBound", driftBound)
+                .with("threshold", threshold)
+                .with("clockError", clockError)
+                .with("gracePeriod", gracePeriod)
+                .with("broadcastInterval", broadcastInterval)
+                .isSet("listener", listener.isPresent())
+                .isSet("executor", executor.isPresent())
+                .with("taskInterval", taskInterval)
+                .with("parallelism", parallelism)
+                .with("haltOnOverrun", haltOnOverrun)
+                .with("accessPatience", accessPatience)
+                .toString();
+    }
+
     /**
      * Collects settings: each setter refuses bad values, {@link #build} bad combinations, by an {@link
      * ElectionException} that names them. What is set twice has the last value. For one thread.
@@ -281,9 +317,34 @@ public final class RosterConfig {
 
         private Builder() {}
 
+        private Builder(Builder other) {
+            mode = other.mode;
+            roles = other.roles;
+            partitions = other.partitions;
+            slots = other.slots;
+            member = other.member;
+            weight = other.weight;
+            group = other.group;
+            groups = other.groups;
+            topic = other.topic;
+            lease = other.lease;
+            standDownBudget = other.standDownBudget;
+            driftBound = other.driftBound;
+            threshold = other.threshold;
+            clockError = other.clockError;
+            gracePeriod = other.gracePeriod;
+            broadcastInterval = other.broadcastInterval;
+            listener = other.listener;
+            executor = other.executor;
+            taskInterval = other.taskInterval;
+            parallelism = other.parallelism;
+            haltOnOverrun = other.haltOnOverrun;
+            accessPatience = other.accessPatience;
+        }
+
         /** Promises this of the roles. Default: {@link RosterMode#EXCLUSIVE}. */
         public Builder mode(RosterMode mode) {
-            this.mode = mode;
+            this.mode = SettingChecks.given("mode", mode, "EXCLUSIVE");
             return this;
         }
 
@@ -312,6 +373,7 @@ public final class RosterConfig {
 
         /** Is a member under this id. Default: {@code host_pid_epochseconds_serial}. */
         public Builder member(String id) {
+            SettingChecks.given("member", id, "a new id");
             member = Optional.of(Names.check("member id", id, 200));
             return this;
         }
@@ -327,6 +389,7 @@ public final class RosterConfig {
          * there is one without a gap. Letters, digits, dashes and underscores. Default: {@code main}.
          */
         public Builder group(String group) {
+            SettingChecks.given("group", group, "\"main\"");
             if (!group.matches("[a-zA-Z0-9_-]{1,60}")) {
                 throw new ElectionException(
                         "group is \"" + group + "\": use 1 to 60 letters, digits, dashes and underscores");
@@ -342,6 +405,7 @@ public final class RosterConfig {
          * dashes and underscores. Default: a topic for each roster, named after it.
          */
         public Builder topic(String topic) {
+            SettingChecks.given("topic", topic, "one of its own");
             if (!topic.matches("[a-zA-Z0-9._-]{1,249}") || topic.equals(".") || topic.equals("..")) {
                 throw new ElectionException(
                         "topic is \"" + topic + "\": use 1 to 249 letters, digits, dots, dashes and underscores");
@@ -359,9 +423,9 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Counts a member as gone after so long a silence: the session. Default: 10 s. */
+        /** Counts a member as gone after so long a silence: the session. At least 10 ms. Default: 10 s. */
         public Builder lease(Duration lease) {
-            this.lease = SettingChecks.positive("lease", lease);
+            this.lease = SettingChecks.lease(lease);
             return this;
         }
 
@@ -373,7 +437,7 @@ public final class RosterConfig {
 
         /** Assumes that the rates of any two clocks differ by less than this fraction. Default: 0.01. */
         public Builder driftBound(double driftBound) {
-            this.driftBound = driftBound; // refused, if bad, along with the mandate's settings
+            this.driftBound = SettingChecks.driftBound(driftBound);
             return this;
         }
 
@@ -397,11 +461,7 @@ public final class RosterConfig {
          * together.
          */
         public Builder gracePeriod(Duration gracePeriod) {
-            if (gracePeriod.isNegative()) {
-                throw new ElectionException(
-                        "gracePeriod is " + Durations.show(gracePeriod) + ": it must not be negative");
-            }
-            this.gracePeriod = Optional.of(gracePeriod);
+            this.gracePeriod = Optional.of(SettingChecks.notNegative("gracePeriod", gracePeriod));
             return this;
         }
 
@@ -416,13 +476,13 @@ public final class RosterConfig {
 
         /** Tells the events to this. Default: nobody. */
         public Builder listener(RosterListener listener) {
-            this.listener = Optional.of(listener);
+            this.listener = Optional.of(SettingChecks.given("listener", listener, "none"));
             return this;
         }
 
         /** Runs the listener and the tasks here: see {@link CandidacyConfig.Builder#executor}. */
         public Builder executor(Executor executor) {
-            this.executor = Optional.of(executor);
+            this.executor = Optional.of(SettingChecks.given("executor", executor, "that of the elections"));
             return this;
         }
 

@@ -20,6 +20,9 @@ final class RosterRules {
             return;
         }
         var threshold = config.threshold();
+        if (config.mode() == RosterMode.TIMED) {
+            checkTimed(config, threshold);
+        }
         var broadcast = config.broadcastInterval().multipliedBy(config.groups());
         if (threshold.compareTo(broadcast.multipliedBy(2)) <= 0) {
             throw new ElectionException(
@@ -51,6 +54,22 @@ final class RosterRules {
                     + " together: a former leader that learns late of a rebalance would lead beside the new one; "
                     + "make it "
                     + Durations.show(least) + ", or leave it out");
+        }
+    }
+
+    /** A leader's mandate lasts as long as the threshold, of which drift and the stand-down budget are taken. */
+    private static void checkTimed(RosterConfig config, Duration threshold) {
+        if (threshold.compareTo(SettingChecks.SHORTEST_LEASE) < 0) {
+            throw new ElectionException("threshold " + Durations.show(threshold) + " is too short for mode "
+                    + RosterMode.TIMED + ": it must be at least " + Durations.show(SettingChecks.SHORTEST_LEASE));
+        }
+        var usable = threshold.minusNanos((long) Math.ceil(threshold.toNanos() * config.driftBound()));
+        if (config.standDownBudget().compareTo(usable) >= 0) {
+            throw new ElectionException("standDownBudget " + Durations.show(config.standDownBudget())
+                    + " leaves nothing of threshold " + Durations.show(threshold) + ", which bounds a mandate in mode "
+                    + RosterMode.TIMED + " (" + Durations.show(usable) + " may be used at driftBound "
+                    + config.driftBound() + "; lease " + Durations.show(config.lease())
+                    + "): make the budget shorter, or the threshold longer");
         }
     }
 

@@ -3,12 +3,14 @@ package dev.bellwether;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
@@ -93,6 +95,40 @@ class MemoryElectionsTest {
                     .isTrue();
             assertThat(standby.await(PATIENCE)).as("handed over").isPresent();
         }
+    }
+
+    @Test
+    void closingACandidacyOnAnInterruptedThreadWaitsUntilTheSeatIsFree() throws Exception {
+        var closer = new AtomicReference<Thread>();
+        var phase = new AtomicReference<Phase>();
+        var config = CandidacyConfig.builder()
+                .lease(Duration.ofMinutes(1))
+                .listener(event -> {
+                    while (event instanceof LeadershipEvent.Revoked && isBusy(Objects.requireNonNull(closer.get()))) {
+                        Thread.onSpinWait();
+                    }
+                })
+                .build();
+        try (var elections = Elections.connect(uri)) {
+            var candidacy = elections.stand("billing", config);
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            var thread = new Thread(() -> {
+                Thread.currentThread().interrupt();
+                candidacy.close();
+                if (Thread.currentThread().isInterrupted()) {
+                    phase.set(candidacy.status().phase());
+                }
+            });
+            closer.set(thread);
+            thread.start();
+            thread.join(PATIENCE.toMillis());
+            assertThat(phase.get()).isEqualTo(Phase.CLOSED);
+        }
+    }
+
+    /** Returns whether it neither waits nor has ended. */
+    private static boolean isBusy(Thread thread) {
+        return thread.getState() != Thread.State.TIMED_WAITING && thread.getState() != Thread.State.TERMINATED;
     }
 
     @Test

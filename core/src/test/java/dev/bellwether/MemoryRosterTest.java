@@ -31,6 +31,7 @@ class MemoryRosterTest {
 
     private final String uri = "memory:" + UUID.randomUUID();
     private final List<Elections> open = new ArrayList<>();
+    private final List<Throwable> failures = new CopyOnWriteArrayList<>();
 
     @AfterEach
     void close() {
@@ -88,12 +89,26 @@ class MemoryRosterTest {
     @ParameterizedTest
     @EnumSource(RosterMode.class)
     void rolesAreSharedAndReturnWhenAMemberLeaves(RosterMode mode) throws InterruptedException {
-        var first = join(config().mode(mode));
+        var causes = new CopyOnWriteArrayList<Cause>();
+        var ends = new AtomicInteger();
+        var first = join(config().mode(mode).listener(event -> {
+            if (event instanceof RosterEvent.Revoked revoked) {
+                causes.add(revoked.cause());
+                ends.incrementAndGet();
+            } else if (event instanceof RosterEvent.Fenced) { // overlapping, if this machine is 20 ms late
+                ends.incrementAndGet();
+            }
+        }));
         assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
         var second = join(config().mode(mode));
         await(
                 "half of the partitions each",
                 () -> distinctPartitions(second) == PARTITIONS / 2 && distinctPartitions(first) == PARTITIONS / 2);
+        await("told", () -> ends.get() >= PARTITIONS / 2);
+        assertThat(causes).allMatch(cause -> cause == Cause.MOVED);
+        if (mode != RosterMode.OVERLAPPING) {
+            assertThat(causes).isNotEmpty();
+        }
         second.close();
         assertThat(second.roles()).isEmpty();
         assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
@@ -207,6 +222,7 @@ class MemoryRosterTest {
         roster.whileLeading((role, mandate) -> ran.add(role));
         assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
         await("all told", () -> events.size() == PARTITIONS);
+        assertThat(events).allMatch(event -> event.roster().equals("pricing"));
         roster.resize(ROLES + 5);
         assertThat(roster.await(ROLES + 5, Duration.ofSeconds(30))).isTrue();
         await("new tasks", () -> ran.contains(ROLES + 4));
@@ -291,6 +307,42 @@ class MemoryRosterTest {
         });
         await("all", () -> ran.size() == ROLES);
         assertThat(failures.get()).isGreaterThanOrEqualTo(3);
+    }
+
+    @Test
+    void aTaskThatFailsWhileItsMandateEndsIsCounted() throws InterruptedException {
+        failWhileClosing(new IllegalStateException("planted"));
+        assertThat(failures).singleElement().isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aTaskThatStopsBecauseItsMandateEndsHasNotFailed() throws InterruptedException {
+        failWhileClosing(new NotLeaderException("planted"));
+        failWhileClosing(new InterruptedException());
+        assertThat(failures).isEmpty();
+    }
+
+    /** Lets a task throw this after its mandate has ended. */
+    private void failWhileClosing(Exception failure) throws InterruptedException {
+        var runs = new CountDownLatch(1);
+        var config = ElectionsConfig.builder().metrics(new Metrics() {
+            @Override
+            public void callbackFailed(String election, String candidate, Throwable thrown) {
+                failures.add(thrown);
+            }
+        });
+        try (var elections = Elections.connect(uri, config.build())) {
+            var roster = elections.roster("pricing", config().roles(1).build());
+            roster.whileLeading((role, mandate) -> {
+                runs.countDown();
+                while (mandate.isValid()) {
+                    Thread.onSpinWait();
+                }
+                throw failure;
+            });
+            assertThat(runs.await(30, TimeUnit.SECONDS)).isTrue();
+            roster.close();
+        }
     }
 
     @Test

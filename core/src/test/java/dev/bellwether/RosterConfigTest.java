@@ -47,7 +47,58 @@ class RosterConfigTest {
         assertThatThrownBy(() -> builder().group("a b")).hasMessageContaining("group is \"a b\"");
         assertThatThrownBy(() -> builder().gracePeriod(Duration.ofSeconds(-1)))
                 .hasMessageContaining("gracePeriod is -1 s");
-        refused(builder().driftBound(0.7), "driftBound is 0.7");
+        for (var bad : new double[] {0, 0.7, 1, Double.NaN}) {
+            assertThatThrownBy(() -> builder().driftBound(bad))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("driftBound is " + bad);
+        }
+        assertThatThrownBy(() -> builder().lease(Duration.ofMillis(9))).hasMessageContaining("lease is 9 ms");
+    }
+
+    @Test
+    void aBudgetThatLeavesNothingOfTheThresholdIsRefusedByTheNameOfTheThreshold() {
+        refused(
+                builder().mode(RosterMode.TIMED).standDownBudget(Duration.ofSeconds(5)),
+                "standDownBudget 5 s leaves nothing of threshold 5 s",
+                "TIMED",
+                "lease 10 s");
+        refused(builder().mode(RosterMode.TIMED).threshold(Duration.ofMillis(9)), "threshold 9 ms", "TIMED", "10 ms");
+    }
+
+    @Test
+    void aBuilderMadeOfSettingsMakesTheSameSettings() {
+        var config = builder()
+                .mode(RosterMode.TIMED)
+                .partitions(7)
+                .slots(70)
+                .member("m")
+                .weight(3)
+                .group("a")
+                .groups(2)
+                .topic("shared")
+                .lease(Duration.ofSeconds(20))
+                .standDownBudget(Duration.ofSeconds(1))
+                .driftBound(0.02)
+                .threshold(Duration.ofSeconds(12))
+                .clockError(Duration.ofMillis(300))
+                .gracePeriod(Duration.ofSeconds(13))
+                .broadcastInterval(Duration.ofMillis(500))
+                .listener(event -> {})
+                .executor(Runnable::run)
+                .taskInterval(Duration.ofSeconds(2))
+                .parallelism(5)
+                .haltOnOverrun(true)
+                .accessPatience(Duration.ofSeconds(9))
+                .build();
+        assertThat(config.toBuilder().build()).usingRecursiveComparison().isEqualTo(config);
+    }
+
+    @Test
+    void whatFollowsTheLeaseFollowsItInACopyToo() {
+        var copy = builder().build().toBuilder().lease(Duration.ofSeconds(5)).build();
+        assertThat(copy)
+                .usingRecursiveComparison()
+                .isEqualTo(builder().lease(Duration.ofSeconds(5)).build());
     }
 
     /** T above the reassignment time, or roles would be vacant while they move. */

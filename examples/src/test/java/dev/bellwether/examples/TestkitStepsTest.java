@@ -37,7 +37,7 @@ class TestkitStepsTest {
         elections.stand("billing", CandidacyConfig.builder().listener(log).build());
         controlled.election("billing").acquire();
         controlled.election("billing").revoke();
-        assertThat(log.turns()).containsExactly("Acquired 1", "Revoked 1 REPLACED");
+        assertThat(log.turns()).containsExactly("Acquired 1", "Revoked 1 MOVED");
     }
 
     @Test

@@ -391,7 +391,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
     @Override
     public void revoked() {
         if (hold.phase() == Phase.HOLDING) {
-            claimant.asked(hold.token(), Cause.REPLACED, standing.config().standDownBudget());
+            claimant.asked(hold.token(), Cause.MOVED, standing.config().standDownBudget());
         }
         var until = now() + standing.config().standDownBudget().toNanos();
         while (hold.hasLed() && now() - until < 0 && !thread.abandoned()) {

@@ -285,7 +285,7 @@ class GroupFaultsTest {
             Eventually.throughout("the rebalance waits", Duration.ofMillis(200), () -> !plain.owns());
             returned.countDown();
             stage.eventually("one of them owns the partition", () -> plain.owns() || ours.isLeader());
-            assertThat(ours.candidacy().status().lastCause()).contains(Cause.REPLACED);
+            assertThat(ours.candidacy().status().lastCause()).contains(Cause.MOVED);
         }
         assertThat(ours.awaitLeads().token()).isGreaterThan(mandate.token());
         assertThat(log.count(LeadershipEvent.Fenced.class)).isZero();

@@ -340,7 +340,7 @@ class KafkaRightsTest {
             assertThat(impatient.await(4, PATIENCE)).isTrue();
             admin.deleteAcls(List.of(group.toFilter())).all().get();
             assertThatThrownBy(impatient::awaitClose)
-                    .isInstanceOf(ElectionException.class)
+                    .isInstanceOf(AccessRefusedException.class)
                     .hasCauseInstanceOf(AccessRefusedException.class)
                     .hasMessageContaining("READ on the groups with the prefix");
             assertThat(impatient.failure()).isPresent();

@@ -270,7 +270,7 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
             machine.released();
         });
         machine.revoked();
-        assertThat(told).containsExactly("asked 1 REPLACED");
+        assertThat(told).containsExactly("asked 1 MOVED");
         assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
         assertThat(millis).isEqualTo(10_000 + 150);
     }

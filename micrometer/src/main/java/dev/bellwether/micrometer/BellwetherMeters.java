@@ -36,6 +36,8 @@ public final class BellwetherMeters implements Metrics {
     public static final String TERM = "bellwether.term";
     /** Claims and renewals, by {@code outcome}, and how long the answer took. */
     public static final String ATTEMPTS = "bellwether.attempts";
+    /** Ends in order whose work was not done when the stand-down budget was used up: another may have led meanwhile. */
+    public static final String OVERRUNS = "bellwether.overruns";
     /** Listeners and tasks that threw. */
     public static final String CALLBACK_FAILURES = "bellwether.callback.failures";
     /** How long listeners and tasks waited for a thread. */
@@ -81,6 +83,11 @@ public final class BellwetherMeters implements Metrics {
     @Override
     public void termEnded(String election, String candidate, Cause cause, Duration held) {
         of(election).ended(key(election, candidate), cause, held);
+    }
+
+    @Override
+    public void overran(String election, String candidate, long token) {
+        of(election).overran();
     }
 
     @Override

@@ -26,6 +26,7 @@ final class ElectionMeters {
     private final Counter begun;
     private final Map<Cause, Timer> terms = new EnumMap<>(Cause.class); // filled once, below
     private final Map<Attempt, Timer> attempts = new EnumMap<>(Attempt.class); // the same
+    private final Counter overruns;
     private final Counter failures;
     private final Timer delay;
 
@@ -71,6 +72,10 @@ final class ElectionMeters {
                             .tag("outcome", word(attempt))
                             .register(registry));
         }
+        overruns = Counter.builder(BellwetherMeters.OVERRUNS)
+                .description("Ends in order whose work was not done when the stand-down budget was used up")
+                .tag("election", election)
+                .register(registry);
         failures = Counter.builder(BellwetherMeters.CALLBACK_FAILURES)
                 .description("Listeners and tasks that threw")
                 .tag("election", election)
@@ -98,6 +103,10 @@ final class ElectionMeters {
             provenNanos.put(seat, clock.monotonicTime() - latency.toNanos()); // it counts from when it was sent
         }
         require(attempts, attempt).record(latency);
+    }
+
+    void overran() {
+        overruns.increment();
     }
 
     void callbackFailed() {

@@ -60,17 +60,10 @@ public final class TermObservations implements Metrics {
             return;
         }
         observation.lowCardinalityKeyValue("cause", cause.name().toLowerCase(Locale.ROOT));
-        if (isLoss(cause)) {
+        if (cause.isLoss()) {
             observation.error(new LostException(
                     "leadership of \"" + election + "\" was lost after " + Durations.show(held) + ": " + cause));
         }
         observation.stop();
-    }
-
-    private static boolean isLoss(Cause cause) {
-        return switch (cause) {
-            case UNREACHABLE, PAUSED, EXPIRED, UNPULSED, FAILED -> true;
-            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, HANDED_OVER, REPLACED, ENDED -> false;
-        };
     }
 }

@@ -96,18 +96,20 @@ class BellwetherMetersTest {
                         .gauge()
                         .value())
                 .isEqualTo(2);
-        meters.termEnded("prices[0]", "one", Cause.REPLACED, Duration.ofSeconds(1));
+        meters.termEnded("prices[0]", "one", Cause.MOVED, Duration.ofSeconds(1));
         assertThat(gauge(BellwetherMeters.LEADING)).isEqualTo(1);
         assertThatProofAge().isNaN(); // members tell no attempts
     }
 
     @Test
-    void failuresAndStallsAreCounted() {
+    void failuresOverrunsAndStallsAreCounted() {
         meters.callbackFailed("billing", "one", new IllegalStateException("planted"));
+        meters.overran("billing", "one", 7);
         meters.callbackDelayed("billing", "one", Duration.ofSeconds(2));
         meters.stalled(Duration.ofSeconds(5));
         assertThat(registry.get(BellwetherMeters.CALLBACK_FAILURES).counter().count())
                 .isEqualTo(1);
+        assertThat(registry.get(BellwetherMeters.OVERRUNS).counter().count()).isEqualTo(1);
         assertThat(registry.get(BellwetherMeters.CALLBACK_DELAY).timer().max(TimeUnit.SECONDS))
                 .isEqualTo(2);
         assertThat(registry.get(BellwetherMeters.STALLS).timer().totalTime(TimeUnit.SECONDS))

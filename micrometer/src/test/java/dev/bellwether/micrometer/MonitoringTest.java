@@ -21,11 +21,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,6 +104,18 @@ class MonitoringTest {
     }
 
     @Test
+    void theAlertOnALossKnowsEveryCauseThatIsOne() throws IOException {
+        var causes = Stream.of(Cause.values())
+                .filter(Cause::isLoss)
+                .map(cause -> cause.name().toLowerCase(Locale.ROOT))
+                .collect(Collectors.joining("|"));
+        assertThat(alerts())
+                .filteredOn(rule -> text(rule, "alert").equals("BellwetherLeadershipLost"))
+                .singleElement()
+                .satisfies(rule -> assertThat(text(rule, "expr")).contains("{cause=~\"" + causes + "\"}"));
+    }
+
+    @Test
     void thePageListsEveryMeterAndNoOther() throws IOException {
         var listed = Pattern.compile("(?m)^\\| `(bellwether[a-z.]+)` \\|")
                 .matcher(Files.readString(DOCS.resolve("metrics.md")))
@@ -115,6 +129,7 @@ class MonitoringTest {
                         BellwetherMeters.CALLBACK_FAILURES,
                         BellwetherMeters.LEADING,
                         BellwetherMeters.OUTAGES,
+                        BellwetherMeters.OVERRUNS,
                         BellwetherMeters.PROOF_AGE,
                         BellwetherMeters.STALLS,
                         BellwetherMeters.TERM,

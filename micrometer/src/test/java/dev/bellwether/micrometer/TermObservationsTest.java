@@ -38,6 +38,17 @@ class TermObservationsTest {
     }
 
     @Test
+    void aTermThatSomebodyElseTookIsAnErrorAndOneThatMovedIsNone() {
+        observe();
+        observations.termBegan("billing", "one", 7);
+        observations.termEnded("billing", "one", Cause.MOVED, Duration.ofSeconds(3));
+        assertThat(seen).noneMatch(line -> line.startsWith("error"));
+        observations.termBegan("billing", "one", 8);
+        observations.termEnded("billing", "one", Cause.REPLACED, Duration.ofSeconds(3));
+        assertThat(seen).contains("error leadership of \"billing\" was lost after 3 s: REPLACED");
+    }
+
+    @Test
     void anEndWithoutABeginningIsNoObservation() {
         observe();
         observations.termEnded("billing", "one", Cause.RESIGNED, Duration.ofSeconds(3));

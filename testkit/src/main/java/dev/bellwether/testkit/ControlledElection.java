@@ -40,13 +40,14 @@ public final class ControlledElection {
     }
 
     /**
-     * Asks the leader for the seat, in order, as when it moves to somebody else: {@code Revoked}. It stands by again at
+     * Asks the leader for the seat, in order, as when it moves to somebody else: {@code Revoked} with the cause {@link
+     * Cause#MOVED}. It stands by again at
      * once.
      *
      * @throws IllegalStateException if none of the candidates here leads
      */
     public void revoke() {
-        revoke(Cause.REPLACED);
+        revoke(Cause.MOVED);
     }
 
     /**

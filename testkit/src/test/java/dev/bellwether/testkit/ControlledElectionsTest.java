@@ -68,7 +68,7 @@ class ControlledElectionsTest {
         assertThat(candidacy.isLeader()).isFalse();
         assertThat(candidacy.status().phase()).isEqualTo(Phase.STANDING_BY);
         assertThat(billing.acquire()).isEqualTo(2);
-        assertThat(log.turns()).containsExactly("Acquired 1", "Revoked 1 REPLACED", "Acquired 2");
+        assertThat(log.turns()).containsExactly("Acquired 1", "Revoked 1 MOVED", "Acquired 2");
     }
 
     @Test

@@ -2,7 +2,9 @@ package dev.bellwether.cli.run;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
@@ -120,7 +122,7 @@ public final class FileCommand implements Callable<Integer> {
                 var candidacy = elections.stand(name, config)) {
             try (var onSignal = HandOverOnSignal.by(elections::close)) {
                 while (System.nanoTime() - end < 0) {
-                    var mandate = candidacy.await(interval);
+                    var mandate = await(candidacy, interval);
                     if (mandate.isPresent()) {
                         fresh.write(mandate.get());
                     } else {
@@ -135,6 +137,15 @@ public final class FileCommand implements Callable<Integer> {
             fresh.remove();
         }
         return ExitCode.OK;
+    }
+
+    /** Returns nothing of a candidacy that has failed, too: of that the listener tells. */
+    private static Optional<Mandate> await(Candidacy candidacy, Duration interval) throws InterruptedException {
+        try {
+            return candidacy.await(interval);
+        } catch (ElectionException e) {
+            return Optional.empty();
+        }
     }
 
     /** Tells why it stands no more, though nobody here has asked for that. */

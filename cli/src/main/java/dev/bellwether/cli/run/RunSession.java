@@ -92,7 +92,7 @@ final class RunSession implements LeadershipListener {
         } else if (event instanceof LeadershipEvent.Revoked revoked) {
             end(revoked.cause(), false);
         } else if (event instanceof LeadershipEvent.Fenced fenced) {
-            end(fenced.cause(), fenced.cause() == Cause.REPLACED || fenced.cause() == Cause.EXPIRED);
+            end(fenced.cause(), anotherMayLead(fenced.cause()));
         } else if (event instanceof LeadershipEvent.Following following && (again || !lost)) {
             say.accept(following
                     .leader()
@@ -204,10 +204,15 @@ final class RunSession implements LeadershipListener {
         outcomes.add(new Lost(why, false, false));
     }
 
+    private static boolean anotherMayLead(Cause cause) {
+        return cause == Cause.MOVED || cause == Cause.REPLACED || cause == Cause.EXPIRED;
+    }
+
     private static String wordsFor(Cause cause) {
         return switch (cause) {
             case RESIGNED, STOOD_DOWN, HANDED_OVER -> "handing over";
             case REVOKED_BY_OPERATOR -> "an operator ordered it to stand down";
+            case MOVED -> "the seat moved to another candidate";
             case REPLACED -> "somebody else leads";
             case UNREACHABLE -> "the backend did not answer in time";
             case PAUSED -> "this process was paused for too long";

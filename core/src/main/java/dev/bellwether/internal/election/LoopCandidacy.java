@@ -20,7 +20,9 @@ import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.internal.loop.TaskEnd;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Durations;
@@ -70,7 +72,7 @@ public final class LoopCandidacy implements Candidacy {
     private final SerialExecutor events;
     private final SerialExecutor work;
     private final FlightLog flight = new FlightLog();
-    private final LossLog losses = new LossLog(log);
+    private final LossLog losses;
     private final OutageLog outages;
     private final List<Listening> listeners = new ArrayList<>();
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -119,6 +121,7 @@ public final class LoopCandidacy implements Candidacy {
         this.loop = new GuardedLoop(loop, this::recover);
         this.metrics = metrics;
         this.outages = outages;
+        losses = new LossLog(log, metrics);
         this.onClosed = onClosed;
         standing.config().listener().ifPresent(listener -> listeners.add(new Listening(listener)));
         events = new SerialExecutor(executor, this.loop, () -> {
@@ -207,6 +210,9 @@ public final class LoopCandidacy implements Candidacy {
         synchronized (turned) {
             for (var mandate = mandate(); ; mandate = mandate()) {
                 var left = deadline - System.nanoTime();
+                if (mandate.isEmpty()) {
+                    throwFailure(snapshot); // no waiting would help
+                }
                 if (mandate.isPresent() || left <= 0 || snapshot.phase == Phase.CLOSED) {
                     return mandate;
                 }
@@ -268,7 +274,7 @@ public final class LoopCandidacy implements Candidacy {
 
     private void throwFailure(Snapshot s) {
         if (s.failure != null) {
-            throw new ElectionException(this + " has failed: " + s.failure.getMessage(), s.failure);
+            throw Retold.of(this + " has failed", s.failure);
         }
     }
 
@@ -374,17 +380,13 @@ public final class LoopCandidacy implements Candidacy {
     public void awaitClosed(long sinceNanos) {
         var config = standing.config();
         var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
-        try {
-            if (!closed.await(sinceNanos + bound.toNanos() - System.nanoTime(), TimeUnit.NANOSECONDS)) {
-                log.warn(
-                        "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
-                                + " does not answer; the lease runs out by itself",
-                        candidate(),
-                        election(),
-                        Durations.show(bound));
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
+            log.warn(
+                    "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
+                            + " does not answer; the lease runs out by itself",
+                    candidate(),
+                    election(),
+                    Durations.show(bound));
         }
     }
 
@@ -446,7 +448,7 @@ public final class LoopCandidacy implements Candidacy {
             onClosed.accept(this); // first: who has waited for the end may stand again under the same id
         }
         snapshot = next;
-        if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED) {
+        if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED || next.failure != before.failure) {
             wakeWaiting();
         }
     }
@@ -485,7 +487,7 @@ public final class LoopCandidacy implements Candidacy {
         if (failure instanceof NotLeaderException) {
             pause = config.retryInterval(); // it stopped with its mandate: no failure, and nothing to try again at once
         } else if (failure != null && working != mandate) {
-            Quietly.run(() -> log.debug("the task of {} failed after its mandate had ended", this, failure));
+            TaskEnd.failedLate(log, "the task of " + this, election(), candidate(), metrics, failure);
         } else if (failure != null) {
             metrics.callbackFailed(election(), candidate(), failure);
             Quietly.run(() -> log.error("the task of {} failed", this, failure));

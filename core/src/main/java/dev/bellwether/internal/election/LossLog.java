@@ -2,19 +2,25 @@ package dev.bellwether.internal.election;
 
 import dev.bellwether.Cause;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Metrics;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
-/** Says in the log how mandates end: as a warning where nobody wanted that. Confined to the loop. */
+/**
+ * Says in the log how mandates end: as a warning where nobody wanted that. Counts the work that did not end in time.
+ * Confined to the loop.
+ */
 public final class LossLog {
     private final Logger log;
+    private final Metrics metrics;
     private @Nullable Object revoked; // the mandate whose end was told last, in order
 
-    public LossLog(Logger log) {
+    public LossLog(Logger log, Metrics metrics) {
         this.log = log;
+        this.metrics = metrics;
     }
 
     /** A mandate has ended; the detail is empty where it ended in order. */
@@ -28,7 +34,7 @@ public final class LossLog {
                             detail.isEmpty() ? "" : " (" + detail + ")",
                             mandate.token(),
                             Durations.show(held));
-            if (isLoss(cause, detail)) {
+            if (cause.isLoss()) {
                 log.warn("{}", line);
             } else {
                 log.info("{}", line);
@@ -42,20 +48,14 @@ public final class LossLog {
             revoked = ending.mandate();
         } else if (event instanceof LeadershipEvent.Fenced fenced
                 && fenced.mandate().equals(revoked)) {
+            var mandate = fenced.mandate();
+            metrics.overran(mandate.election(), mandate.candidate(), mandate.token());
             Quietly.run(() -> log.warn(
                     "the work of {} under token {} did not end in time after {}: it is interrupted, and another may"
                             + " lead now",
                     who,
-                    fenced.mandate().token(),
+                    mandate.token(),
                     fenced.cause()));
         }
-    }
-
-    private static boolean isLoss(Cause cause, String detail) {
-        return switch (cause) {
-            case UNREACHABLE, PAUSED, EXPIRED, UNPULSED, FAILED -> true;
-            case REPLACED -> !detail.isEmpty(); // else it was asked to move on
-            case RESIGNED, STOOD_DOWN, REVOKED_BY_OPERATOR, HANDED_OVER, ENDED -> false;
-        };
     }
 }

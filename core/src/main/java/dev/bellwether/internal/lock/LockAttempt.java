@@ -11,6 +11,7 @@ import dev.bellwether.LockTask;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.Optional;
@@ -128,7 +129,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     /** Says who has the lock, or throws if that is not known. */
     synchronized LockAnswer refusal() {
         if (failure != null) {
-            throw new ElectionException(this + " cannot be taken: " + failure.getMessage(), failure);
+            throw Retold.of(this + " cannot be taken", failure);
         }
         if (ended) {
             throw new ElectionException(this + " cannot be taken: an operator has ended the election of this name."

@@ -26,6 +26,11 @@ public final class AllMetrics implements Metrics {
     }
 
     @Override
+    public void overran(String election, String candidate, long token) {
+        tell(one -> one.overran(election, candidate, token));
+    }
+
+    @Override
     public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
         tell(one -> one.attempted(election, candidate, attempt, latency));
     }

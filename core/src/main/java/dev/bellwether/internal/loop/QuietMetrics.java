@@ -28,6 +28,11 @@ public final class QuietMetrics implements Metrics {
     }
 
     @Override
+    public void overran(String election, String candidate, long token) {
+        quietly(() -> heard.overran(election, candidate, token));
+    }
+
+    @Override
     public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
         quietly(() -> heard.attempted(election, candidate, attempt, latency));
     }

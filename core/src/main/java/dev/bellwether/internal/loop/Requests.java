@@ -30,11 +30,8 @@ public final class Requests {
         try {
             return stage.toCompletableFuture().get(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof UnavailableException cause) {
-                throw new UnavailableException("could not " + what + ": " + cause.getMessage(), cause);
-            }
             if (e.getCause() instanceof ElectionException cause) {
-                throw new ElectionException("could not " + what + ": " + cause.getMessage(), cause);
+                throw Retold.of("could not " + what, cause);
             }
             throw new UnavailableException("could not " + what, e.getCause());
         } catch (TimeoutException e) {

@@ -278,7 +278,7 @@ final class BroadcastRosterDriver implements RosterDriver {
             if (moved) {
                 moved = false;
                 if (token > 0) {
-                    reports.asked(partition, token, Cause.REPLACED);
+                    reports.asked(partition, token, Cause.MOVED);
                 }
             } else {
                 induce();
@@ -292,7 +292,7 @@ final class BroadcastRosterDriver implements RosterDriver {
                 membership.revoked(partition);
             } else if (token > 0) {
                 revoking = true;
-                reports.asked(partition, token, Cause.REPLACED);
+                reports.asked(partition, token, Cause.MOVED);
             } else {
                 membership.revoked(partition);
             }

@@ -17,6 +17,7 @@ import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
@@ -104,7 +105,7 @@ public final class LoopRoster implements Roster {
             var seat = new Standing(
                     standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.candidacy());
             flights[i] = new FlightLog();
-            losses[i] = new LossLog(log);
+            losses[i] = new LossLog(log, metrics);
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
         }
         callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);
@@ -252,7 +253,7 @@ public final class LoopRoster implements Roster {
     private void throwFailure() {
         var failed = failure.get();
         if (failed != null) {
-            throw new ElectionException(this + " has failed: " + failed.getMessage(), failed);
+            throw Retold.of(this + " has failed", failed);
         }
     }
 
@@ -291,32 +292,11 @@ public final class LoopRoster implements Roster {
         if (config.mode() == RosterMode.OVERLAPPING) {
             bound = bound.plus(config.threshold());
         }
-        if (!closedWithin(sinceNanos + bound.toNanos())) {
+        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
             log.warn(
                     "{} did not end within {}: its work runs on, or the infrastructure does not answer",
                     this,
                     Durations.show(bound));
-        }
-    }
-
-    /**
-     * Waits on although the thread is interrupted, and it stays interrupted: a thread that is interrupted and closes
-     * must not leave roles behind.
-     */
-    private boolean closedWithin(long untilNanos) {
-        var interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return closed.await(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

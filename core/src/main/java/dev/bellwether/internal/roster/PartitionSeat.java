@@ -170,7 +170,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
         owned = false;
         revoking = true;
         if (hold.phase() == Phase.HOLDING) {
-            shared.reports().asked(partition, hold.token(), Cause.REPLACED);
+            shared.reports().asked(partition, hold.token(), Cause.MOVED);
         } else if (hold.phase() != Phase.ENDING) {
             hold.drop(nanos());
         }

@@ -7,6 +7,7 @@ import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.internal.election.LocalMandate;
 import dev.bellwether.internal.loop.SerialExecutor;
+import dev.bellwether.internal.loop.TaskEnd;
 import dev.bellwether.spi.Loop;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -169,9 +170,8 @@ final class RoleWork {
             running.remove(this);
             metrics.callbackDelayed(mandate.election(), mandate.candidate(), Duration.ofNanos(queuedNanos));
             var pause = failure == null ? interval : retry;
-            if (failure != null && !stopped && !(failure instanceof NotLeaderException)) {
-                metrics.callbackFailed(mandate.election(), mandate.candidate(), failure);
-                log.error("the task of role {} of \"{}\" failed", role, name, failure);
+            if (failure != null) {
+                failed(failure);
             }
             if (!stopped) {
                 timer = loop.at(begun + pause.toNanos(), () -> {
@@ -186,6 +186,16 @@ final class RoleWork {
             }
             ended.accept(partition);
             next();
+        }
+
+        private void failed(Throwable failure) {
+            if (stopped) {
+                var task = "the task of role " + role + " of \"" + name + '"';
+                TaskEnd.failedLate(log, task, mandate.election(), mandate.candidate(), metrics, failure);
+            } else if (!(failure instanceof NotLeaderException)) {
+                metrics.callbackFailed(mandate.election(), mandate.candidate(), failure);
+                log.error("the task of role {} of \"{}\" failed", role, name, failure);
+            }
         }
     }
 }

@@ -159,6 +159,7 @@ class CandidacyMachineTest {
         rig.executor.letGo();
         rig.settle();
         assertThat(rig.heard).containsExactly("Acquired", "Revoked RESIGNED", "Fenced RESIGNED");
+        assertThat(rig.figures.overruns).containsExactly(1L);
     }
 
     @Test

@@ -307,9 +307,12 @@ class LeaseSeatTest {
         assertThat(candidacy.failure()).contains((ElectionException) rig.wire.failed);
         assertThat(candidacy.status().failure()).isEqualTo(candidacy.failure());
         assertThatThrownBy(candidacy::awaitClose)
-                .isInstanceOf(ElectionException.class)
+                .isInstanceOf(AccessRefusedException.class) // the type says what to do
                 .hasMessageContaining("candidacy a in \"billing\" has failed: wrong password")
                 .hasCause(rig.wire.failed);
+        assertThatThrownBy(() -> candidacy.await(Duration.ofSeconds(1))).isInstanceOf(AccessRefusedException.class);
+        assertThatThrownBy(() -> candidacy.pulse(Duration.ZERO)).isInstanceOf(AccessRefusedException.class);
+        assertThatThrownBy(() -> rig.elections.election("billing").state()).isInstanceOf(AccessRefusedException.class);
     }
 
     @Test

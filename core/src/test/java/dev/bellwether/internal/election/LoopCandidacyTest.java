@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Cause;
 import dev.bellwether.Departure;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.NotLeaderException;
 import dev.bellwether.Phase;
 import dev.bellwether.TaskFailure;
 import dev.bellwether.spi.Order;
@@ -18,11 +19,13 @@ import org.junit.jupiter.api.Test;
 
 /** What users' code may do to a candidacy, and an executor to both. */
 class LoopCandidacyTest {
+    private final LogSaid log = new LogSaid();
     private final Rig rig = new Rig();
 
     @AfterEach
     void close() {
         rig.close();
+        log.close();
     }
 
     @Test
@@ -51,6 +54,46 @@ class LoopCandidacyTest {
         assertThat(candidacy.isLeader()).isTrue();
         assertThat(rig.figures.failures).isEmpty();
         assertThat(steps).isNotEmpty();
+    }
+
+    @Test
+    void aTaskThatFailsWhileItsMandateEndsIsCountedAndWarnedOf() {
+        failWhileStandingDown(new IllegalStateException("planted"));
+        assertThat(rig.figures.failures).singleElement().isInstanceOf(IllegalStateException.class);
+        assertThat(warnings())
+                .singleElement()
+                .asString()
+                .isEqualTo(
+                        "the task of candidacy a in \"billing\" failed while its mandate was ending; what it had begun"
+                                + " may be half done");
+    }
+
+    @Test
+    void aTaskThatStopsBecauseItsMandateEndsHasNotFailed() {
+        failWhileStandingDown(new NotLeaderException("planted"));
+        failWhileStandingDown(new InterruptedException());
+        failWhileStandingDown(new IllegalStateException("planted", new InterruptedException()));
+        assertThat(rig.figures.failures).isEmpty();
+        assertThat(warnings()).isEmpty();
+    }
+
+    private List<String> warnings() {
+        return log.said("WARN").stream()
+                .filter(line -> line.startsWith("the task of candidacy"))
+                .toList();
+    }
+
+    private void failWhileStandingDown(Exception failure) {
+        try (var candidacy = rig.stand("a", rig.config())) {
+            candidacy.whileLeading(mandate -> {
+                candidacy.standDown();
+                rig.settle(); // another turn of the loop, while the step runs
+                throw failure;
+            });
+            rig.pass(Duration.ofSeconds(1));
+            candidacy.resign();
+            rig.pass(Duration.ofSeconds(1));
+        }
     }
 
     @Test

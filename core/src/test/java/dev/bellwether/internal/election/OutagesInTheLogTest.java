@@ -6,44 +6,29 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.spi.Order;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** What somebody reads in the log who was woken by an outage. */
 class OutagesInTheLogTest {
-    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
-    private final PrintStream before = System.err;
+    private final LogSaid log = new LogSaid();
     private final Rig rig = new Rig();
-
-    @BeforeEach
-    void takeTheLog() {
-        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
-    }
 
     @AfterEach
     void giveTheLogBack() {
-        System.setErr(before);
+        log.close();
         rig.close();
     }
 
-    /** Returns what was logged as this, without names of threads and loggers. */
     private List<String> said(String level) {
-        return written.toString(StandardCharsets.UTF_8)
-                .lines()
-                .filter(line -> line.contains("] " + level + " "))
-                .map(line -> line.replaceFirst("^.*?\\] " + level + " \\S+ - ", ""))
-                .toList();
+        return log.said(level);
     }
 
     @Test
@@ -198,7 +183,7 @@ class OutagesInTheLogTest {
         rig.pass(Duration.ofSeconds(12));
         there.failed = null;
         rig.pass(Duration.ofSeconds(5));
-        var lines = written.toString(StandardCharsets.UTF_8)
+        var lines = log.text()
                 .lines()
                 .map(line -> line.replaceFirst("^.*?\\] (\\w+) \\S*?(\\w+) - ", "$1 $2 - "))
                 .collect(Collectors.joining("\n"));

@@ -387,6 +387,7 @@ public final class Rig implements AutoCloseable {
         final List<Cause> losses = new ArrayList<>();
         final List<Throwable> failures = new ArrayList<>();
         final List<Duration> delays = new ArrayList<>();
+        final List<Long> overruns = new ArrayList<>();
         final List<Long> terms = new ArrayList<>();
         /** What it throws when a term begins. */
         @Nullable
@@ -398,6 +399,11 @@ public final class Rig implements AutoCloseable {
             if (thrown != null) {
                 throw thrown;
             }
+        }
+
+        @Override
+        public void overran(String election, String candidate, long token) {
+            overruns.add(token);
         }
 
         @Override

@@ -3,6 +3,7 @@ package dev.bellwether.internal.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
@@ -49,6 +50,22 @@ class CandidacyLockTest {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final LockConfig A_MINUTE = LockConfig.ofLease(Duration.ofMinutes(1));
     private final String uri = "memory:" + UUID.randomUUID();
+
+    @Test
+    void aLockThatIsRefusedSaysSoByItsType() {
+        var refusing = new Rig.Wire(new MemoryLeaseStore(Clock.system())) {
+            @Override
+            public CompletionStage<Answer> acquire(Claim claim) {
+                return CompletableFuture.failedStage(new AccessRefusedException("wrong password"));
+            }
+        };
+        try (var elections = Elections.over(refusing, ElectionsConfig.defaults())) {
+            assertThatThrownBy(() -> elections.lock("report", A_MINUTE).tryLock())
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("lock \"report\"")
+                    .hasMessageContaining("wrong password");
+        }
+    }
 
     @Test
     void oneHoldsTheLockAndTheOthersAreToldWho() throws Exception {
@@ -547,7 +564,7 @@ class CandidacyLockTest {
             assertThatThrownBy(() -> LockConfig.builder().candidacy(longId))
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("181 characters");
-            assertThatThrownBy(() -> LockConfig.builder().atLeast(Duration.ZERO))
+            assertThatThrownBy(() -> LockConfig.builder().atLeast(Duration.ofMillis(-1)))
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("atLeast");
             elections.lock("ended").tryRun(mandate -> {});

@@ -6,15 +6,18 @@ import dev.bellwether.Elections;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 
 /**
  * How the elections of this application are, whatever the version of Spring Boot calls that. A standby is well. An
- * infrastructure that does not answer is not, nor is a candidacy that has failed permanently.
+ * infrastructure that does not answer is not, nor is a candidacy that has failed permanently. One whose election an
+ * operator has ended is degraded, which does not count in the health of the whole: an order for one job must not take
+ * the application out of service.
  */
 final class ElectionsHealth {
     /** What is neither up nor down: no leader, and none the worse for it. */
     static final String STANDBY = "STANDBY";
+    /** What is neither up nor down, as far as the application goes. */
+    private static final String DEGRADED = "DEGRADED";
 
     private final Elections elections;
     private final Candidacies candidacies;
@@ -24,11 +27,21 @@ final class ElectionsHealth {
         this.candidacies = candidacies;
     }
 
-    /** Asks the infrastructure, once, and tells what is wrong, if anything, and what each candidacy does. */
-    <T> T check(BiFunction<Optional<Exception>, Map<String, Object>, T> told) {
+    /** How they are; what is wrong, if anything; what each candidacy does. */
+    record Told(String status, Optional<Exception> error, Map<String, Object> details) {}
+
+    /** Asks the infrastructure, once. */
+    Told look() {
         var details = new TreeMap<String, Object>();
-        candidacies.all().forEach(candidacy -> details.put(candidacy.election(), describe(candidacy)));
-        return told.apply(silence().or(this::failure), details);
+        candidacies
+                .leaderships()
+                .forEach((election, leadership) -> leadership
+                        .candidacy()
+                        .ifPresent(candidacy ->
+                                details.put(election, leadership.ended() ? Leadership.ENDED : describe(candidacy))));
+        var error = silence().or(this::failure);
+        var anyEnded = candidacies.leaderships().values().stream().anyMatch(Leadership::ended);
+        return new Told(error.isPresent() ? "DOWN" : anyEnded ? DEGRADED : "UP", error, details);
     }
 
     /** Returns why the infrastructure gives no answer. */

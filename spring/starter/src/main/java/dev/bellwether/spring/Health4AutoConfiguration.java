@@ -27,10 +27,12 @@ public class Health4AutoConfiguration {
     @ConditionalOnEnabledHealthIndicator("bellwether")
     HealthIndicator bellwetherHealthIndicator(Elections elections, Candidacies candidacies) {
         var health = new ElectionsHealth(elections, candidacies);
-        return () -> health.check((failure, details) -> failure.map(e -> Health.down(e))
-                .orElseGet(Health::up)
-                .withDetails(details)
-                .build());
+        return () -> {
+            var told = health.look();
+            var builder = Health.status(told.status()).withDetails(told.details());
+            told.error().ifPresent(builder::withException);
+            return builder.build();
+        };
     }
 
     /**

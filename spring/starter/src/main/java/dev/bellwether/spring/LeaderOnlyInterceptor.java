@@ -2,6 +2,7 @@ package dev.bellwether.spring;
 
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
+import dev.bellwether.spi.Interrupts;
 import java.lang.reflect.Method;
 import java.util.Objects;
 import java.util.Optional;
@@ -44,12 +45,24 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
             return call.proceed();
         } catch (Exception e) {
             if (returnsNothing(call.getMethod()) && !mandate.get().isValid()) {
-                log.debug("{} ended with its {}", call.getMethod(), mandate.get(), e);
+                endedLate(call.getMethod(), mandate.get(), e);
                 return null;
             }
             throw e;
         } finally {
             calls.get().end();
+        }
+    }
+
+    private static void endedLate(Method method, Mandate mandate, Exception e) {
+        if (e instanceof NotLeaderException || Interrupts.caused(e)) {
+            log.debug("{} stopped with its {}", method, mandate, e);
+        } else {
+            log.warn(
+                    "{} failed while its {} was ending; its caller is not told, and what it had begun may be half done",
+                    method,
+                    mandate,
+                    e);
         }
     }
 

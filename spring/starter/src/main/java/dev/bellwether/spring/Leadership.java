@@ -18,6 +18,9 @@ import org.springframework.context.ApplicationEventPublisher;
  * that is what the successor waits for, and what keeps two terms of this process from running side by side.
  */
 final class Leadership implements LeadershipListener {
+    /** What an operator should know of an election that has ended. */
+    static final String ENDED = "an operator has ended the election; when it is reopened, start this application again";
+
     private static final Duration LOOK = Duration.ofMillis(20);
 
     private final ApplicationEventPublisher publisher;
@@ -26,6 +29,7 @@ final class Leadership implements LeadershipListener {
     private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
     private volatile @Nullable Instant since;
     private volatile @Nullable Exception failure;
+    private volatile boolean ended;
 
     Leadership(ApplicationEventPublisher publisher, LedBeans beans) {
         this.publisher = publisher;
@@ -59,6 +63,11 @@ final class Leadership implements LeadershipListener {
         return Optional.ofNullable(failure);
     }
 
+    /** Returns whether an operator has ended the election. */
+    boolean ended() {
+        return ended;
+    }
+
     @Override
     public void onEvent(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Acquired acquired) {
@@ -69,6 +78,9 @@ final class Leadership implements LeadershipListener {
             fenced(fenced);
         } else if (event instanceof LeadershipEvent.Preparing preparing) {
             publisher.publishEvent(new PreparingEvent(preparing.election(), preparing.leader(), preparing.within()));
+        } else if (event instanceof LeadershipEvent.Ended over) {
+            ended = true;
+            publisher.publishEvent(new EndedEvent(over.election()));
         } else if (event instanceof LeadershipEvent.Failed failed) {
             failure = failed.error();
             publisher.publishEvent(new FailedEvent(failed.election(), failed.error()));

@@ -101,6 +101,20 @@ class ActuatorTest {
     }
 
     @Test
+    void anApplicationWhoseElectionHasEndedIsDegraded(ControlledElections controlled) {
+        declared(Contexts.controlled(controlled)).run(context -> {
+            controlled.election("billing").acquire();
+            controlled.election("billing").end();
+            var indicator = context.getBean("bellwetherHealthIndicator");
+            assertThat(status(indicator)).isEqualTo("DEGRADED");
+            assertThat(details(indicator).get("billing"))
+                    .asString()
+                    .contains("an operator has ended the election")
+                    .contains("start this application again");
+        });
+    }
+
+    @Test
     void anInfrastructureThatDoesNotAnswerIsNotHealthy(ControlledElections controlled) {
         declared(Contexts.controlled(controlled)).run(context -> {
             var indicator = context.getBean("bellwetherHealthIndicator");

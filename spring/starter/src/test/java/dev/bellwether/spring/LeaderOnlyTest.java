@@ -21,6 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -146,7 +148,8 @@ class LeaderOnlyTest {
     }
 
     @Test
-    void whatAVoidCallThrowsAfterItsMandateIsNotThrown(ControlledElections controlled) {
+    @ExtendWith(OutputCaptureExtension.class)
+    void whatAVoidCallThrowsAfterItsMandateIsNotThrownButWarnedOf(ControlledElections controlled, CapturedOutput log) {
         Contexts.controlled(controlled).withBean(Billing.class).run(context -> {
             var billing = context.getBean(Billing.class);
             var election = controlled.election("billing");
@@ -154,6 +157,7 @@ class LeaderOnlyTest {
             assertThatThrownBy(() -> billing.fail(() -> {})).hasMessage("planted");
             election.goSilent();
             billing.fail(() -> controlled.pause(Duration.ofMinutes(1)));
+            assertThat(log.getAll()).contains("fail(java.lang.Runnable) failed while its mandate");
         });
     }
 

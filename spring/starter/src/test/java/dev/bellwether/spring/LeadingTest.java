@@ -39,8 +39,8 @@ class LeadingTest {
             controlled.election("billing").acquire();
             assertThat(story).containsExactly("acquired 1", "first starts", "second starts");
             story.clear();
-            controlled.election("billing").revoke(Cause.REPLACED);
-            assertThat(story).containsExactly("revoked 1 REPLACED", "second stops", "first stops");
+            controlled.election("billing").revoke(Cause.MOVED);
+            assertThat(story).containsExactly("revoked 1 MOVED", "second stops", "first stops");
             story.clear();
             controlled.election("billing").acquire();
             controlled.election("billing").fence();
@@ -63,6 +63,18 @@ class LeadingTest {
             story.clear();
             controlled.election("billing").fail(new ElectionException("planted"));
             assertThat(story).last().isEqualTo("failed billing planted");
+            assertThat(story).contains("second stops", "first stops");
+        });
+    }
+
+    @Test
+    void theEndOfAnElectionIsToldLast(ControlledElections controlled) {
+        Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
+            var story = context.getBean(Story.class).lines;
+            controlled.election("billing").acquire();
+            story.clear();
+            controlled.election("billing").end();
+            assertThat(story).last().isEqualTo("ended billing");
             assertThat(story).contains("second stops", "first stops");
         });
     }
@@ -253,6 +265,11 @@ class LeadingTest {
         @EventListener
         void on(FencedEvent event) {
             lines.add("fenced " + event.mandate().token() + ' ' + event.cause());
+        }
+
+        @EventListener
+        void on(EndedEvent event) {
+            lines.add("ended " + event.election());
         }
 
         @EventListener
