@@ -7,8 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection of the user's data source: it fails if the database is silent, or a lock is not to be had, it commits
- * each statement, and it is given back as it was. Confined to one thread at a time, except {@link #breakOff}, which any thread may call.
+ * A connection of the user's data source. It fails if the database is silent or a lock cannot be had, it commits each
+ * statement, and it is given back as it was. Confined to one thread at a time, except {@link #breakOff}, which any
+ * thread may call.
  */
 final class LentConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LentConnection.class);

@@ -96,8 +96,8 @@ final class ReadPace {
     }
 
     /**
-     * Begins. Whoever led before may have died idle, so writers notify nobody until we are idle: other shards are not
-     * to rely on it.
+     * Begins. The leader before us may have died while it was idle, and then writers notify nobody until we are idle:
+     * the other shards must not wait for them.
      */
     void begin(Connection connection) throws SQLException {
         if (wakeUps != null && shard == 0 && config.shards() > 1) {

@@ -357,7 +357,7 @@ final class ShardRun {
         return !ending && failure == null;
     }
 
-    /** Says once a second that the shard is served, also while we look for rows less often; returns whether to go on. */
+    /** Says once a second that the shard is served, also if we look for rows less often. Returns whether to go on. */
     private boolean reportIfDue() throws SQLException, DeposedException {
         if (System.nanoTime() - reportDue >= 0) {
             reported = report(reported);
