@@ -111,6 +111,10 @@ class TroubleTest {
                         "it follows",
                         PATIENCE,
                         () -> standby.status().following().isPresent());
+                Eventually.eventually(
+                        "it is listed, and asks nothing more",
+                        PATIENCE,
+                        () -> elections.election("listened").candidates().size() == 2);
                 dying.kill();
                 leader.resign();
                 assertThat(standby.await(LONG.dividedBy(4)).orElseThrow().token())

@@ -58,7 +58,7 @@ public final class ReplaceableClient {
         isAnswered |= by == client;
     }
 
-    /** A request by this client had no answer: the next goes over a new connection, as far as that is ours to decide. */
+    /** A request by this client had no answer: the next goes over a new connection, if this is a client of ours. */
     synchronized void unanswered(HttpClient by) {
         var now = System.nanoTime();
         if (maker == null || by != client || !isAnswered || now - madeNanos < PAUSE_NANOS) {
