@@ -9,9 +9,16 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.Phase;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -48,6 +55,45 @@ class LeaseSeatTest {
         rig.pass(rig.config().build().renewInterval().multipliedBy(2));
         assertThat(rig.wire.calls).filteredOn("release"::equals).hasSize(3);
         assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void anOlderClaimThatIsCarriedOutWhileWeLeaveIsGivenBack() {
+        try (var late = new Rig(LateClaims::new)) {
+            var claims = (LateClaims) late.wire;
+            var candidacy = late.stand("a", late.config());
+            late.pass(Duration.ofSeconds(6)); // the first claim is given up, and another is under way
+            assertThat(claims.late).hasSize(2);
+            claims.late.get(0).run();
+            candidacy.resign();
+            late.settle();
+            assertThat(late.server.read("billing").toCompletableFuture().join().holder())
+                    .isEmpty();
+            assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        }
+    }
+
+    @Test
+    void anOlderClaimThatIsCarriedOutWhileWeStandByIsGivenBack() {
+        for (var seconds : List.of(5, 6)) { // we wait for the next claim, or that is under way
+            try (var late = new Rig(LateClaims::new)) {
+                var claims = (LateClaims) late.wire;
+                var candidacy = late.stand("a", late.config().retryInterval(Duration.ofSeconds(2)));
+                late.pass(Duration.ofSeconds(seconds));
+                assertThat(claims.late).hasSize(seconds - 4);
+                candidacy.standBy();
+                late.settle();
+                claims.late.get(0).run();
+                late.pass(Duration.ofSeconds(4));
+                assertThat(late.server
+                                .read("billing")
+                                .toCompletableFuture()
+                                .join()
+                                .holder())
+                        .isEmpty();
+                assertThat(candidacy.isLeader()).isFalse();
+            }
+        }
     }
 
     @Test
@@ -392,6 +438,21 @@ class LeaseSeatTest {
         leader.resign();
         rig.pass(CandidacyConfig.defaults().retryInterval().plusMillis(1));
         assertThat(low.isLeader()).isTrue();
+    }
+
+    /** Claims arrive when they are let, and are never answered. */
+    private static final class LateClaims extends Rig.Wire {
+        private final List<Runnable> late = new ArrayList<>();
+
+        private LateClaims(LeaseStore server) {
+            super(server);
+        }
+
+        @Override
+        public CompletionStage<Answer> acquire(Claim claim) {
+            late.add(() -> super.acquire(claim));
+            return new CompletableFuture<>();
+        }
     }
 
     private View view() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Claim;
@@ -68,6 +69,64 @@ class RecordLeasesTest {
         assertThat(get(slow.acquire(claim("b"))).granted())
                 .as("free after the end of the work")
                 .isTrue();
+    }
+
+    @Test
+    void noReleaseIsAnsweredWhileTheClaimThatItGivesBackIsUnderWay() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        late.hold();
+        var claimed = slow.acquire(claim("a"));
+        late.holdNoMore();
+        var releases = List.of(slow.release(claim("a")), slow.release(claim("a"))); // the second tries again
+        assertThat(releases).noneMatch(release -> release.toCompletableFuture().isDone());
+        late.carryOut();
+        assertThat(get(claimed).granted()).isTrue();
+        releases.forEach(RecordLeasesTest::get);
+        assertThat(get(leases.read("e")).holder()).isEmpty();
+    }
+
+    @Test
+    void aClaimThatIsCarriedOutAfterItsReleaseWasAnsweredTakesNothing() {
+        for (var former : List.of("nobody", "b")) {
+            var election = "after " + former;
+            var late = new LateWrites(records);
+            var slow = over(late);
+            if (former.equals("b")) {
+                get(leases.acquire(claim(election, former, 1)));
+                get(leases.release(claim(election, former, 1)));
+            }
+            late.hold();
+            var claims = List.of(slow.acquire(claim(election, "a", 1)), slow.acquire(claim(election, "a", 2)));
+            late.giveUp();
+            claims.forEach(one -> assertThat(failure(one)).hasMessageContaining("no answer"));
+            late.holdNoMore();
+            assertThat(get(slow.release(claim(election, "a", 2))).granted()).isFalse();
+            late.carryOut();
+            assertThat(get(leases.read(election)).holder()).as(election).isEmpty();
+            assertThat(get(slow.acquire(claim(election, "c", 1))).granted())
+                    .as("free at once, %s", election)
+                    .isTrue();
+        }
+    }
+
+    /** Nobody may write over the record of another to keep our own claim from it. */
+    @Test
+    void aReleaseHasNoAnswerWhileAClaimMayStillTakeTheSeatOfOneThatIsGone() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        get(leases.acquire(claim("gone")));
+        get(slow.acquire(claim("a")));
+        clock.nanos += LEASE.toNanos();
+        late.hold();
+        var claimed = slow.acquire(claim("a"));
+        late.giveUp();
+        assertThat(failure(claimed)).hasMessageContaining("no answer");
+        late.holdNoMore();
+        assertThat(failure(slow.release(claim("a")))).hasMessageContaining("may still be carried out");
+        late.carryOut();
+        assertThat(get(slow.release(claim("a"))).granted()).isTrue();
+        assertThat(get(leases.read("e")).holder()).isEmpty();
     }
 
     @Test
@@ -343,6 +402,10 @@ class RecordLeasesTest {
         return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of(), era);
     }
 
+    private static Claim claim(String election, String candidate, int number) {
+        return new Claim(election, candidate, candidate + '-' + number, LEASE, LEASE.multipliedBy(4), 0, Map.of());
+    }
+
     private static <T> T get(CompletionStage<T> answer) {
         return answer.toCompletableFuture().join();
     }
@@ -351,6 +414,7 @@ class RecordLeasesTest {
     private static final class LateWrites extends Wrapped {
         private boolean holds;
         private final List<Runnable> held = new ArrayList<>();
+        private final List<CompletableFuture<Written>> answers = new ArrayList<>();
 
         LateWrites(RecordStore records) {
             super(records);
@@ -369,12 +433,19 @@ class RecordLeasesTest {
             held.clear();
         }
 
+        /** What is held up has no answer, and may still be carried out. */
+        void giveUp() {
+            answers.forEach(answer -> answer.completeExceptionally(new UnavailableException("no answer")));
+            answers.clear();
+        }
+
         @Override
         public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
             if (!holds) {
                 return super.write(key, expected, draft, timeout);
             }
             var answer = new CompletableFuture<Written>();
+            answers.add(answer);
             held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
             return answer;
         }
