@@ -223,6 +223,36 @@ class RecordLeasesTest {
     }
 
     @Test
+    void aCandidateThatComesAgainIsListedThoughItsRemovalComesLate() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        get(slow.acquire(claim("e", "a", 1)));
+        late.holdRemovals();
+        get(slow.release(claim("e", "a", 1)));
+        var unused = slow.acquire(claim("e", "a", 2));
+        late.carryOut();
+        assertThat(listed()).hasSize(1);
+    }
+
+    @Test
+    void aCandidateThatComesAgainBeforeItsReleaseIsAnsweredIsListed() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        get(slow.acquire(claim("e", "a", 1)));
+        late.hold();
+        var released = slow.release(claim("e", "a", 1));
+        late.holdNoMore();
+        get(slow.acquire(claim("e", "a", 2)));
+        late.carryOut();
+        assertThat(get(released).granted()).isTrue();
+        assertThat(listed()).hasSize(1);
+    }
+
+    private List<RecordKey> listed() {
+        return get(records.list(List.of("e"), RecordKey.OF_STANDBY, LEASE)).keys();
+    }
+
+    @Test
     void aCandidateSignsAgainInTimeAndNoMoreOftenThanThat() {
         var standby = claim("b");
         get(leases.acquire(claim("a")));
@@ -413,6 +443,7 @@ class RecordLeasesTest {
     /** The same records; what is written to them arrives late, if it is held up. */
     private static final class LateWrites extends Wrapped {
         private boolean holds;
+        private boolean holdsRemovals;
         private final List<Runnable> held = new ArrayList<>();
         private final List<CompletableFuture<Written>> answers = new ArrayList<>();
 
@@ -424,13 +455,18 @@ class RecordLeasesTest {
             holds = true;
         }
 
+        void holdRemovals() {
+            holdsRemovals = true;
+        }
+
         void holdNoMore() {
             holds = false;
         }
 
         void carryOut() {
-            held.forEach(Runnable::run);
+            var all = List.copyOf(held);
             held.clear();
+            all.forEach(Runnable::run);
         }
 
         /** What is held up has no answer, and may still be carried out. */
@@ -447,6 +483,16 @@ class RecordLeasesTest {
             var answer = new CompletableFuture<Written>();
             answers.add(answer);
             held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
+            return answer;
+        }
+
+        @Override
+        public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+            if (!holdsRemovals) {
+                return super.remove(key, timeout);
+            }
+            var answer = new CompletableFuture<Object>();
+            held.add(() -> answer.complete(get(super.remove(key, timeout).thenApply(done -> true))));
             return answer;
         }
     }
