@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 final class LeaseSessions {
     private static final Logger log = LoggerFactory.getLogger(LeaseSessions.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
-    /** So many seats are read at each renewal, one of so many. */
+    /** So many seats are read at each renewal: one of so many, but one at least. */
     private static final int MOST_AUDITED = 8;
 
     private static final int FEWEST = 16;
@@ -336,7 +336,7 @@ final class LeaseSessions {
          * to, we may not have heard.
          */
         private void audit() {
-            for (var few = Math.min(MOST_AUDITED, members.size() / FEWEST); few > 0; few--) {
+            for (var few = Math.max(1, Math.min(MOST_AUDITED, members.size() / FEWEST)); few > 0; few--) {
                 if (unaudited.isEmpty()) {
                     unaudited.addAll(members.keySet());
                 }

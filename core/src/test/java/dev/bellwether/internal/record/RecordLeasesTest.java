@@ -9,6 +9,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
@@ -174,6 +175,64 @@ class RecordLeasesTest {
             assertThat(get(holder.renew(held).get(election)).view().standDown()).isTrue();
             held.forEach(lease -> get(holder.release(lease.claim())));
         }
+    }
+
+    @Test
+    void anOrderIsLookedForThoughTheAnswerToTheSessionsNextWriteIsLost() {
+        var late = new LateWrites(new Wrapped(records));
+        var holder = over(late);
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        held.subList(10, 20).forEach(lease -> get(holder.release(lease.claim()))); // so that few are left
+        get(holder.renew(held.subList(0, 10)).get(0));
+        assertThat(get(over(new Wrapped(records)).order("election7", Order.STAND_DOWN)))
+                .isTrue();
+        late.loseAnswer();
+        assertThat(failure(holder.renew(held.subList(7, 8)).get(0))).hasMessageContaining("no answer");
+        get(holder.renew(held.subList(7, 8)).get(0));
+        assertThat(get(holder.renew(held.subList(7, 8)).get(0)).view().standDown())
+                .isTrue();
+    }
+
+    @Test
+    void aSessionWithFewSeatsLooksAtThemInTurn() {
+        var holder = over(new Wrapped(records));
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        held.subList(10, 20).forEach(lease -> get(holder.release(lease.claim())));
+        var few = held.subList(0, 10);
+        get(holder.renew(few).get(0));
+        // by a process that was stopped before it could tell the session, or that lost its answer
+        assertThat(get(over(new NoNudges(records)).order("election7", Order.STAND_DOWN)))
+                .isTrue();
+        for (var rounds = 0; rounds < 2 * few.size(); rounds++) {
+            holder.renew(few).forEach(RecordLeasesTest::get);
+        }
+        assertThat(get(holder.renew(few).get(7)).view().standDown()).isTrue();
+    }
+
+    @Test
+    void howManySeatsHaveLeftASessionNeverFalls() {
+        var late = new LateWrites(records);
+        var holder = over(late);
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        held.subList(15, 19).forEach(lease -> get(holder.release(lease.claim())));
+        late.hold();
+        var slow = holder.renew(held.subList(0, 1)).get(0);
+        late.holdNoMore();
+        get(holder.release(held.get(14).claim()));
+        clock.nanos += LEASE.dividedBy(5).toNanos(); // another write is begun beside the one that takes long
+        get(holder.renew(held.subList(0, 1)).get(0));
+        assertThat(left()).isEqualTo(5);
+        late.carryOut(); // refused, and written again
+        get(slow);
+        assertThat(left()).isEqualTo(5);
+    }
+
+    private long left() {
+        var text = get(records.read(sessions().get(0), LEASE)).text();
+        return Fields.parse(text).number("token");
     }
 
     /** Not even under its nonce: a copy of a process must not end the term of the one that leads. */
@@ -444,6 +503,7 @@ class RecordLeasesTest {
     private static final class LateWrites extends Wrapped {
         private boolean holds;
         private boolean holdsRemovals;
+        private boolean loses;
         private final List<Runnable> held = new ArrayList<>();
         private final List<CompletableFuture<Written>> answers = new ArrayList<>();
 
@@ -457,6 +517,11 @@ class RecordLeasesTest {
 
         void holdRemovals() {
             holdsRemovals = true;
+        }
+
+        /** The answer to the next write that is carried out is lost. */
+        void loseAnswer() {
+            loses = true;
         }
 
         void holdNoMore() {
@@ -477,6 +542,13 @@ class RecordLeasesTest {
 
         @Override
         public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+            if (loses) {
+                var written = get(super.write(key, expected, draft, timeout));
+                loses = !written.done();
+                return loses
+                        ? CompletableFuture.completedStage(written)
+                        : CompletableFuture.failedStage(new UnavailableException("no answer"));
+            }
             if (!holds) {
                 return super.write(key, expected, draft, timeout);
             }
@@ -542,6 +614,20 @@ class RecordLeasesTest {
 
         @Override
         public void close() {}
+    }
+
+    /** The same records; one who writes into the session of another has no answer, and nothing is written there. */
+    private static final class NoNudges extends Wrapped {
+        NoNudges(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+            return key.isSession()
+                    ? CompletableFuture.completedStage(new Written(true, expected + 1))
+                    : super.write(key, expected, draft, timeout);
+        }
     }
 
     private static final class SettableClock implements Clock {
