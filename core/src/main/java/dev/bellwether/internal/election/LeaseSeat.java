@@ -644,6 +644,10 @@ final class LeaseSeat implements Seat {
         var config = standing.config();
         var sent = loop.clock().now();
         var held = token;
+        if (isOver(sent)) {
+            renewAt(sent.nanos() + config.renewInterval().toNanos()); // its end is about to be told
+            return;
+        }
         if (unanswered != null) {
             claimant.attempted(Attempt.MISSED, latency(unanswered)); // its answer may still come
             claimant.unanswered(latency(unanswered), null);
@@ -688,6 +692,14 @@ final class LeaseSeat implements Seat {
                 lose(answer.view());
             }
         });
+    }
+
+    /** After a freeze this is due before the end of the mandate is: the lease is not to be kept for work that is stuck. */
+    private boolean isOver(Moment now) {
+        var config = standing.config();
+        return lastProof != null
+                && !Validity.of(new Proof(lastProof, config.lease()), config.standDownBudget(), config.driftBound())
+                        .holdsAt(now);
     }
 
     /** Does what a view tells a holder to do. */

@@ -97,6 +97,30 @@ class LeaseSeatTest {
     }
 
     @Test
+    void aMandateThatEndedWhileTheProcessWasFrozenIsNotRenewed() {
+        for (var millis = 2_400; ; millis += 10) { // of what is due after that, the renewal may be the first
+            try (var frozen = new Rig()) {
+                var candidacy = frozen.stand("a", frozen.config());
+                frozen.executor.keeps = true; // the work does not end
+                frozen.pass(Duration.ofMillis(millis));
+                if (frozen.wire.calls.contains("renew")) {
+                    return; // in time
+                }
+                frozen.freeze(Duration.ofMillis(9_500 - millis));
+                assertThat(candidacy.isLeader()).isFalse();
+                assertThat(frozen.wire.calls).as("frozen after %d ms", millis).doesNotContain("renew");
+                frozen.pass(Duration.ofSeconds(1));
+                assertThat(frozen.server
+                                .read("billing")
+                                .toCompletableFuture()
+                                .join()
+                                .holder())
+                        .isEmpty();
+            }
+        }
+    }
+
+    @Test
     void theTaskIntervalHoldsInTheNextMandateToo() {
         var steps = new AtomicInteger();
         var candidacy = rig.stand("a", rig.config().taskInterval(Duration.ofSeconds(20)));
