@@ -158,6 +158,7 @@ public final class RecordLeases implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
+        sessions.tidy();
         var isNew = standbys.enrol(claim);
         return seats.acquire(claim, isNew).thenApply(this::withPriority);
     }

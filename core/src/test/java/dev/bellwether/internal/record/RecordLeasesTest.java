@@ -7,6 +7,7 @@ import dev.bellwether.Candidate;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Fields;
@@ -175,6 +176,51 @@ class RecordLeasesTest {
             assertThat(get(holder.renew(held).get(election)).view().standDown()).isTrue();
             held.forEach(lease -> get(holder.release(lease.claim())));
         }
+    }
+
+    @Test
+    void aSessionThatEndedShortlyBeforeIsRemovedAtTheEnd() {
+        for (var renewed : List.of(20, 1, 0)) {
+            var holder = over(new Wrapped(records));
+            var held = held(holder, 20);
+            get(holder.renew(held).get(19));
+            clock.nanos += LEASE.toNanos(); // an outage
+            holder.renew(held.subList(0, renewed)).forEach(RecordLeasesTest::get);
+            var again = IntStream.range(0, 20)
+                    .mapToObj(i -> claim("election" + i, "a" + i, renewed))
+                    .toList();
+            var next = again.stream()
+                    .map(claim ->
+                            new Lease(claim, getGranted(holder, claim).view().token(), LEASE))
+                    .toList();
+            holder.renew(next).forEach(RecordLeasesTest::get);
+            held.forEach(lease -> get(holder.release(lease.claim())));
+            next.forEach(lease -> get(holder.release(lease.claim())));
+            holder.close();
+            assertThat(sessions()).as("after %d renewals", renewed).isEmpty();
+        }
+    }
+
+    private Answer getGranted(LeaseStore holder, Claim claim) {
+        var answer = get(holder.acquire(claim));
+        for (var tries = 0; !answer.granted() && tries < 12; tries++) {
+            clock.nanos += LEASE.dividedBy(10).toNanos();
+            answer = get(holder.acquire(claim));
+        }
+        assertThat(answer.granted()).isTrue();
+        return answer;
+    }
+
+    @Test
+    void oneThatOnlyStandsByForgetsTheSessionsThatAreOver() {
+        var standby = over(new Wrapped(records));
+        var held = held(leases, 20);
+        get(leases.renew(held).get(19));
+        for (var tries = 0; tries < 4; tries++) {
+            get(standby.acquire(claim("election7", "b", 1)));
+            clock.nanos += LEASE.toNanos();
+        }
+        assertThat(sessions()).isEmpty();
     }
 
     @Test
