@@ -367,7 +367,7 @@ final class Seats {
 
     private void noteSeat(Known seat, Optional<ObservedRecord> before, ObservedRecord after) {
         var session = after.record().isShared() ? after.record().session() : "";
-        follow(seat, seat.watchers.isEmpty() || own.contains(session) ? "" : session);
+        follow(seat, own.contains(session) ? "" : session);
         if (before.isEmpty() || after.isNewsAfter(before.get())) {
             tell(seat);
         }
@@ -409,8 +409,10 @@ final class Seats {
     /**
      * Sees to it that anybody who watches this seat hears of this session, and of no other; of none, if it is empty.
      */
-    private void follow(Known seat, String session) {
+    private void follow(Known seat, String named) {
         synchronized (seat.watchers) {
+            // asked in here: one who ends the last watch comes in here after that
+            var session = seat.watchers.isEmpty() ? "" : named;
             if (seat.followed.equals(session)) {
                 return;
             }

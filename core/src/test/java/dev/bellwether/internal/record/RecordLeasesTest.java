@@ -28,7 +28,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -221,6 +223,31 @@ class RecordLeasesTest {
             clock.nanos += LEASE.toNanos();
         }
         assertThat(sessions()).isEmpty();
+    }
+
+    /** One thread learns which session a seat names while another ends the last watch of that seat. */
+    @Test
+    void noSessionIsWatchedWhoseSeatsNobodyWatches() throws Exception {
+        get(leases.renew(held(leases, 20)).get(19));
+        var store = new CountedWatches(records);
+        var seats = new Seats(store, clock, () -> "other" + stamps.incrementAndGet());
+        var key = RecordKey.seat("election7");
+        var found = get(records.read(key, LEASE));
+        Consumer<View> watcher = view -> {};
+        for (var round = 0; round < 5_000; round++) {
+            seats.watch("election7", watcher);
+            var ready = new AtomicBoolean();
+            var heard = CompletableFuture.runAsync(() -> {
+                ready.set(true);
+                seats.heard(key, found);
+            });
+            while (!ready.get()) {
+                Thread.onSpinWait();
+            }
+            seats.unwatch("election7", watcher);
+            heard.get(10, TimeUnit.SECONDS);
+            assertThat(store.open).as("round %d", round).hasValue(0);
+        }
     }
 
     @Test
@@ -673,6 +700,21 @@ class RecordLeasesTest {
             return key.isSession()
                     ? CompletableFuture.completedStage(new Written(true, expected + 1))
                     : super.write(key, expected, draft, timeout);
+        }
+    }
+
+    /** The same records, and how many watches are open. */
+    private static final class CountedWatches extends Wrapped {
+        private final AtomicInteger open = new AtomicInteger();
+
+        CountedWatches(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public Watch watch(RecordKey key, Consumer<Found> heard) {
+            open.incrementAndGet();
+            return open::decrementAndGet;
         }
     }
 
