@@ -108,6 +108,11 @@ public final class Rig implements AutoCloseable {
         settle();
     }
 
+    /** Lets time pass while nothing of this process runs; what is overdue runs later. */
+    public void stall(Duration time) {
+        clock.forward(time);
+    }
+
     @Override
     public void close() {
         loop.close();
