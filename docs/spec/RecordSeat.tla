@@ -13,6 +13,7 @@ CONSTANTS Nobody,
           MaxOrders,  \* operators' orders
           Stale,      \* readings may be old
           Drops,      \* how often the store may drop the key; revisions rise anyway
+          Moves,      \* a vacant seat may be moved from under a claim that was given up
           Break
 
 VARIABLES reg,     \* the record
@@ -122,6 +123,12 @@ Leave(c) == /\ cand[c].ph \in {"down", "claim"}
             /\ cand' = [cand EXCEPT ![c] = Idle(@.k)]
             /\ UNCHANGED <<clocks, reg, old, top, net, ans, seen, orders, drops>>
 
+\* A claim that was given up may be carried out still: a vacant seat moves to another revision, so that it is refused.
+Move(c) == /\ cand[c].ph = "idle" /\ seen[c].ever /\ seen[c].rec.own = Nobody /\ ~Unmarked(seen[c].rec)
+           /\ Write(c, 0, Nobody, 0, seen[c].rec.lease, seen[c].rec.tok, seen[c].rec.rev)
+           /\ UNCHANGED <<clocks, reg, old, top, ans, seen, cand, orders, drops>>
+GivenUp(c) == \E m \in net : m.c = c /\ m.own = c /\ m.exp = seen[c].rec.rev
+
 \* -------------------------------------------------------------- what the store does
 Put(r) == reg' = r /\ top' = r.rev /\ old' = IF Stale THEN old \cup {r} ELSE old
 
@@ -180,7 +187,7 @@ Next == \/ Pass /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders, drop
              \/ SetWall(c) /\ UNCHANGED <<reg, old, top, net, ans, seen, cand, orders, drops>>
              \/ cand[c].ph = "idle" /\ See(c)
              \/ Claim(c) \/ Mark(c) \/ Renew(c) \/ (~Leads(c) /\ Fence(c)) \/ Concede(c, Budget) \/ ConcedeAgain(c, Budget)
-             \/ Release(c) \/ Leave(c)
+             \/ Release(c) \/ Leave(c) \/ (Moves /\ GivenUp(c) /\ Move(c))
              \/ Granted(c) \/ Proven(c) \/ Noted(c) \/ Mistaken(c) \/ ReadFromNow(c) \/ OrderSeen(c)
         \/ \E m \in net : CarryOut(m)
 

@@ -32,13 +32,15 @@ Time == /\ now' = Event.t
 \* What has to end before a candidate can do that; the real one has ended it without a message.
 Ends(c, phases) == cand[c].ph \notin phases /\ (Fence(c) \/ Leave(c))
 
-\* [e |-> "send", c |-> who, what |-> "claim" | "renew" | "concede" | "release", over |-> revision, lease |-> lease]
+\* [e |-> "send", c |-> who, what |-> "claim" | "renew" | "concede" | "move" | "release",
+\*  over |-> revision, lease |-> lease]
 Sends(c) == /\ CASE Event.what = "claim"   -> Claim(c)
                  [] Event.what = "renew"   -> Renew(c)
                  [] Event.what = "concede" -> Concede(c, Event.lease) \/ ConcedeAgain(c, Event.lease)
+                 [] Event.what = "move"    -> Move(c)
                  [] OTHER                  -> Release(c)
             /\ \E m \in net' \ net : m.exp = Event.over /\ m.lease = Event.lease
-Phases == CASE Event.what = "claim"   -> {"idle"}
+Phases == CASE Event.what \in {"claim", "move"} -> {"idle"}
             [] Event.what = "renew"   -> {"lead"}
             [] Event.what = "concede" -> IF Leads(Event.c) THEN {"lead"} ELSE {"down"}
             [] OTHER                  -> {"down"}

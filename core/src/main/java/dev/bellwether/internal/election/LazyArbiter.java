@@ -52,7 +52,7 @@ public final class LazyArbiter implements Arbiter {
     private volatile @Nullable Arbiter connected;
     private volatile @Nullable ElectionException fatal;
     private volatile @Nullable RuntimeException silence;
-    private boolean closed; // guarded by this
+    private volatile boolean closed; // written under this
 
     public LazyArbiter(String where, Supplier<? extends Backend> connector) {
         this.where = where;
@@ -71,7 +71,7 @@ public final class LazyArbiter implements Arbiter {
     // ---------------------------------------------------------------- the thread that connects
 
     private void run() {
-        while (!thread.isInterrupted() && connected == null && fatal == null) {
+        while (!thread.isInterrupted() && !closed && connected == null && fatal == null) {
             try {
                 connected(connector.get());
             } catch (UnavailableException e) {

@@ -236,6 +236,7 @@ final class LeaseArbiter implements Arbiter {
         private Watch watch = Watch.NONE;
         private volatile boolean closed;
         private @Nullable View last;
+        private long vacancies; // so often the seat was seen vacant
         private Loop.@Nullable Timer timer;
 
         private Observer(String election, Consumer<View> watcher, Loop loop) {
@@ -248,26 +249,31 @@ final class LeaseArbiter implements Arbiter {
             if (closed) {
                 return;
             }
-            watch = LeaseArbiter.this.watch(election, view -> loop.execute(() -> see(view)));
+            watch = LeaseArbiter.this.watch(election, view -> loop.execute(() -> see(view, true)));
             look();
         }
 
         private void look() {
             if (!closed) {
                 lookAgainIn(LOOK_NANOS); // should no answer come
+                var known = vacancies;
                 LeaseSeat.deliver(loop, store.read(election), (view, error) -> {
                     if (view != null) {
-                        see(view);
+                        see(view, vacancies != known);
                     }
                 });
             }
         }
 
-        private void see(View view) {
-            if (closed || isOlder(view)) {
+        /** Sees a view that may be from before the seat was seen vacant last, or cannot be. */
+        private void see(View view, boolean fromBefore) {
+            if (closed || isOlder(view, fromBefore)) {
                 return;
             }
             last = view;
+            if (view.holder().isEmpty()) {
+                vacancies++;
+            }
             if (view.holder().isPresent() && !view.remaining().isZero()) {
                 lookAgainIn(view.remaining().toNanos() + 1_000_000);
             } else {
@@ -276,11 +282,15 @@ final class LeaseArbiter implements Arbiter {
             watcher.accept(view);
         }
 
-        /** Tokens only rise, and a seat that was vacated is never held again under the same token. */
-        private boolean isOlder(View view) {
+        /**
+         * Tokens only rise, and a seat that was vacated is never held again under the same token. But a reading may
+         * take one for vacant that is not, by the clock of a server: those that were asked for later count.
+         */
+        private boolean isOlder(View view, boolean fromBefore) {
             return last != null
                     && (view.token() < last.token()
-                            || (view.token() == last.token()
+                            || (fromBefore
+                                    && view.token() == last.token()
                                     && last.holder().isEmpty()
                                     && view.holder().isPresent()));
         }

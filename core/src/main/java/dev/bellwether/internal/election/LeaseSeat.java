@@ -341,6 +341,8 @@ final class LeaseSeat implements Seat {
             case IDLE -> {
                 if (endedFor(view)) {
                     confirm(); // a candidate that holds back is told, too
+                } else if (!wanted && isOurs(view)) {
+                    giveBack(holderOf(view)); // else the work of a lost mandate may still run
                 } else {
                     claimant.following(view.holder().map(View.Holder::candidate));
                 }
@@ -422,6 +424,8 @@ final class LeaseSeat implements Seat {
                 var held = mine == attempt && (phase == Phase.HOLDING || phase == Phase.CONCEDING);
                 if (answer != null && answer.granted() && !held) { // held already if the reading was faster
                     giveBack(asked);
+                } else if (answer != null && !answer.granted()) {
+                    giveBackOlder(answer.view());
                 }
             } else if (answer == null) {
                 unanswered(error);
@@ -455,13 +459,14 @@ final class LeaseSeat implements Seat {
         claimant.attempted(Attempt.REFUSED, latency(sent));
         refusals++;
         learn(view);
+        if (isOurs(view)) {
+            giveBack(holderOf(view)); // an older claim of ours was carried out after we had given up on it
+        }
         if (!wanted) {
             become(Phase.IDLE);
         } else if (endedFor(view)) {
             over();
         } else if (isOurs(view)) {
-            // an older claim of ours was carried out after we had given up on it
-            giveBack(withNonce(view.holder().orElseThrow().nonce()));
             retryLater();
         } else {
             standBy(view);
@@ -639,6 +644,10 @@ final class LeaseSeat implements Seat {
         var config = standing.config();
         var sent = loop.clock().now();
         var held = token;
+        if (isOver(sent)) {
+            renewAt(sent.nanos() + config.renewInterval().toNanos()); // its end is about to be told
+            return;
+        }
         if (unanswered != null) {
             claimant.attempted(Attempt.MISSED, latency(unanswered)); // its answer may still come
             claimant.unanswered(latency(unanswered), null);
@@ -683,6 +692,17 @@ final class LeaseSeat implements Seat {
                 lose(answer.view());
             }
         });
+    }
+
+    /**
+     * Returns whether the mandate is over by our own clocks. After a freeze a renewal may be due before that is told, and
+     * would keep the lease for work that is stuck.
+     */
+    private boolean isOver(Moment now) {
+        var config = standing.config();
+        return lastProof != null
+                && !Validity.of(new Proof(lastProof, config.lease()), config.standDownBudget(), config.driftBound())
+                        .holdsAt(now);
     }
 
     /** Does what a view tells a holder to do. */
@@ -733,8 +753,15 @@ final class LeaseSeat implements Seat {
                 return;
             }
             if (answer != null) {
-                unconfirmed = false;
-                released(endedFor(answer.view())); // it may have ended while we stood down
+                // an older claim of ours may have been carried out after we had given up on it
+                var older = !answer.granted() && isOurs(answer.view());
+                if (older && tries < RELEASE_TRIES) {
+                    claim = holderOf(answer.view());
+                    sendRelease(tries + 1);
+                } else {
+                    unconfirmed = older;
+                    released(endedFor(answer.view())); // it may have ended while we stood down
+                }
             }
         });
     }
@@ -759,6 +786,18 @@ final class LeaseSeat implements Seat {
             claimant.leftUnconfirmed();
         } else {
             claimant.left();
+        }
+    }
+
+    /**
+     * The answer to a claim that was given up shows one that was carried out: gives that back, unless it is the present
+     * one, or the work of the mandate that it was may still run.
+     */
+    private void giveBackOlder(View view) {
+        var present = claim;
+        var mayBeAtWork = phase == Phase.IDLE && wanted;
+        if (isOurs(view) && !mayBeAtWork && (present == null || !view.heldUnder(present.nonce()))) {
+            giveBack(holderOf(view));
         }
     }
 
@@ -817,6 +856,11 @@ final class LeaseSeat implements Seat {
             sentNonces.removeFirst();
         }
         return nonce;
+    }
+
+    /** Returns the claim of ours under which the seat is held. */
+    private Claim holderOf(View view) {
+        return withNonce(view.holder().orElseThrow().nonce());
     }
 
     private Claim withNonce(String nonce) {

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -36,10 +37,11 @@ import org.slf4j.LoggerFactory;
 final class LeaseSessions {
     private static final Logger log = LoggerFactory.getLogger(LeaseSessions.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
-    /** So many seats are read at each renewal, one of so many. */
+    /** So many seats are read at each renewal: one of so many, but one at least. */
     private static final int MOST_AUDITED = 8;
 
     private static final int FEWEST = 16;
+    private static final long TIDIED_NANOS = 1_000_000_000L;
 
     private final RecordStore store;
     private final Seats seats;
@@ -50,6 +52,10 @@ final class LeaseSessions {
     private final Map<Duration, Map<String, Long>> apart = new HashMap<>(); // guarded by open
 
     private final Map<RecordKey, CompletableFuture<?>> removals = new ConcurrentHashMap<>();
+    /** Sessions of ours that have ended, and are to be removed. */
+    private final Set<RecordKey> ended = ConcurrentHashMap.newKeySet();
+
+    private volatile long tidiedNanos;
     private volatile boolean barred;
 
     /**
@@ -62,6 +68,7 @@ final class LeaseSessions {
         this.seats = seats;
         this.clock = clock;
         this.ids = ids;
+        tidiedNanos = clock.nanos();
     }
 
     /** Renews leases; those that share a session by one write. The answers come in the order of the leases. */
@@ -109,6 +116,15 @@ final class LeaseSessions {
         }
     }
 
+    /** Removes what is over also if nobody here leads, who would by each renewal. */
+    void tidy() {
+        var now = clock.nanos();
+        if (now - tidiedNanos >= TIDIED_NANOS) {
+            tidiedNanos = now;
+            seats.forgetSessions().forEach(this::remove);
+        }
+    }
+
     /** A seat is this claim's no more, for certain. */
     void forget(Claim claim) {
         Session session;
@@ -120,8 +136,9 @@ final class LeaseSessions {
         }
     }
 
-    /** Returns when all that is being removed is. */
+    /** Removes what has ended, at the end: who finds none waits for a lease. Returns when all that is removed is. */
     CompletableFuture<?> removed() {
+        ended.forEach(this::remove);
         return CompletableFuture.allOf(removals.values().toArray(CompletableFuture[]::new));
     }
 
@@ -155,6 +172,7 @@ final class LeaseSessions {
 
     /** Removes a session that is over; if that fails, it stays, and disturbs nobody. */
     private void remove(RecordKey session) {
+        ended.remove(session);
         var removal = CompletableFuture.completedFuture(session)
                 .thenCompose(key -> store.remove(key, TIMEOUT))
                 .handle((done, error) -> {
@@ -327,6 +345,7 @@ final class LeaseSessions {
         private synchronized void end() {
             if (!over) {
                 over = true;
+                ended.add(RecordKey.session(id));
                 seats.forgetOwn(id, lease);
             }
         }
@@ -336,7 +355,7 @@ final class LeaseSessions {
          * to, we may not have heard.
          */
         private void audit() {
-            for (var few = Math.min(MOST_AUDITED, members.size() / FEWEST); few > 0; few--) {
+            for (var few = Math.max(1, Math.min(MOST_AUDITED, members.size() / FEWEST)); few > 0; few--) {
                 if (unaudited.isEmpty()) {
                     unaudited.addAll(members.keySet());
                 }

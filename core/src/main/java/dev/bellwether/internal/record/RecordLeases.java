@@ -158,6 +158,7 @@ public final class RecordLeases implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
+        sessions.tidy();
         var isNew = standbys.enrol(claim);
         return seats.acquire(claim, isNew).thenApply(this::withPriority);
     }
@@ -181,14 +182,10 @@ public final class RecordLeases implements LeaseStore {
             sessions.forget(claim);
             return answer;
         });
-        if (!store.traits().listsStandbys()) {
-            var unused = standbys.strike(claim);
-        } else {
-            var id = serial.incrementAndGet();
-            var left = released.<Boolean>handle((answer, error) -> true).thenCompose(done -> standbys.strike(claim));
-            leaving.put(id, left);
-            var unused = left.whenComplete((done, error) -> leaving.remove(id));
-        }
+        var id = serial.incrementAndGet();
+        var left = standbys.strike(claim, released);
+        leaving.put(id, left);
+        var unused = left.whenComplete((done, error) -> leaving.remove(id));
         return released.thenApply(this::withPriority);
     }
 

@@ -391,6 +391,12 @@ final class SeatMemory {
         return one != null && one.unanswered.values().stream().anyMatch(over -> over >= revision);
     }
 
+    /** Returns whether a write of this candidacy has no answer that may be carried out over this revision, or was. */
+    boolean mayBeTaken(String candidacy, long revision) {
+        return written.keySet().stream()
+                .anyMatch(nonce -> candidacy(nonce).equals(candidacy) && mayBeOverwritten(nonce, revision));
+    }
+
     /** Returns whether anything was written here under this nonce that may stand. */
     boolean wrote(String nonce) {
         return written.containsKey(nonce);

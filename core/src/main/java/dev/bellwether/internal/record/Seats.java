@@ -54,7 +54,7 @@ final class Seats {
     private final Supplier<String> stamps;
     private final Map<RecordKey, Known> all = new HashMap<>(); // guarded by itself
     private int bound = MANY; // guarded by all
-    /** The last claim of each candidacy that has no definite answer. */
+    /** The claims of each candidacy that have no definite answer. */
     private final Map<String, CompletableFuture<?>> doubtful = new ConcurrentHashMap<>();
 
     /** The looks at a session that are under way: many seats may ask for one at a time. */
@@ -115,8 +115,10 @@ final class Seats {
                 claim.election(),
                 patience(claim.lease()),
                 memory -> new ClaimRequest(memory, stamps, claim, lookFirst));
-        doubtful.put(candidacy, answer);
-        var unused = answer.thenRun(() -> doubtful.remove(candidacy, answer));
+        var all = doubtful.compute(
+                candidacy,
+                (same, before) -> before == null || before.isDone() ? answer : CompletableFuture.allOf(before, answer));
+        var unused = all.thenRun(() -> doubtful.remove(candidacy, all));
         return answer;
     }
 
@@ -191,20 +193,31 @@ final class Seats {
         }
     }
 
-    /** Vacates, once a claim of the same candidacy that is under way has been answered: else it would come after. */
+    /**
+     * Vacates, once all claims of the same candidacy that are under way have been answered: else they would come after.
+     * So does each further try.
+     */
     CompletableFuture<Answer> release(Claim claim) {
         return release(claim, false);
     }
 
     /** Vacates. To look first is for anybody who may not know what was written last. */
     CompletableFuture<Answer> release(Claim claim, boolean lookFirst) {
-        var underWay = doubtful.remove(SeatMemory.candidacy(claim.nonce()));
-        CompletableFuture<?> answered =
-                underWay == null ? CompletableFuture.completedFuture(true) : underWay.handle((done, error) -> true);
-        return answered.thenCompose(done -> run(
+        var candidacy = SeatMemory.candidacy(claim.nonce());
+        var underWay = doubtful.get(candidacy);
+        if (underWay == null) {
+            return vacate(claim, lookFirst);
+        }
+        return underWay.handle((done, error) -> true)
+                .thenCompose(done -> vacate(claim, true))
+                .whenComplete((answer, error) -> doubtful.remove(candidacy, underWay));
+    }
+
+    private CompletableFuture<Answer> vacate(Claim claim, boolean lookFirst) {
+        return run(
                 claim.election(),
                 patience(claim.lease()),
-                memory -> new ReleaseRequest(memory, stamps, claim, lookFirst || underWay != null)));
+                memory -> new ReleaseRequest(memory, stamps, claim, lookFirst));
     }
 
     CompletableFuture<Boolean> order(String election, Order order) {
@@ -354,7 +367,7 @@ final class Seats {
 
     private void noteSeat(Known seat, Optional<ObservedRecord> before, ObservedRecord after) {
         var session = after.record().isShared() ? after.record().session() : "";
-        follow(seat, seat.watchers.isEmpty() || own.contains(session) ? "" : session);
+        follow(seat, own.contains(session) ? "" : session);
         if (before.isEmpty() || after.isNewsAfter(before.get())) {
             tell(seat);
         }
@@ -396,8 +409,10 @@ final class Seats {
     /**
      * Sees to it that anybody who watches this seat hears of this session, and of no other; of none, if it is empty.
      */
-    private void follow(Known seat, String session) {
+    private void follow(Known seat, String named) {
         synchronized (seat.watchers) {
+            // asked in here: one who ends the last watch comes in here after that
+            var session = seat.watchers.isEmpty() ? "" : named;
             if (seat.followed.equals(session)) {
                 return;
             }

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +42,9 @@ final class Standbys {
     private final Clock clock;
     private final Duration presence;
     private final Map<RecordKey, Sign> signs = new ConcurrentHashMap<>();
+    /** What is being written or removed under a key, behind which the next waits. */
+    private final Map<RecordKey, CompletableFuture<?>> turns = new ConcurrentHashMap<>();
+
     private final Map<String, Priorities> priorities =
             new ConcurrentHashMap<>(); // by election that somebody stands for here
     private final Set<RecordKey> met = ConcurrentHashMap.newKeySet(); // those who stand, where nobody is listed
@@ -50,7 +54,7 @@ final class Standbys {
     private boolean asking; // guarded by wanted
 
     /** The last sign of a candidate of ours. */
-    private record Sign(long writtenNanos, Map<String, String> metadata, CompletableFuture<?> written) {}
+    private record Sign(long writtenNanos, Map<String, String> metadata) {}
 
     /** What is known of an election's priorities. */
     private record Priorities(int standing, long askedNanos, int top) {
@@ -126,24 +130,39 @@ final class Standbys {
                 && priorities.replace(election, known, new Priorities(known.standing, now, known.top));
     }
 
-    /** Removes a candidate from the list, once its last sign has been answered. */
-    CompletableFuture<Boolean> strike(Claim claim) {
+    /**
+     * Removes a candidate from the list, when its last sign and its release have been answered. Should it come again
+     * meanwhile, its next sign waits for that.
+     */
+    CompletableFuture<Boolean> strike(Claim claim, CompletableFuture<?> released) {
         var key = key(claim);
         met.remove(key);
-        var last = isOff() ? null : signs.remove(key);
-        if (last == null) {
+        if (isOff() || signs.remove(key) == null) {
             return CompletableFuture.completedFuture(true);
         }
         priorities.computeIfPresent(claim.election(), (same, known) -> known.standing > 1 ? known.one(-1) : null);
-        return last.written
-                .<Boolean>handle((done, error) -> unlisted.remove(key))
-                .thenCompose(done -> store.remove(key, TIMEOUT))
-                .handle((done, error) -> {
-                    if (error != null) {
-                        log.debug("{} stays listed for a while: {}", key, error.getMessage());
-                    }
-                    return error == null;
-                });
+        return inTurn(
+                key,
+                () -> released.handle((done, error) -> unlisted.remove(key))
+                        .thenCompose(done -> store.remove(key, TIMEOUT))
+                        .handle((done, error) -> {
+                            if (error != null) {
+                                log.debug("{} stays listed for a while: {}", key, error.getMessage());
+                            }
+                            return error == null;
+                        }));
+    }
+
+    /** Does this behind what is being written or removed under the key. It never fails. */
+    private <T> CompletableFuture<T> inTurn(RecordKey key, Supplier<CompletableFuture<T>> what) {
+        var mine = new CompletableFuture<T>();
+        var before = turns.put(key, mine);
+        var begun = before == null ? what.get() : before.thenCompose(done -> what.get());
+        var unused = begun.whenComplete((done, error) -> {
+            turns.remove(key, mine);
+            mine.complete(done);
+        });
+        return mine;
     }
 
     /** Returns the view with what is known here beyond the seat. */
@@ -271,16 +290,18 @@ final class Standbys {
                 .andMetadata(claim.metadata())
                 .build()
                 .text();
-        var written = CompletableFuture.completedFuture(text)
-                .thenCompose(said -> store.put(key, said, kept, TIMEOUT))
-                .<Object>handle((done, error) -> {
-                    if (error != null) {
-                        log.debug("{} is not listed for now: {}", key, error.getMessage());
-                        unlisted.add(key);
-                    }
-                    return true;
-                });
-        return new Sign(now, claim.metadata(), written);
+        var unused = inTurn(
+                key,
+                () -> CompletableFuture.completedFuture(text)
+                        .thenCompose(said -> store.put(key, said, kept, TIMEOUT))
+                        .<Object>handle((done, error) -> {
+                            if (error != null) {
+                                log.debug("{} is not listed for now: {}", key, error.getMessage());
+                                unlisted.add(key);
+                            }
+                            return true;
+                        }));
+        return new Sign(now, claim.metadata());
     }
 
     private static String message(@Nullable Throwable error) {

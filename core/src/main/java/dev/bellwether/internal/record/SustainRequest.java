@@ -47,9 +47,20 @@ final class SustainRequest extends SeatRequest<SustainRequest.Sustained> {
         if (!made || !memory.rules().maySustain(memory.isOurs(known.stored()), known, nowNanos)) {
             return SeatStep.done(new Sustained(false, 0, ""));
         }
-        lookedFor = known.record().lookedFor();
+        note(known.record().lookedFor());
         sentNanos = nowNanos;
-        return writeOwn(known.revision(), SeatRecord.session(memory.election(), lease, left, stamp()));
+        // another of these may have been carried out since this was asked for, and tell more
+        var most = Math.max(left, known.record().token());
+        return writeOwn(known.revision(), SeatRecord.session(memory.election(), lease, most, stamp()));
+    }
+
+    /** A wish that was seen stays one, though a write of ours whose answer is lost has replaced the record. */
+    private void note(String wish) {
+        if (lookedFor.isEmpty() || wish.isEmpty()) {
+            lookedFor += wish;
+        } else if (!lookedFor.equals(wish)) {
+            lookedFor = SeatRecord.ALL;
+        }
     }
 
     @Override

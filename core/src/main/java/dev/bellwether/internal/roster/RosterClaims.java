@@ -99,6 +99,11 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
 
     @Override
     public void act() {
+        act(false);
+    }
+
+    /** In the turn of the timer all that has come was read: after a freeze, our own record may be the next. */
+    private void act(boolean allWasRead) {
         if (over) {
             return;
         }
@@ -106,7 +111,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         for (var hold : holds) {
             hold.act(now);
         }
-        if (mutedAt(now)) {
+        if (allWasRead && mutedAt(now)) {
             standAside();
         }
         if (ready && (round == null || now - round.sent.nanos() > renewNanos / 2)) {
@@ -148,7 +153,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         }
         if (unheardNanos != null) {
             var muted = unheardNanos + leaseNanos / 2 + 1;
-            next = muted - now > 0 && muted - next < 0 ? muted : next;
+            next = (muted - now > 0 || mutedAt(now)) && muted - next < 0 ? muted : next;
         }
         if (round != null) {
             var patience = round.sent.nanos() + renewNanos / 2 + 1;
@@ -163,7 +168,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         timerNanos = next;
         timer = loop.at(next, () -> {
             timer = null;
-            act();
+            act(true);
         });
     }
 

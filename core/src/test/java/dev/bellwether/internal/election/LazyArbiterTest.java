@@ -158,6 +158,22 @@ class LazyArbiterTest {
     }
 
     @Test
+    void aClientThatSwallowsTheInterruptIsNotAskedAgainAfterTheElectionsWereClosed() throws Exception {
+        var connecting = new CompletableFuture<Thread>();
+        var elections = lazily(() -> {
+            connecting.complete(Thread.currentThread());
+            there.join();
+            var swallowed = Thread.interrupted();
+            throw new UnavailableException("interrupted: " + swallowed);
+        });
+        var thread = connecting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        elections.close();
+        there.complete(true);
+        thread.join(PATIENCE.toMillis());
+        assertThat(thread.isAlive()).isFalse();
+    }
+
+    @Test
     void withoutTheSettingConnectingThrows() {
         assertThatThrownBy(() -> Elections.over("the store", this::connect, ElectionsConfig.defaults()))
                 .isInstanceOf(UnavailableException.class);

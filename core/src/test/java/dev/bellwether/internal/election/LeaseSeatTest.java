@@ -9,9 +9,16 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.Phase;
+import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -48,6 +55,69 @@ class LeaseSeatTest {
         rig.pass(rig.config().build().renewInterval().multipliedBy(2));
         assertThat(rig.wire.calls).filteredOn("release"::equals).hasSize(3);
         assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void anOlderClaimThatIsCarriedOutWhileWeLeaveIsGivenBack() {
+        try (var late = new Rig(LateClaims::new)) {
+            var claims = (LateClaims) late.wire;
+            var candidacy = late.stand("a", late.config());
+            late.pass(Duration.ofSeconds(6)); // the first claim is given up, and another is under way
+            assertThat(claims.late).hasSize(2);
+            claims.late.get(0).run();
+            candidacy.resign();
+            late.settle();
+            assertThat(late.server.read("billing").toCompletableFuture().join().holder())
+                    .isEmpty();
+            assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        }
+    }
+
+    @Test
+    void anOlderClaimThatIsCarriedOutWhileWeStandByIsGivenBack() {
+        for (var seconds : List.of(5, 6)) { // we wait for the next claim, or that is under way
+            try (var late = new Rig(LateClaims::new)) {
+                var claims = (LateClaims) late.wire;
+                var candidacy = late.stand("a", late.config().retryInterval(Duration.ofSeconds(2)));
+                late.pass(Duration.ofSeconds(seconds));
+                assertThat(claims.late).hasSize(seconds - 4);
+                candidacy.standBy();
+                late.settle();
+                claims.late.get(0).run();
+                late.pass(Duration.ofSeconds(4));
+                assertThat(late.server
+                                .read("billing")
+                                .toCompletableFuture()
+                                .join()
+                                .holder())
+                        .isEmpty();
+                assertThat(candidacy.isLeader()).isFalse();
+            }
+        }
+    }
+
+    @Test
+    void aMandateThatEndedWhileTheProcessWasFrozenIsNotRenewed() {
+        for (var millis = 2_400; ; millis += 10) { // of what is due after that, the renewal may be the first
+            try (var frozen = new Rig()) {
+                var candidacy = frozen.stand("a", frozen.config());
+                frozen.executor.keeps = true; // the work does not end
+                frozen.pass(Duration.ofMillis(millis));
+                if (frozen.wire.calls.contains("renew")) {
+                    return; // in time
+                }
+                frozen.freeze(Duration.ofMillis(9_500 - millis));
+                assertThat(candidacy.isLeader()).isFalse();
+                assertThat(frozen.wire.calls).as("frozen after %d ms", millis).doesNotContain("renew");
+                frozen.pass(Duration.ofSeconds(1));
+                assertThat(frozen.server
+                                .read("billing")
+                                .toCompletableFuture()
+                                .join()
+                                .holder())
+                        .isEmpty();
+            }
+        }
     }
 
     @Test
@@ -395,6 +465,21 @@ class LeaseSeatTest {
         leader.resign();
         rig.pass(CandidacyConfig.defaults().retryInterval().plusMillis(1));
         assertThat(low.isLeader()).isTrue();
+    }
+
+    /** Claims arrive when they are let, and are never answered. */
+    private static final class LateClaims extends Rig.Wire {
+        private final List<Runnable> late = new ArrayList<>();
+
+        private LateClaims(LeaseStore server) {
+            super(server);
+        }
+
+        @Override
+        public CompletionStage<Answer> acquire(Claim claim) {
+            late.add(() -> super.acquire(claim));
+            return new CompletableFuture<>();
+        }
     }
 
     private View view() {

@@ -31,6 +31,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -41,10 +42,20 @@ public final class Rig implements AutoCloseable {
     public final HandLoop loop = new HandLoop();
     final HandExecutor executor = new HandExecutor();
     final MemoryLeaseStore server = new MemoryLeaseStore(clock);
-    final Wire wire = new Wire(server);
+    final Wire wire;
     final Figures figures = new Figures();
     final List<String> heard = new ArrayList<>();
-    final Elections elections = elections(wire);
+    final Elections elections;
+
+    public Rig() {
+        this(Wire::new);
+    }
+
+    /** Goes to the store another way. */
+    Rig(Function<LeaseStore, Wire> way) {
+        wire = way.apply(server);
+        elections = elections(wire);
+    }
 
     Elections elections(LeaseStore store) {
         return Elections.over(
@@ -95,6 +106,11 @@ public final class Rig implements AutoCloseable {
     void freeze(Duration time) {
         clock.forward(time);
         settle();
+    }
+
+    /** Lets time pass while nothing of this process runs; what is overdue runs later. */
+    public void stall(Duration time) {
+        clock.forward(time);
     }
 
     @Override

@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
@@ -25,7 +28,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +73,64 @@ class RecordLeasesTest {
         assertThat(get(slow.acquire(claim("b"))).granted())
                 .as("free after the end of the work")
                 .isTrue();
+    }
+
+    @Test
+    void noReleaseIsAnsweredWhileTheClaimThatItGivesBackIsUnderWay() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        late.hold();
+        var claimed = slow.acquire(claim("a"));
+        late.holdNoMore();
+        var releases = List.of(slow.release(claim("a")), slow.release(claim("a"))); // the second tries again
+        assertThat(releases).noneMatch(release -> release.toCompletableFuture().isDone());
+        late.carryOut();
+        assertThat(get(claimed).granted()).isTrue();
+        releases.forEach(RecordLeasesTest::get);
+        assertThat(get(leases.read("e")).holder()).isEmpty();
+    }
+
+    @Test
+    void aClaimThatIsCarriedOutAfterItsReleaseWasAnsweredTakesNothing() {
+        for (var former : List.of("nobody", "b")) {
+            var election = "after " + former;
+            var late = new LateWrites(records);
+            var slow = over(late);
+            if (former.equals("b")) {
+                get(leases.acquire(claim(election, former, 1)));
+                get(leases.release(claim(election, former, 1)));
+            }
+            late.hold();
+            var claims = List.of(slow.acquire(claim(election, "a", 1)), slow.acquire(claim(election, "a", 2)));
+            late.giveUp();
+            claims.forEach(one -> assertThat(failure(one)).hasMessageContaining("no answer"));
+            late.holdNoMore();
+            assertThat(get(slow.release(claim(election, "a", 2))).granted()).isFalse();
+            late.carryOut();
+            assertThat(get(leases.read(election)).holder()).as(election).isEmpty();
+            assertThat(get(slow.acquire(claim(election, "c", 1))).granted())
+                    .as("free at once, %s", election)
+                    .isTrue();
+        }
+    }
+
+    /** Nobody may write over the record of another to keep our own claim from it. */
+    @Test
+    void aReleaseHasNoAnswerWhileAClaimMayStillTakeTheSeatOfOneThatIsGone() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        get(leases.acquire(claim("gone")));
+        get(slow.acquire(claim("a")));
+        clock.nanos += LEASE.toNanos();
+        late.hold();
+        var claimed = slow.acquire(claim("a"));
+        late.giveUp();
+        assertThat(failure(claimed)).hasMessageContaining("no answer");
+        late.holdNoMore();
+        assertThat(failure(slow.release(claim("a")))).hasMessageContaining("may still be carried out");
+        late.carryOut();
+        assertThat(get(slow.release(claim("a"))).granted()).isTrue();
+        assertThat(get(leases.read("e")).holder()).isEmpty();
     }
 
     @Test
@@ -117,6 +180,134 @@ class RecordLeasesTest {
         }
     }
 
+    @Test
+    void aSessionThatEndedShortlyBeforeIsRemovedAtTheEnd() {
+        for (var renewed : List.of(20, 1, 0)) {
+            var holder = over(new Wrapped(records));
+            var held = held(holder, 20);
+            get(holder.renew(held).get(19));
+            clock.nanos += LEASE.toNanos(); // an outage
+            holder.renew(held.subList(0, renewed)).forEach(RecordLeasesTest::get);
+            var again = IntStream.range(0, 20)
+                    .mapToObj(i -> claim("election" + i, "a" + i, renewed))
+                    .toList();
+            var next = again.stream()
+                    .map(claim ->
+                            new Lease(claim, getGranted(holder, claim).view().token(), LEASE))
+                    .toList();
+            holder.renew(next).forEach(RecordLeasesTest::get);
+            held.forEach(lease -> get(holder.release(lease.claim())));
+            next.forEach(lease -> get(holder.release(lease.claim())));
+            holder.close();
+            assertThat(sessions()).as("after %d renewals", renewed).isEmpty();
+        }
+    }
+
+    private Answer getGranted(LeaseStore holder, Claim claim) {
+        var answer = get(holder.acquire(claim));
+        for (var tries = 0; !answer.granted() && tries < 12; tries++) {
+            clock.nanos += LEASE.dividedBy(10).toNanos();
+            answer = get(holder.acquire(claim));
+        }
+        assertThat(answer.granted()).isTrue();
+        return answer;
+    }
+
+    @Test
+    void oneThatOnlyStandsByForgetsTheSessionsThatAreOver() {
+        var standby = over(new Wrapped(records));
+        var held = held(leases, 20);
+        get(leases.renew(held).get(19));
+        for (var tries = 0; tries < 4; tries++) {
+            get(standby.acquire(claim("election7", "b", 1)));
+            clock.nanos += LEASE.toNanos();
+        }
+        assertThat(sessions()).isEmpty();
+    }
+
+    /** One thread learns which session a seat names while another ends the last watch of that seat. */
+    @Test
+    void noSessionIsWatchedWhoseSeatsNobodyWatches() throws Exception {
+        get(leases.renew(held(leases, 20)).get(19));
+        var store = new CountedWatches(records);
+        var seats = new Seats(store, clock, () -> "other" + stamps.incrementAndGet());
+        var key = RecordKey.seat("election7");
+        var found = get(records.read(key, LEASE));
+        Consumer<View> watcher = view -> {};
+        for (var round = 0; round < 5_000; round++) {
+            seats.watch("election7", watcher);
+            var ready = new AtomicBoolean();
+            var heard = CompletableFuture.runAsync(() -> {
+                ready.set(true);
+                seats.heard(key, found);
+            });
+            while (!ready.get()) {
+                Thread.onSpinWait();
+            }
+            seats.unwatch("election7", watcher);
+            heard.get(10, TimeUnit.SECONDS);
+            assertThat(store.open).as("round %d", round).hasValue(0);
+        }
+    }
+
+    @Test
+    void anOrderIsLookedForThoughTheAnswerToTheSessionsNextWriteIsLost() {
+        var late = new LateWrites(new Wrapped(records));
+        var holder = over(late);
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        held.subList(10, 20).forEach(lease -> get(holder.release(lease.claim()))); // so that few are left
+        get(holder.renew(held.subList(0, 10)).get(0));
+        assertThat(get(over(new Wrapped(records)).order("election7", Order.STAND_DOWN)))
+                .isTrue();
+        late.loseAnswer();
+        assertThat(failure(holder.renew(held.subList(7, 8)).get(0))).hasMessageContaining("no answer");
+        get(holder.renew(held.subList(7, 8)).get(0));
+        assertThat(get(holder.renew(held.subList(7, 8)).get(0)).view().standDown())
+                .isTrue();
+    }
+
+    @Test
+    void aSessionWithFewSeatsLooksAtThemInTurn() {
+        var holder = over(new Wrapped(records));
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        held.subList(10, 20).forEach(lease -> get(holder.release(lease.claim())));
+        var few = held.subList(0, 10);
+        get(holder.renew(few).get(0));
+        // by a process that was stopped before it could tell the session, or that lost its answer
+        assertThat(get(over(new NoNudges(records)).order("election7", Order.STAND_DOWN)))
+                .isTrue();
+        for (var rounds = 0; rounds < 2 * few.size(); rounds++) {
+            holder.renew(few).forEach(RecordLeasesTest::get);
+        }
+        assertThat(get(holder.renew(few).get(7)).view().standDown()).isTrue();
+    }
+
+    @Test
+    void howManySeatsHaveLeftASessionNeverFalls() {
+        var late = new LateWrites(records);
+        var holder = over(late);
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        held.subList(15, 19).forEach(lease -> get(holder.release(lease.claim())));
+        late.hold();
+        var slow = holder.renew(held.subList(0, 1)).get(0);
+        late.holdNoMore();
+        get(holder.release(held.get(14).claim()));
+        clock.nanos += LEASE.dividedBy(5).toNanos(); // another write is begun beside the one that takes long
+        get(holder.renew(held.subList(0, 1)).get(0));
+        assertThat(left()).isEqualTo(5);
+        late.carryOut(); // refused, and written again
+        get(slow);
+        assertThat(left()).isEqualTo(5);
+    }
+
+    private long left() {
+        var text = get(records.read(sessions().get(0), LEASE)).text();
+        return Fields.parse(text).number("token");
+    }
+
     /** Not even under its nonce: a copy of a process must not end the term of the one that leads. */
     @Test
     void nobodyGivesBackWhatAnotherProcessHolds() {
@@ -161,6 +352,36 @@ class RecordLeasesTest {
     private List<RecordKey> sessions() {
         return get(records.list(List.of("session"), RecordKey.OF_SESSION, LEASE))
                 .keys();
+    }
+
+    @Test
+    void aCandidateThatComesAgainIsListedThoughItsRemovalComesLate() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        get(slow.acquire(claim("e", "a", 1)));
+        late.holdRemovals();
+        get(slow.release(claim("e", "a", 1)));
+        var unused = slow.acquire(claim("e", "a", 2));
+        late.carryOut();
+        assertThat(listed()).hasSize(1);
+    }
+
+    @Test
+    void aCandidateThatComesAgainBeforeItsReleaseIsAnsweredIsListed() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        get(slow.acquire(claim("e", "a", 1)));
+        late.hold();
+        var released = slow.release(claim("e", "a", 1));
+        late.holdNoMore();
+        get(slow.acquire(claim("e", "a", 2)));
+        late.carryOut();
+        assertThat(get(released).granted()).isTrue();
+        assertThat(listed()).hasSize(1);
+    }
+
+    private List<RecordKey> listed() {
+        return get(records.list(List.of("e"), RecordKey.OF_STANDBY, LEASE)).keys();
     }
 
     @Test
@@ -343,6 +564,10 @@ class RecordLeasesTest {
         return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of(), era);
     }
 
+    private static Claim claim(String election, String candidate, int number) {
+        return new Claim(election, candidate, candidate + '-' + number, LEASE, LEASE.multipliedBy(4), 0, Map.of());
+    }
+
     private static <T> T get(CompletionStage<T> answer) {
         return answer.toCompletableFuture().join();
     }
@@ -350,7 +575,10 @@ class RecordLeasesTest {
     /** The same records; what is written to them arrives late, if it is held up. */
     private static final class LateWrites extends Wrapped {
         private boolean holds;
+        private boolean holdsRemovals;
+        private boolean loses;
         private final List<Runnable> held = new ArrayList<>();
+        private final List<CompletableFuture<Written>> answers = new ArrayList<>();
 
         LateWrites(RecordStore records) {
             super(records);
@@ -360,22 +588,56 @@ class RecordLeasesTest {
             holds = true;
         }
 
+        void holdRemovals() {
+            holdsRemovals = true;
+        }
+
+        /** The answer to the next write that is carried out is lost. */
+        void loseAnswer() {
+            loses = true;
+        }
+
         void holdNoMore() {
             holds = false;
         }
 
         void carryOut() {
-            held.forEach(Runnable::run);
+            var all = List.copyOf(held);
             held.clear();
+            all.forEach(Runnable::run);
+        }
+
+        /** What is held up has no answer, and may still be carried out. */
+        void giveUp() {
+            answers.forEach(answer -> answer.completeExceptionally(new UnavailableException("no answer")));
+            answers.clear();
         }
 
         @Override
         public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+            if (loses) {
+                var written = get(super.write(key, expected, draft, timeout));
+                loses = !written.done();
+                return loses
+                        ? CompletableFuture.completedStage(written)
+                        : CompletableFuture.failedStage(new UnavailableException("no answer"));
+            }
             if (!holds) {
                 return super.write(key, expected, draft, timeout);
             }
             var answer = new CompletableFuture<Written>();
+            answers.add(answer);
             held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
+            return answer;
+        }
+
+        @Override
+        public CompletionStage<?> remove(RecordKey key, Duration timeout) {
+            if (!holdsRemovals) {
+                return super.remove(key, timeout);
+            }
+            var answer = new CompletableFuture<Object>();
+            held.add(() -> answer.complete(get(super.remove(key, timeout).thenApply(done -> true))));
             return answer;
         }
     }
@@ -425,6 +687,35 @@ class RecordLeasesTest {
 
         @Override
         public void close() {}
+    }
+
+    /** The same records; one who writes into the session of another has no answer, and nothing is written there. */
+    private static final class NoNudges extends Wrapped {
+        NoNudges(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+            return key.isSession()
+                    ? CompletableFuture.completedStage(new Written(true, expected + 1))
+                    : super.write(key, expected, draft, timeout);
+        }
+    }
+
+    /** The same records, and how many watches are open. */
+    private static final class CountedWatches extends Wrapped {
+        private final AtomicInteger open = new AtomicInteger();
+
+        CountedWatches(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public Watch watch(RecordKey key, Consumer<Found> heard) {
+            open.incrementAndGet();
+            return open::decrementAndGet;
+        }
     }
 
     private static final class SettableClock implements Clock {

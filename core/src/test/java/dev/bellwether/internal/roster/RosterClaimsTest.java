@@ -88,6 +88,55 @@ class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
         assertThat(told).last().isEqualTo("given back 1");
     }
 
+    @Test
+    void whoStoodStillReadsItsOwnClaimBeforeItTakesItselfForMuted() {
+        claimUnread();
+        rig.stall(config.lease().multipliedBy(6).dividedBy(10));
+        readForeign();
+        claims.read(0, offset++, 0, written.removeFirst().bytes());
+        rig.settle();
+        assertThat(told).isEmpty(); // it came too late for this claim
+        rig.pass(config.candidacy().retryInterval().multipliedBy(2));
+        while (!written.isEmpty()) {
+            readNext();
+        }
+        assertThat(told).startsWith("granted 0").doesNotContain("aside");
+    }
+
+    @Test
+    void whoReadsOthersAndNothingOfItsOwnStandsAside() {
+        claimUnread();
+        rig.stall(config.lease().multipliedBy(6).dividedBy(10));
+        readForeign();
+        rig.settle();
+        assertThat(told).containsExactly("aside");
+    }
+
+    @Test
+    void whoReadsNothingAtAllStandsAside() {
+        claimUnread();
+        rig.pass(config.lease().multipliedBy(6).dividedBy(10));
+        assertThat(told).containsExactly("aside");
+    }
+
+    private void claimUnread() {
+        claims.caughtUp();
+        claims.assigned(List.of(0, 1));
+        claims.seat(0).claim();
+        claims.seat(1).claim();
+        rig.settle();
+        assertThat(written)
+                .singleElement()
+                .satisfies(one -> assertThat(one.what()).isEqualTo(What.CLAIM));
+    }
+
+    /** A beat of another member, for the second partition. */
+    private void readForeign() {
+        var beat = new RosterRecord(
+                What.BEAT, written.getFirst().group(), 2, "other", "other-1", 1, 0, config.lease(), Map.of(1, 99L));
+        claims.read(0, offset++, 0, beat.bytes());
+    }
+
     // ---------------------------------------------------------------- the group
 
     @Override

@@ -116,7 +116,7 @@ public final class HistoryRun implements LongFunction<String[]> {
         private static String sent(String who, String over, Map<String, String> fields) {
             var lease = lease(fields);
             var what = isVacant(fields)
-                    ? "release"
+                    ? isMove(fields) ? "move" : "release"
                     : fields.getOrDefault("token", "0").equals("0")
                             ? "claim"
                             : lease < LEASE.toNanos() / 1_000 ? "concede" : "renew";
@@ -134,6 +134,12 @@ public final class HistoryRun implements LongFunction<String[]> {
 
         private static boolean isVacant(Map<String, String> fields) {
             return "vacant".equals(fields.get("state"));
+        }
+
+        /** Whether it leaves a seat vacant that was: there are no orders here that could lie over it. */
+        private static boolean isMove(Map<String, String> fields) {
+            return fields.containsKey("origin")
+                    || fields.getOrDefault("token", "0").equals("0");
         }
 
         private static long lease(Map<String, String> fields) {

@@ -97,6 +97,7 @@ class SpecificationTest {
                 Run.of("RecordSeat", "concessions, and work that takes time", WORKS),
                 Run.of("RecordSeat", "old readings, and an order", "Drift=0", "MaxK=1", "Stale=TRUE", "MaxOrders=1"),
                 Run.of("RecordSeat", "a key that vanishes", "Drift=0", "MaxK=1", "Drops=1"),
+                Run.of("RecordSeat", "a seat moved from under a late claim", "Drift=0", "Moves=TRUE"),
                 Run.of("Sessions", "a seat joins a session, and is taken from it", "MaxR=1"),
                 Run.of("KafkaLog", "checkpoints, retention, resets: three records", "MaxLog=3"),
                 Run.of("KafkaLog", "the same, and resets that are late", "MaxLog=3", "LateResets=TRUE"),

@@ -1,0 +1,95 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Leader;
+import dev.bellwether.Watch;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.View;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What those who watch are told who do not stand. */
+class LeaseArbiterTest {
+    private final Rig rig = new Rig(Scripted::new);
+    private final Scripted store = (Scripted) rig.wire;
+    private final List<Optional<Long>> heard = new ArrayList<>();
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private void watch() {
+        rig.elections.election("billing").watch(leader -> heard.add(leader.map(Leader::token)));
+        rig.settle();
+    }
+
+    @Test
+    void aVacancyThatWasNotTrueIsTakenBackByTheNextReading() {
+        store.views.addAll(List.of(held(7), vacant(7), held(7)));
+        watch();
+        rig.pass(Duration.ofSeconds(20));
+        assertThat(heard).containsExactly(Optional.of(7L), Optional.empty(), Optional.of(7L));
+    }
+
+    @Test
+    void aReadingFromBeforeAVacancyIsNotBelieved() {
+        store.views.add(held(7));
+        watch();
+        store.keeps = true;
+        rig.pass(Duration.ofSeconds(11)); // the next reading is asked for
+        store.tell.accept(vacant(7));
+        rig.settle();
+        store.kept.remove().complete(held(7));
+        rig.settle();
+        assertThat(heard).containsExactly(Optional.of(7L), Optional.empty());
+    }
+
+    private static View vacant(long token) {
+        return View.of("billing", token);
+    }
+
+    private static View held(long token) {
+        var holder = new View.Holder("b", "b-1", Instant.EPOCH, Map.of());
+        return View.of("billing", token).heldBy(Optional.of(holder), Duration.ofSeconds(10));
+    }
+
+    /** Readings find these views one after the other, the last one forever; nobody is told of changes. */
+    private static final class Scripted extends Rig.Wire {
+        private final Deque<View> views = new ArrayDeque<>();
+        private final Deque<CompletableFuture<View>> kept = new ArrayDeque<>();
+        private boolean keeps;
+        private Consumer<View> tell = view -> {};
+
+        private Scripted(LeaseStore server) {
+            super(server);
+        }
+
+        @Override
+        public CompletionStage<View> read(String election) {
+            if (keeps) {
+                kept.add(new CompletableFuture<>());
+                return kept.getLast();
+            }
+            return CompletableFuture.completedStage(views.size() > 1 ? views.remove() : views.element());
+        }
+
+        @Override
+        public Watch watch(String election, Consumer<View> watcher) {
+            tell = watcher;
+            return Watch.NONE;
+        }
+    }
+}
