@@ -694,7 +694,10 @@ final class LeaseSeat implements Seat {
         });
     }
 
-    /** After a freeze this is due before the end of the mandate is: the lease is not to be kept for work that is stuck. */
+    /**
+     * Returns whether the mandate is over by our own clocks. After a freeze a renewal may be due before that is told,
+     * and would keep the lease for work that is stuck.
+     */
     private boolean isOver(Moment now) {
         var config = standing.config();
         return lastProof != null

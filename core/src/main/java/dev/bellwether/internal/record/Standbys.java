@@ -131,8 +131,8 @@ final class Standbys {
     }
 
     /**
-     * Removes a candidate from the list, when its last sign and this have been answered. Should it come again meanwhile,
-     * its next sign waits for that.
+     * Removes a candidate from the list, when its last sign and its release have been answered. Should it come again
+     * meanwhile, its next sign waits for that.
      */
     CompletableFuture<Boolean> strike(Claim claim, CompletableFuture<?> released) {
         var key = key(claim);
