@@ -48,7 +48,7 @@ class ReferenceTest {
     private static final Pattern FINDING = Pattern.compile(
             "(?<!log\\.)(?<!Finding )\\b(ok|warning|error|atMost)\\(\\s*+(?:\"([^\"]*)\"|([A-Z_]+)|([^,)]*+))[,)]");
 
-    private static final Pattern LOGGER = Pattern.compile("getLogger\\(([\\w.]+)\\.class\\)");
+    private static final Pattern LOGGER = Pattern.compile("(?:getLogger|new RefusedWatch)\\(([\\w.]+)\\.class[,)]");
 
     @Test
     void everySettingAndCauseIsOnItsPage() throws IOException {

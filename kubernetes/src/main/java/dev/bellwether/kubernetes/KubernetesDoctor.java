@@ -101,8 +101,8 @@ final class KubernetesDoctor {
                     "version",
                     "the server does not say its version, so that we cannot say whether a higher resourceVersion is a"
                             + " later one",
-                    "let the account get /version, as the role system:public-info-viewer does; or see that the server is"
-                            + " 1." + COMPARABLE_SINCE + " or newer, or keeps its objects in etcd");
+                    "let the account get /version, as the role system:public-info-viewer does; or see that the server"
+                            + " is 1." + COMPARABLE_SINCE + " or newer, or keeps its objects in etcd");
         }
     }
 

@@ -67,8 +67,9 @@ enum Pooler {
 
     /**
      * Keeps our statements out of the sessions of others: who prepares one in a session that it shares may find that of
-     * another there, under the same name. In a session of our own, no statement waits for a lock longer than we wait for
-     * its answer: the server does not notice that nobody waits any more, and each would leave one more process there.
+     * another there, under the same name. In a session of our own, no statement waits for a lock longer than we wait
+     * for its answer: the server does not notice that nobody waits any more, and each would leave one more process
+     * there.
      */
     static Connection settled(Connection connection, boolean prepares) throws SQLException {
         var whole = false;

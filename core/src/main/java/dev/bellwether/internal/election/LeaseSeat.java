@@ -695,8 +695,8 @@ final class LeaseSeat implements Seat {
     }
 
     /**
-     * Returns whether the mandate is over by our own clocks. After a freeze a renewal may be due before that is told, and
-     * would keep the lease for work that is stuck.
+     * Returns whether the mandate is over by our own clocks. After a freeze a renewal may be due before that is told,
+     * and would keep the lease for work that is stuck.
      */
     private boolean isOver(Moment now) {
         var config = standing.config();
