@@ -309,7 +309,7 @@ class TroubleTest {
             var findings = find(servers.uri(""));
             assertThat(only(findings, "quorum").says()).contains("no failure is tolerated");
             assertThat(only(findings, "version").says()).startsWith("etcd 3.");
-            assertThat(only(findings, "crash").sum()).isEqualTo(Duration.ofSeconds(13));
+            assertThat(only(findings, "crash").sum()).isEqualTo(Duration.ofMillis(13_200));
             assertThat(findings).extracting(Finding::about).contains("clock", "durability", "compaction", "hand-over");
             var learner = servers.addLearner();
             Eventually.eventually(

@@ -34,7 +34,7 @@ class CheckupTest {
             assertThat(files).allMatch(one -> one.level() == Finding.Level.OK);
             assertThat(only(files, "storage").says())
                     .matches("KV_files, made 20\\S+Z, kept in files, TTL none, 1 replica\\b.*");
-            assertThat(only(files, "crash").sum()).isEqualTo(Duration.ofSeconds(13));
+            assertThat(only(files, "crash").sum()).isEqualTo(Duration.ofMillis(13_200));
             assertThat(only(files, "hand-over").terms())
                     .containsExactly(new Finding.Term("stand-down budget", Duration.ofMillis(2_400)));
             assertThat(files).extracting(Finding::about).contains("clock", "durability", "replication", "rights");
