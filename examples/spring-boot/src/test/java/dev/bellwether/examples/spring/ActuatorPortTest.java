@@ -3,8 +3,6 @@ package dev.bellwether.examples.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
@@ -16,7 +14,7 @@ class ActuatorPortTest {
     @Test
     void nobodyTakesLeadershipAwayByThePortOfTheTraffic() throws IOException {
         var settings = new Properties();
-        try (var file = Files.newBufferedReader(Path.of("src", "main", "resources", "application.properties"))) {
+        try (var file = ActuatorPortTest.class.getResourceAsStream("/application.properties")) {
             settings.load(file);
         }
         assertThat(settings)
