@@ -10,6 +10,7 @@ import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -357,7 +359,7 @@ final class LeaseSessions {
         private void audit() {
             for (var few = Math.max(1, Math.min(MOST_AUDITED, members.size() / FEWEST)); few > 0; few--) {
                 if (unaudited.isEmpty()) {
-                    unaudited.addAll(members.keySet());
+                    inOrder(member -> true).forEach(each -> unaudited.add(each.claim.nonce()));
                 }
                 var member = members.get(String.valueOf(unaudited.poll()));
                 if (member != null) {
@@ -380,23 +382,28 @@ final class LeaseSessions {
         /** Somebody has written into a seat of ours, which we might not have heard. */
         private void look(String election) {
             if (!election.isEmpty()) {
-                for (var member : members.values()) {
-                    if (election.equals(SeatRecord.ALL) || election.equals(member.claim.election())) {
-                        seats.hint(member.claim.election());
-                    }
-                }
+                inOrder(member -> election.equals(SeatRecord.ALL) || election.equals(member.claim.election()))
+                        .forEach(member -> seats.hint(member.claim.election()));
             }
         }
 
         /** Releases what nobody has asked for, and what was over long ago. */
         private void sweep(long now) {
-            members.forEach((nonce, member) -> {
-                if (now - member.askedNanos >= lease.toNanos()
-                        && members.replace(nonce, member, new Member(member.claim, now, serial.incrementAndGet()))) {
+            for (var member : inOrder(each -> now - each.askedNanos >= lease.toNanos())) {
+                var nonce = member.claim.nonce();
+                if (members.replace(nonce, member, new Member(member.claim, now, serial.incrementAndGet()))) {
                     var unused = seats.release(member.claim, true).thenRun(() -> leave(nonce));
                 }
-            });
+            }
             audit();
+        }
+
+        /** Returns some of the members in the order in which they asked; that of their nonces is chance. */
+        private List<Member> inOrder(Predicate<Member> which) {
+            return members.values().stream()
+                    .filter(which)
+                    .sorted(Comparator.comparingLong(Member::serial))
+                    .toList();
         }
     }
 }

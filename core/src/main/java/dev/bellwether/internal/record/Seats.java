@@ -28,6 +28,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,8 +55,15 @@ final class Seats {
     private final Supplier<String> stamps;
     private final Map<RecordKey, Known> all = new HashMap<>(); // guarded by itself
     private int bound = MANY; // guarded by all
-    /** The claims of each candidacy that have no definite answer. */
-    private final Map<String, CompletableFuture<?>> doubtful = new ConcurrentHashMap<>();
+    /** The claims of each candidacy that have no definite answer, as long as that matters. */
+    private final Map<String, List<Doubtful>> doubtful = new ConcurrentHashMap<>();
+
+    /** A claim that has no definite answer. After so long its store has given it up, whether it says so or not. */
+    private record Doubtful(CompletableFuture<?> answer, long untilNanos) {
+        boolean isUnderWay(long nowNanos) {
+            return !answer.isDone() && nowNanos - untilNanos < 0;
+        }
+    }
 
     /** The looks at a session that are under way: many seats may ask for one at a time. */
     private final Map<Look, Looking> looks = new ConcurrentHashMap<>();
@@ -115,10 +123,14 @@ final class Seats {
                 claim.election(),
                 patience(claim.lease()),
                 memory -> new ClaimRequest(memory, stamps, claim, lookFirst));
-        var all = doubtful.compute(
+        var one = new Doubtful(answer, clock.nanos() + patience(claim.lease()).toNanos());
+        doubtful.merge(
                 candidacy,
-                (same, before) -> before == null || before.isDone() ? answer : CompletableFuture.allOf(before, answer));
-        var unused = all.thenRun(() -> doubtful.remove(candidacy, all));
+                List.of(one),
+                (before, added) -> Stream.concat(
+                                before.stream().filter(each -> each.isUnderWay(clock.nanos())), added.stream())
+                        .toList());
+        var unused = answer.thenRun(() -> settled(candidacy, List.of(one)));
         return answer;
     }
 
@@ -204,13 +216,26 @@ final class Seats {
     /** Vacates. To look first is for anybody who may not know what was written last. */
     CompletableFuture<Answer> release(Claim claim, boolean lookFirst) {
         var candidacy = SeatMemory.candidacy(claim.nonce());
-        var underWay = doubtful.get(candidacy);
-        if (underWay == null) {
+        var all = doubtful.get(candidacy);
+        if (all == null) {
             return vacate(claim, lookFirst);
         }
-        return underWay.handle((done, error) -> true)
+        var now = clock.nanos();
+        var underWay = all.stream()
+                .filter(each -> each.isUnderWay(now))
+                .map(Doubtful::answer)
+                .toArray(CompletableFuture[]::new);
+        return CompletableFuture.allOf(underWay)
+                .handle((done, error) -> true)
                 .thenCompose(done -> vacate(claim, true))
-                .whenComplete((answer, error) -> doubtful.remove(candidacy, underWay));
+                .whenComplete((answer, error) -> settled(candidacy, all));
+    }
+
+    private void settled(String candidacy, List<Doubtful> some) {
+        doubtful.computeIfPresent(candidacy, (same, all) -> {
+            var rest = all.stream().filter(each -> !some.contains(each)).toList();
+            return rest.isEmpty() ? null : rest;
+        });
     }
 
     private CompletableFuture<Answer> vacate(Claim claim, boolean lookFirst) {

@@ -90,6 +90,19 @@ class RecordLeasesTest {
         assertThat(get(leases.read("e")).holder()).isEmpty();
     }
 
+    /** The simulator has stores that never answer; a real one gives a request up. */
+    @Test
+    void aClaimThatIsNeverAnsweredKeepsNoReleaseWaitingForever() {
+        var late = new LateWrites(records);
+        var slow = LeaseStore.over(late, clock, () -> "stamp" + stamps.incrementAndGet());
+        late.hold();
+        slow.acquire(claim("a"));
+        late.holdNoMore();
+        assertThat(slow.release(claim("a")).toCompletableFuture()).isNotDone();
+        clock.nanos += LEASE.toNanos();
+        assertThat(slow.release(claim("a")).toCompletableFuture()).isCompletedWithValueMatching(one -> !one.granted());
+    }
+
     @Test
     void aClaimThatIsCarriedOutAfterItsReleaseWasAnsweredTakesNothing() {
         for (var former : List.of("nobody", "b")) {
