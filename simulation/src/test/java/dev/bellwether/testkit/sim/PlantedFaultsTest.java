@@ -104,11 +104,12 @@ class PlantedFaultsTest {
                         "internal/record/SeatRules.java",
                         "return isOurs && session.record().kind() == Kind.HELD && session.untilNanos() - nowNanos > 0;",
                         "return true;"),
-                new Plant(
+                new Plant( // nor looked at in turn, which would show it
                         "a shared seat taken for settled while a write of its holder may take it out",
                         "internal/record/RenewRequest.java",
-                        "if (isIn(known) && !memory.mayBeOverwritten(lease.claim().nonce(), known.revision())) {",
-                        "if (isIn(known)) {"),
+                        "return known.isPresent()",
+                        "if (known.filter(one -> isOurs(one) && isIn(one)).isPresent())"
+                                + " return answer(true, known.get(), nowNanos); return known.isPresent()"),
                 new Plant(
                         "the seat of another released in a take-over",
                         "internal/record/SeatRules.java",
@@ -297,7 +298,7 @@ class PlantedFaultsTest {
     @ParameterizedTest
     @MethodSource("faultsOfSessions")
     void isFoundWhereSeatsShareSessions(Plant plant) throws IOException {
-        isFound(plant, SessionChaosRun.class, 2 * SEEDS); // one of them shows in world 11255
+        isFound(plant, SessionChaosRun.class, 2 * SEEDS); // one of them shows in world 8755
     }
 
     @ParameterizedTest
