@@ -262,7 +262,10 @@ class ReferenceTest {
         assertThat(backends).allSatisfy(backend -> assertThat(listed).anyMatch(on -> on.contains(backend)));
     }
 
-    /** Returns what a finding is about: a literal, a constant, or what a method is called with whose last parameter it is. */
+    /**
+     * Returns what a finding is about: a literal, a constant, or what a method is called with whose last parameter it
+     * is.
+     */
     private static List<String> subjects(MatchResult finding, String source) {
         if (finding.group(2) != null) {
             return List.of(finding.group(2));

@@ -111,9 +111,9 @@ class PaceTest {
             Eventually.throughout(
                     "it is heard of",
                     Duration.ofSeconds(10),
-                    () -> stage.number(
-                                    "SELECT coalesce(max((extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint),"
-                                            + " 0) FROM " + stage.table.relay() + " WHERE shard = 0")
+                    () -> stage.number("SELECT coalesce(max((extract(epoch FROM clock_timestamp() - seen)"
+                                    + " * 1000)::bigint),"
+                                    + " 0) FROM " + stage.table.relay() + " WHERE shard = 0")
                             < 5_000);
         }
     }

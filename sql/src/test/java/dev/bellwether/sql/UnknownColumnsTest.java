@@ -18,7 +18,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What {@code docs/upgrading.md} says of tables that a newer version has given columns, and of those of an older one. */
+/**
+ * What {@code docs/upgrading.md} says of tables that a newer version has given columns, and of those of an older one.
+ */
 class UnknownColumnsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
