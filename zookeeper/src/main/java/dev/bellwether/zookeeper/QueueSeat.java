@@ -254,7 +254,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         if (phase == Phase.WAITING) {
             phase = Phase.FIRST;
         }
-        prover.last(longestUse()).ifPresentOrElse(this::hold, prover::now);
+        prover.last(longestUse()).ifPresentOrElse(this::hold, prover::need);
     }
 
     private void hold(Proof sessionProof) {

@@ -41,6 +41,9 @@ final class SessionProver {
     private volatile @Nullable Loop loop;
     private Loop.@Nullable Timer timer;
     private @Nullable Flight newest;
+    /** How long after a proof the next arrives, at most, with the seats that there were when a round last began. */
+    private Duration renewal = Duration.ZERO;
+
     private @Nullable Proof last;
     private long lastGeneration;
     /** In how many hops our server hands on which sessions it has heard of; 0 as long as we have not asked. */
@@ -188,6 +191,17 @@ final class SessionProver {
         return one.compareTo(other) < 0 ? one : other;
     }
 
+    /**
+     * A seat has no proof that is young enough to begin with. A round that is under way will bring one: were there one
+     * for each seat, each with the nodes of all, a thousand seats would keep the ensemble from answering any.
+     */
+    void need() {
+        var present = newest;
+        if (present == null || !flights.contains(present) || present.isOverdue()) {
+            now();
+        }
+    }
+
     /** Begins a round, and sets the time of the next. */
     void now() {
         if (timer != null) {
@@ -199,8 +213,8 @@ final class SessionProver {
             return; // until somebody enters
         }
         timer = after(interval.get(), this::now);
-        var overdue = timing.round(hops()).plus(interval.get());
-        flights.forEach(flight -> flight.missedAfter(overdue));
+        renewal = timing.round(hops()).plus(interval.get());
+        flights.stream().filter(Flight::isOverdue).forEach(Flight::missed);
         newest = new Flight();
         flights.add(newest);
         newest.proceed();
@@ -345,10 +359,9 @@ final class SessionProver {
             retry(this);
         }
 
-        private void missedAfter(Duration time) {
-            if (age().compareTo(time) > 0) {
-                missed();
-            }
+        /** Whether the next should have arrived by now. */
+        private boolean isOverdue() {
+            return age().compareTo(renewal) > 0;
         }
 
         private void missed() {

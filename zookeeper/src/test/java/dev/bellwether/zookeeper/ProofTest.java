@@ -10,6 +10,7 @@ import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What counts as a proof, and from when. */
@@ -60,6 +61,26 @@ class ProofTest {
             });
             leader.resume();
             Eventually.eventually("it leads again", PATIENCE, candidacy::isLeader);
+        }
+    }
+
+    /** On a server that answers late nothing may be asked a thousand times: then it would never answer in time again. */
+    @Tag("full")
+    @Test
+    void aThousandStandOnAServerThatHardlyGetsOn() {
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()))) {
+            var all = java.util.stream.IntStream.range(0, 1_000)
+                    .mapToObj(i -> elections.stand("slowly-" + i, CandidacyConfig.ofLease(LEASE)))
+                    .toList();
+            var server = servers.servers().get(0);
+            Eventually.eventually("all lead", PATIENCE, () -> {
+                server.pause();
+                LockSupport.parkNanos(95_000_000);
+                server.resume();
+                LockSupport.parkNanos(10_000_000);
+                return all.stream().allMatch(Candidacy::isLeader);
+            });
         }
     }
 

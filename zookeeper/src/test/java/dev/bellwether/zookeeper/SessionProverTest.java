@@ -151,6 +151,35 @@ class SessionProverTest {
         assertThat(next.checked).containsExactly(true);
     }
 
+    @Test
+    void aRoundThatIsUnderWayIsEnoughForAllWhoNeedAProof() {
+        var seat = new Told(made("/a"));
+        prover.enter(seat, loop);
+        for (var i = 0; i < 100; i++) {
+            prover.need();
+        }
+        pass(Duration.ofMillis(250));
+        assertThat(seat.asked)
+                .as("rounds that have asked for its node, and what it was told")
+                .isLessThan(4);
+        assertThat(seat.checked).containsExactly(true);
+    }
+
+    @Test
+    void whoNeedsAProofDoesNotWaitForARoundThatHearsNothing() {
+        var seat = new Told(made("/a"));
+        prover.enter(seat, loop);
+        client.disconnect();
+        pass(Duration.ofMillis(1));
+        client.reconnect(false);
+        var since = time.now();
+        prover.need();
+        pass(Duration.ofMillis(250));
+        assertThat(seat.proofs)
+                .isNotEmpty()
+                .allSatisfy(proof -> assertThat(proof.since().nanos()).isGreaterThanOrEqualTo(since));
+    }
+
     /** A seat that writes down what it is told. */
     private static final class Told implements SessionSeat {
         private final List<Proof> proofs = new ArrayList<>();
