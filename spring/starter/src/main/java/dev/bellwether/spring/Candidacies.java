@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +32,7 @@ public final class Candidacies {
     private final ApplicationEventPublisher publisher;
     private final Consumer<String> onStanding;
     private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
+    private final AtomicBoolean handingOver = new AtomicBoolean();
     private volatile boolean running;
 
     Candidacies(
@@ -94,6 +96,7 @@ public final class Candidacies {
     /** Stands in all elections that anything names. */
     synchronized void start() {
         running = true;
+        handingOver.set(false);
         properties.getElections().keySet().forEach(this::stand);
         named.all().forEach(this::stand);
         for (var bean : beans.getBeanNamesForAnnotation(LeaderOnly.class)) {
@@ -113,12 +116,20 @@ public final class Candidacies {
     }
 
     /**
-     * The context begins to stop: a leader hands over, if so configured; anybody who does not lead leaves, and nothing
-     * is started any more.
+     * The context stops: a leader hands over, if so configured and not done when the context began to close; anybody
+     * who does not lead leaves, and nothing is started any more.
      */
     void closing() {
-        Optional.ofNullable(properties.getHandOverOnShutdown()).ifPresent(this::handOver);
+        handOver();
         leave();
+    }
+
+    /** Hands over what this process leads, if so configured; once until the context starts again. */
+    void handOver() {
+        var within = properties.getHandOverOnShutdown();
+        if (within != null && handingOver.compareAndSet(false, true)) {
+            handOver(within);
+        }
     }
 
     /** Everything runs still while standbys get ready; and the lock is free. */
