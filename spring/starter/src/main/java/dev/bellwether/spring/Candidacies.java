@@ -108,7 +108,9 @@ public final class Candidacies {
         if (!running || leaderships.containsKey(election)) {
             return;
         }
-        var leadership = new Leadership(publisher, LedBeans.of(election, beans));
+        var led = LedBeans.of(election, beans);
+        led.stop(); // a context that is started again, rather than refreshed, has started all that has a lifecycle
+        var leadership = new Leadership(publisher, led);
         onStanding.accept(election);
         leaderships.put(election, leadership);
         var config = properties.candidacy(election).listener(leadership).build();

@@ -358,6 +358,18 @@ class LeadingTest {
         }
     }
 
+    @Test
+    void aContextThatStartsAgainLeavesNothingRunningThatLeads(ControlledElections controlled) {
+        Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
+            var story = context.getBean(Story.class).lines;
+            context.stop();
+            story.clear();
+            context.start(); // by which Spring starts all beans with a lifecycle, whatever isAutoStartup() says
+            assertThat(story).containsExactly("first starts", "second starts", "second stops", "first stops");
+            story.clear();
+            controlled.election("billing").acquire();
+            assertThat(story).containsExactly("acquired 1", "first starts", "second starts");
+        });
     }
 
     /** Somebody elsewhere. */
