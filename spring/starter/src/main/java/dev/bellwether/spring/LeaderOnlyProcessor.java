@@ -1,15 +1,11 @@
 package dev.bellwether.spring;
 
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
-import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.MethodIntrospector;
@@ -39,38 +35,10 @@ final class LeaderOnlyProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     public Object postProcessAfterInitialization(Object bean, String name) {
         MethodIntrospector.selectMethods(AopUtils.getTargetClass(bean), LeaderOnlyProcessor::election)
                 .forEach((method, election) -> {
-                    check(method, name);
+                    LeaderOnlyChecks.check(method, name);
                     named.add(election);
                 });
         return super.postProcessAfterInitialization(bean, name);
-    }
-
-    private static void check(Method method, String bean) {
-        if (Modifier.isPrivate(method.getModifiers())
-                || Modifier.isFinal(method.getModifiers())
-                || Modifier.isStatic(method.getModifiers())) {
-            throw new BeanCreationException(
-                    bean, method + " is @LeaderOnly, but there can be no proxy for a private, final or static method");
-        }
-        var type = method.getReturnType();
-        if (Future.class.isAssignableFrom(type) || CompletionStage.class.isAssignableFrom(type) || isPublisher(type)) {
-            throw new BeanCreationException(
-                    bean,
-                    method
-                            + " is @LeaderOnly, but its work continues after it has returned, when nothing can end"
-                            + " it with the mandate: make it return when its work is done");
-        }
-    }
-
-    private static boolean isPublisher(Class<?> type) {
-        for (Class<?> one = type; one != null; one = one.getSuperclass()) {
-            for (var each : one.getInterfaces()) {
-                if (each.getName().equals("org.reactivestreams.Publisher") || isPublisher(each)) {
-                    return true;
-                }
-            }
-        }
-        return type.getName().equals("org.reactivestreams.Publisher");
     }
 
     /** Returns the election under whose mandate a method runs, or null if it is none of ours. */

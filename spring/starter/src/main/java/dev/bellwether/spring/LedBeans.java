@@ -44,7 +44,9 @@ final class LedBeans {
         if (!(beans.getBean(name) instanceof Lifecycle lifecycle)) {
             throw new BeanCreationException(
                     name,
-                    "@LeaderOnly on a class or bean method is for beans that are a Lifecycle: mark methods instead");
+                    "@LeaderOnly on a class or bean method is for beans that are a Lifecycle: mark methods instead."
+                            + " But if it is a listener of messages, let another @LeaderOnly bean that is a Lifecycle"
+                            + " start and stop its container: docs/spring.md shows one");
         }
         if (lifecycle instanceof SmartLifecycle smart && smart.isAutoStartup()) {
             throw new BeanCreationException(

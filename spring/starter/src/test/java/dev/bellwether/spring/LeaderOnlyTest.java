@@ -9,23 +9,37 @@ import dev.bellwether.NotLeaderException;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Flow;
+import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import kotlin.coroutines.Continuation;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.EventListener;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
+import reactor.core.publisher.Mono;
 
 @ExtendWith(BellwetherExtension.class)
 @Timeout(60)
@@ -204,6 +218,55 @@ class LeaderOnlyTest {
                         .hasMessageContaining("its work continues after it has returned"));
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                Lasting.OfFlow.class,
+                Lasting.OfReactor.class,
+                Lasting.OfCallable.class,
+                Lasting.OfStream.class,
+                Lasting.OfNumbers.class,
+                Lasting.OfCoroutine.class
+            })
+    <T> void whateverGoesOnAfterItHasReturnedIsRefused(Class<T> bean, ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(bean)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining(bean.getName() + ".lasting(")
+                        .hasMessageContaining("its work continues after it has returned")
+                        .hasMessageContaining("return void, or the result itself"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                Listening.Plainly.class,
+                Listening.Twice.class,
+                Listening.BySomeOtherName.class,
+                Listening.ByHandlers.class
+            })
+    <T> void aListenerOfMessagesIsRefusedSinceAStandbyWouldLoseThem(Class<T> bean, ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(bean)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining(bean.getName() + ".hear(")
+                        .hasMessageContaining("a standby would acknowledge the messages and lose them")
+                        .hasMessageContaining("autoStartup = \"false\""));
+    }
+
+    @Test
+    void aClassThatListensIsNotToldToMarkItsMethods(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Listening.AsClass.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("for beans that are a Lifecycle")
+                        .hasMessageContaining("a listener of messages"));
+    }
+
     @Test
     void switchedOffNothingRunsThatOnlyALeaderDoesAndTheApplicationStarts() {
         Contexts.plain()
@@ -376,6 +439,100 @@ class LeaderOnlyTest {
         @LeaderOnly("billing")
         CompletableFuture<String> lasting() {
             return CompletableFuture.completedFuture("done");
+        }
+        static class OfFlow {
+            @LeaderOnly("billing")
+            Flow.Publisher<String> lasting() {
+                return new SubmissionPublisher<>();
+            }
+        }
+
+        static class OfReactor {
+            @LeaderOnly("billing")
+            Mono<String> lasting() {
+                return Mono.empty();
+            }
+        }
+
+        static class OfCallable {
+            @LeaderOnly("billing")
+            Callable<String> lasting() {
+                return () -> "done";
+            }
+        }
+
+        static class OfStream {
+            @LeaderOnly("billing")
+            Stream<String> lasting() {
+                return Stream.empty();
+            }
+        }
+
+        static class OfNumbers {
+            @LeaderOnly("billing")
+            IntStream lasting() {
+                return IntStream.empty();
+            }
+        }
+
+        static class OfCoroutine {
+            @LeaderOnly("billing")
+            Object lasting(Continuation<String> then) {
+                return then;
+            }
+        }
+    }
+
+    static class Listening {
+        static class Plainly {
+            @KafkaListener(topics = "bills")
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        static class Twice {
+            @KafkaListener(topics = "bills")
+            @KafkaListener(topics = "invoices")
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        @Retention(RetentionPolicy.RUNTIME)
+        @KafkaListener(topics = "bills")
+        @interface Bills {}
+
+        static class BySomeOtherName {
+            @Bills
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        @KafkaListener(topics = "bills")
+        static class ByHandlers {
+            @KafkaHandler
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        @LeaderOnly("billing")
+        static class AsClass {
+            @KafkaListener(topics = "bills")
+            void hear(String message) {}
+        }
+    }
+
+    static class Preparing {
+        private final Billing billing;
+
+        Preparing(Billing billing) {
+            this.billing = billing;
+        }
+
+        @EventListener
+        void prepare(AcquiredEvent event) {
+            CompletableFuture.runAsync(() -> billing.settle(NONE), LeaderOnlyTest::inThread)
+                    .join();
+            billing.settle(NONE);
         }
     }
 }
