@@ -33,6 +33,9 @@ import java.lang.annotation.Target;
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
 public @interface LeaderOnly {
-    /** The election. It need not be declared: then this process stands in it with default settings. */
+    /**
+     * The election; <code>${…}</code> stands for a property of the application. It need not be declared: then this
+     * process stands in it with default settings.
+     */
     String value();
 }

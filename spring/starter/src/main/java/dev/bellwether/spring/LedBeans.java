@@ -37,7 +37,7 @@ final class LedBeans {
 
     static String electionOf(String bean, ListableBeanFactory beans) {
         var annotation = beans.findAnnotationOnBean(bean, LeaderOnly.class);
-        return annotation == null ? "" : annotation.value();
+        return annotation == null ? "" : ElectionNames.of(annotation, beans);
     }
 
     private static Lifecycle lifecycle(String name, ListableBeanFactory beans) {

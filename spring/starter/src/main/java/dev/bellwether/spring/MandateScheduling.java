@@ -36,7 +36,7 @@ final class MandateScheduling implements BeanDefinitionRegistryPostProcessor {
         protected Runnable createRunnable(Object target, Method method, @Nullable String qualifier) {
             if (method.getParameterCount() == 1
                     && method.getParameterTypes()[0] == Mandate.class
-                    && LeaderOnlyProcessor.election(method) != null) {
+                    && ElectionNames.isNamedBy(method)) {
                 return new LedMethod(target, AopUtils.selectInvocableMethod(method, target.getClass()), qualifier);
             }
             return super.createRunnable(target, method, qualifier);

@@ -3,6 +3,7 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
@@ -268,6 +269,36 @@ class LeaderOnlyTest {
     }
 
     @Test
+    void placeholdersStandForPropertiesInTheNamesOfElections(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("tenant=acme")
+                .withBean(OfTenant.class)
+                .withBean(OfTenant.Part.class)
+                .run(context -> {
+                    assertThat(context.getBean(Candidacies.class).all())
+                            .extracting(Candidacy::election)
+                            .containsExactly("acme-billing");
+                    var method = context.getBean(OfTenant.class);
+                    assertThatThrownBy(method::count)
+                            .isInstanceOf(NotLeaderException.class)
+                            .hasMessageContaining("\"acme-billing\"");
+                    controlled.election("acme-billing").acquire();
+                    assertThat(method.count()).isEqualTo(42);
+                    assertThat(context.getBean(OfTenant.Part.class).isRunning()).isTrue();
+                });
+    }
+
+    @Test
+    void aPlaceholderWithoutAValueIsRefused(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(OfTenant.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("${tenant}-billing")
+                        .hasStackTraceContaining("tenant"));
+    }
+
+    @Test
     void switchedOffNothingRunsThatOnlyALeaderDoesAndTheApplicationStarts() {
         Contexts.plain()
                 .withPropertyValues("bellwether.enabled=false", "bellwether.uri=etcd://127.0.0.1:1/nobody")
@@ -519,6 +550,16 @@ class LeaderOnlyTest {
             @KafkaListener(topics = "bills")
             void hear(String message) {}
         }
+    }
+
+    static class OfTenant {
+        @LeaderOnly("${tenant}-billing")
+        int count() {
+            return 42;
+        }
+
+        @LeaderOnly("${tenant}-billing")
+        static class Part extends Idle {}
     }
 
     static class Preparing {
