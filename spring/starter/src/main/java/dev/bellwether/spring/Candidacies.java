@@ -8,10 +8,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -33,6 +38,7 @@ public final class Candidacies {
     private final Consumer<String> onStanding;
     private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
     private final AtomicBoolean handingOver = new AtomicBoolean();
+    private volatile @Nullable Set<String> ofBeans; // found when first asked for: that takes long
     private volatile boolean running;
 
     Candidacies(
@@ -99,9 +105,27 @@ public final class Candidacies {
         handingOver.set(false);
         properties.getElections().keySet().forEach(this::stand);
         named.all().forEach(this::stand);
-        for (var bean : beans.getBeanNamesForAnnotation(LeaderOnly.class)) {
-            stand(LedBeans.electionOf(bean, beans));
+        electionsOfBeans().forEach(this::stand);
+    }
+
+    /** Returns all elections that anything names, whether or not this process stands in them just now. */
+    Set<String> expected() {
+        var all = new TreeSet<>(leaderships.keySet());
+        all.addAll(properties.getElections().keySet());
+        all.addAll(named.all());
+        all.addAll(electionsOfBeans());
+        return all;
+    }
+
+    private Set<String> electionsOfBeans() {
+        var known = ofBeans;
+        if (known == null) {
+            known = Stream.of(beans.getBeanNamesForAnnotation(LeaderOnly.class))
+                    .map(bean -> LedBeans.electionOf(bean, beans))
+                    .collect(Collectors.toUnmodifiableSet());
+            ofBeans = known;
         }
+        return known;
     }
 
     private synchronized void stand(String election) {
