@@ -22,9 +22,10 @@ final class MandateScheduling implements BeanDefinitionRegistryPostProcessor {
     @Override
     public void postProcessBeanDefinitionRegistry(BeanDefinitionRegistry registry) {
         for (var name : registry.getBeanDefinitionNames()) {
-            if (name.endsWith(NAME)) {
-                var definition = new RootBeanDefinition(Processor.class, Processor::new);
-                definition.setRole(registry.getBeanDefinition(name).getRole());
+            var present = registry.getBeanDefinition(name);
+            if (name.endsWith(NAME) && !Processor.class.getName().equals(present.getBeanClassName())) {
+                var definition = new RootBeanDefinition(Processor.class); // no supplier: code can be generated of this
+                definition.setRole(present.getRole());
                 registry.removeBeanDefinition(name);
                 registry.registerBeanDefinition(name, definition);
             }

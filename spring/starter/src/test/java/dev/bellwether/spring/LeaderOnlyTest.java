@@ -10,9 +10,13 @@ import dev.bellwether.NotLeaderException;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.net.URL;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Enumeration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
@@ -32,10 +36,18 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aot.generate.ClassNameGenerator;
+import org.springframework.aot.generate.DefaultGenerationContext;
+import org.springframework.aot.generate.GeneratedFiles;
+import org.springframework.aot.generate.InMemoryGeneratedFiles;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.event.EventListener;
+import org.springframework.javapoet.ClassName;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.scheduling.annotation.EnableScheduling;
@@ -299,6 +311,21 @@ class LeaderOnlyTest {
     }
 
     @Test
+    void anApplicationWithScheduledMethodsCanBeProcessedAheadOfTime() {
+        var context = new AnnotationConfigApplicationContext();
+        context.setClassLoader(new WithoutSpringKafka());
+        TestPropertyValues.of("bellwether.uri=memory:" + UUID.randomUUID()).applyTo(context);
+        context.register(BellwetherAutoConfiguration.class, WithScheduling.class, Ticking.class);
+        var files = new InMemoryGeneratedFiles();
+        var generation = new DefaultGenerationContext(
+                new ClassNameGenerator(ClassName.get("dev.bellwether.spring", "Application")), files);
+        new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
+        generation.writeGeneratedContent();
+        assertThat(files.getGeneratedFiles(GeneratedFiles.Kind.SOURCE).keySet())
+                .anyMatch(name -> name.contains("MandateScheduling"));
+    }
+
+    @Test
     void switchedOffNothingRunsThatOnlyALeaderDoesAndTheApplicationStarts() {
         Contexts.plain()
                 .withPropertyValues("bellwether.enabled=false", "bellwether.uri=etcd://127.0.0.1:1/nobody")
@@ -330,6 +357,20 @@ class LeaderOnlyTest {
                 .run(context -> assertThat(context)
                         .getFailure()
                         .hasMessageContaining("it is @LeaderOnly, but starts by itself"));
+    }
+
+    /** Spring Kafka 3 tells of classes that are gone in Kafka 4, which we are tested with. */
+    private static final class WithoutSpringKafka extends ClassLoader {
+        WithoutSpringKafka() {
+            super(LeaderOnlyTest.class.getClassLoader());
+        }
+
+        @Override
+        public Enumeration<URL> getResources(String name) throws IOException {
+            var all = Collections.list(super.getResources(name));
+            all.removeIf(one -> one.getPath().contains("spring-kafka"));
+            return Collections.enumeration(all);
+        }
     }
 
     private static void inThread(Runnable work) {
@@ -471,6 +512,7 @@ class LeaderOnlyTest {
         CompletableFuture<String> lasting() {
             return CompletableFuture.completedFuture("done");
         }
+
         static class OfFlow {
             @LeaderOnly("billing")
             Flow.Publisher<String> lasting() {
