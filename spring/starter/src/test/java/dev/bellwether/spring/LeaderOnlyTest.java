@@ -311,6 +311,21 @@ class LeaderOnlyTest {
     }
 
     @Test
+    void whoPreparesMayCallWhatRunsUnderTheMandateAndNobodyElseYet(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Preparing.class)
+                .run(context -> {
+                    var token = controlled.election("billing").acquire();
+                    assertThat(context.getBean(Billing.class).tokens())
+                            .as("the listener's own thread, and not the other's")
+                            .containsExactly(token);
+                    context.getBean(Billing.class).settle(NONE);
+                    assertThat(context.getBean(Billing.class).tokens()).containsExactly(token, token);
+                });
+    }
+
+    @Test
     void anApplicationWithScheduledMethodsCanBeProcessedAheadOfTime() {
         var context = new AnnotationConfigApplicationContext();
         context.setClassLoader(new WithoutSpringKafka());
