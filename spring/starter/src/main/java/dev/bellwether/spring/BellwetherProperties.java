@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LockConfig;
 import dev.bellwether.TaskFailure;
 import java.time.Duration;
@@ -345,9 +346,13 @@ public class BellwetherProperties {
     /** Returns the settings of a lock, declared or not. */
     LockConfig lock(String name) {
         var settings = locks.getOrDefault(name, new Lock());
-        var builder = LockConfig.builder().candidacy(candidacy(settings).build());
-        Optional.ofNullable(settings.atLeast).ifPresent(builder::atLeast);
-        return builder.build();
+        try {
+            var builder = LockConfig.builder().candidacy(candidacy(settings).build());
+            Optional.ofNullable(settings.atLeast).ifPresent(builder::atLeast);
+            return builder.build();
+        } catch (ElectionException e) {
+            throw new ElectionException("bellwether.locks." + name + ": " + e.getMessage(), e);
+        }
     }
 
     private CandidacyConfig.Builder candidacy(Seat settings) {

@@ -93,6 +93,19 @@ class AutoConfigurationTest {
     }
 
     @Test
+    void aLockWhoseSettingsContradictEachOtherIsRefusedAtTheStart() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.locks.report.lease=2s",
+                        "bellwether.locks.report.stand-down-budget=5s")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("bellwether.locks.report")
+                        .hasStackTraceContaining("standDownBudget"));
+    }
+
+    @Test
     void aUriComesBeforeAnyClient() {
         Contexts.plain()
                 .withUserConfiguration(Database.class)
