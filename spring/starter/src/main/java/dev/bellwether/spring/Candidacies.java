@@ -108,7 +108,7 @@ public final class Candidacies {
         electionsOfBeans().forEach(this::stand);
     }
 
-    /** Returns all elections that anything names, whether or not this process stands in them just now. */
+    /** Returns all elections that anything names, whether or not this process stands in them now. */
     Set<String> expected() {
         var all = new TreeSet<>(leaderships.keySet());
         all.addAll(properties.getElections().keySet());

@@ -78,7 +78,7 @@ final class ElectionsHealth {
                         .orElse(status.phase().name());
     }
 
-    /** Returns where this process leads; also for elections in which it does not stand yet, so that groups find them. */
+    /** Returns where this process leads; with elections in which it does not stand yet, so that groups find them. */
     Map<String, Boolean> leading() {
         var leading = new TreeMap<String, Boolean>();
         candidacies.expected().forEach(election -> leading.put(election, candidacies.isLeader(election)));
