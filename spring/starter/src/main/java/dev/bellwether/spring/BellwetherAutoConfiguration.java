@@ -71,6 +71,12 @@ public class BellwetherAutoConfiguration {
         return new Locks(elections, properties);
     }
 
+    /** Before the context closes: hands over, if so configured. */
+    @Bean
+    HandOverFirst bellwetherHandOverFirst(ApplicationContext context, Candidacies candidacies) {
+        return new HandOverFirst(context, candidacies);
+    }
+
     /** Starts last, stops first: stands, and leaves where it does not lead. */
     @Bean
     SmartLifecycle bellwetherStanding(Candidacies candidacies) {

@@ -1,7 +1,9 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LockConfig;
+import dev.bellwether.TaskFailure;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -73,8 +75,8 @@ public class BellwetherProperties {
 
     private final ZooKeeper zookeeper = new ZooKeeper();
 
-    /** Settings of one candidacy; what is not set has the library's default, most of which follow the lease. */
-    public static class Election {
+    /** Settings of one seat; what is not set has the library's default, most of which follow the lease. */
+    public abstract static class Seat {
         /** How long the seat is ours after each renewal, and so the longest vacancy after a crash. 10s by default. */
         private @Nullable Duration lease;
 
@@ -178,8 +180,47 @@ public class BellwetherProperties {
         }
     }
 
-    /** Settings of one lock: those of a candidacy, since each run takes the seat as one, and one more. */
-    public static class Lock extends Election {
+    /** Settings of one candidacy. */
+    public static class Election extends Seat {
+        /** The least time between the beginnings of two steps of the task of whileLeading. 1ms by default. */
+        private @Nullable Duration taskInterval;
+
+        /**
+         * What follows when the task of whileLeading throws: retry, which is the default, runs it again after the retry
+         * interval, end ends the candidacy.
+         */
+        private @Nullable TaskFailure onTaskFailure;
+
+        /** Makes a leader stand down that does not call pulse for so long. By default it need not. */
+        private @Nullable Duration maxPulseInterval;
+
+        public @Nullable Duration getTaskInterval() {
+            return taskInterval;
+        }
+
+        public void setTaskInterval(@Nullable Duration taskInterval) {
+            this.taskInterval = taskInterval;
+        }
+
+        public @Nullable TaskFailure getOnTaskFailure() {
+            return onTaskFailure;
+        }
+
+        public void setOnTaskFailure(@Nullable TaskFailure onTaskFailure) {
+            this.onTaskFailure = onTaskFailure;
+        }
+
+        public @Nullable Duration getMaxPulseInterval() {
+            return maxPulseInterval;
+        }
+
+        public void setMaxPulseInterval(@Nullable Duration maxPulseInterval) {
+            this.maxPulseInterval = maxPulseInterval;
+        }
+    }
+
+    /** Settings of one lock, which takes the seat for one run: a lock has no task that is repeated, and no pulse. */
+    public static class Lock extends Seat {
         /** How long the seat is kept from when the lock was taken, however short the run. Not at all by default. */
         private @Nullable Duration atLeast;
 
@@ -294,18 +335,27 @@ public class BellwetherProperties {
 
     /** Begins the settings of the candidacy in an election, declared or not. */
     CandidacyConfig.Builder candidacy(String name) {
-        return candidacy(elections.getOrDefault(name, new Election()));
+        var settings = elections.getOrDefault(name, new Election());
+        var builder = candidacy(settings);
+        Optional.ofNullable(settings.taskInterval).ifPresent(builder::taskInterval);
+        Optional.ofNullable(settings.onTaskFailure).ifPresent(builder::onTaskFailure);
+        Optional.ofNullable(settings.maxPulseInterval).ifPresent(builder::maxPulseInterval);
+        return builder;
     }
 
     /** Returns the settings of a lock, declared or not. */
     LockConfig lock(String name) {
         var settings = locks.getOrDefault(name, new Lock());
-        var builder = LockConfig.builder().candidacy(candidacy(settings).build());
-        Optional.ofNullable(settings.atLeast).ifPresent(builder::atLeast);
-        return builder.build();
+        try {
+            var builder = LockConfig.builder().candidacy(candidacy(settings).build());
+            Optional.ofNullable(settings.atLeast).ifPresent(builder::atLeast);
+            return builder.build();
+        } catch (ElectionException e) {
+            throw new ElectionException("bellwether.locks." + name + ": " + e.getMessage(), e);
+        }
     }
 
-    private CandidacyConfig.Builder candidacy(Election settings) {
+    private CandidacyConfig.Builder candidacy(Seat settings) {
         var builder = CandidacyConfig.builder()
                 .metadata(metadata)
                 .priority(settings.priority)

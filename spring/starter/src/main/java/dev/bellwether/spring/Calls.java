@@ -13,21 +13,31 @@ import org.jspecify.annotations.Nullable;
 /** Which calls run under the mandate of one election. Thread-safe. */
 final class Calls {
     private @Nullable Mandate mandate; // this and the others guarded by this
+    private @Nullable Thread preparing; // whose calls alone may begin
     private final List<Thread> running = new ArrayList<>(); // a thread as often as its calls are nested
     private final Set<Thread> interrupted = new HashSet<>();
 
+    /** Lets calls of this thread begin, which hears that we lead, and no other calls yet. */
+    synchronized void prepare(Mandate mandate) {
+        this.mandate = mandate;
+        preparing = Thread.currentThread();
+    }
+
     synchronized void admit(Mandate mandate) {
         this.mandate = mandate;
+        preparing = null;
     }
 
     /** Lets no further call begin. */
     synchronized void refuse() {
         mandate = null;
+        preparing = null;
     }
 
     /** Lets a call begin and returns its mandate, or empty while it must not. */
     synchronized Optional<Mandate> begin() {
-        if (mandate == null || !mandate.isValid()) {
+        var barred = preparing != null && !preparing.equals(Thread.currentThread());
+        if (mandate == null || barred || !mandate.isValid()) {
             return Optional.empty();
         }
         running.add(Thread.currentThread());

@@ -8,9 +8,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -31,6 +37,8 @@ public final class Candidacies {
     private final ApplicationEventPublisher publisher;
     private final Consumer<String> onStanding;
     private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
+    private final AtomicBoolean handingOver = new AtomicBoolean();
+    private volatile @Nullable Set<String> ofBeans; // found when first asked for: that takes long
     private volatile boolean running;
 
     Candidacies(
@@ -94,18 +102,39 @@ public final class Candidacies {
     /** Stands in all elections that anything names. */
     synchronized void start() {
         running = true;
+        handingOver.set(false);
         properties.getElections().keySet().forEach(this::stand);
         named.all().forEach(this::stand);
-        for (var bean : beans.getBeanNamesForAnnotation(LeaderOnly.class)) {
-            stand(LedBeans.electionOf(bean, beans));
+        electionsOfBeans().forEach(this::stand);
+    }
+
+    /** Returns all elections that anything names, whether or not this process stands in them now. */
+    Set<String> expected() {
+        var all = new TreeSet<>(leaderships.keySet());
+        all.addAll(properties.getElections().keySet());
+        all.addAll(named.all());
+        all.addAll(electionsOfBeans());
+        return all;
+    }
+
+    private Set<String> electionsOfBeans() {
+        var known = ofBeans;
+        if (known == null) {
+            known = Stream.of(beans.getBeanNamesForAnnotation(LeaderOnly.class))
+                    .map(bean -> LedBeans.electionOf(bean, beans))
+                    .collect(Collectors.toUnmodifiableSet());
+            ofBeans = known;
         }
+        return known;
     }
 
     private synchronized void stand(String election) {
         if (!running || leaderships.containsKey(election)) {
             return;
         }
-        var leadership = new Leadership(publisher, LedBeans.of(election, beans));
+        var led = LedBeans.of(election, beans);
+        led.stop(); // a context that is started again, rather than refreshed, has started all that has a lifecycle
+        var leadership = new Leadership(publisher, led);
         onStanding.accept(election);
         leaderships.put(election, leadership);
         var config = properties.candidacy(election).listener(leadership).build();
@@ -113,12 +142,20 @@ public final class Candidacies {
     }
 
     /**
-     * The context begins to stop: a leader hands over, if so configured; anybody who does not lead leaves, and nothing
-     * is started any more.
+     * The context stops: a leader hands over, if so configured and not done when the context began to close; anybody
+     * who does not lead leaves, and nothing is started any more.
      */
     void closing() {
-        Optional.ofNullable(properties.getHandOverOnShutdown()).ifPresent(this::handOver);
+        handOver();
         leave();
+    }
+
+    /** Hands over what this process leads, if so configured; once until the context starts again. */
+    void handOver() {
+        var within = properties.getHandOverOnShutdown();
+        if (within != null && handingOver.compareAndSet(false, true)) {
+            handOver(within);
+        }
     }
 
     /** Everything runs still while standbys get ready; and the lock is free. */

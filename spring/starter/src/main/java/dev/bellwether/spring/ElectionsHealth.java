@@ -78,9 +78,10 @@ final class ElectionsHealth {
                         .orElse(status.phase().name());
     }
 
+    /** Returns where this process leads; with elections in which it does not stand yet, so that groups find them. */
     Map<String, Boolean> leading() {
         var leading = new TreeMap<String, Boolean>();
-        candidacies.all().forEach(candidacy -> leading.put(candidacy.election(), candidacy.isLeader()));
+        candidacies.expected().forEach(election -> leading.put(election, candidacies.isLeader(election)));
         return leading;
     }
 }

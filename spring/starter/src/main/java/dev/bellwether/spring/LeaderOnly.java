@@ -18,9 +18,12 @@ import java.lang.annotation.Target;
  * ended when the call has.
  *
  * <p>As with all proxies of Spring, it works on calls from outside the bean: a call within the bean is not guarded, and
- * runs although another process leads. Private, final and static methods are refused when the bean is made, and so are
- * methods that continue after they have returned, by a future or a publisher. With {@code @Async} on the same method
- * the asynchronous call is what runs only while leading.
+ * runs although another process leads. With {@code @Async} on the same method the asynchronous call is what runs only
+ * while leading.
+ *
+ * <p>Refused when the bean is made: private, final and static methods; methods that continue after they have returned
+ * (a future, a publisher, a {@code Callable}, a {@code Stream}, a suspending function); and listeners of messages
+ * ({@code @KafkaListener} and the like), since a standby would acknowledge messages that nothing has dealt with.
  *
  * <p><b>On a class or a bean method</b>, of a bean that is a {@link org.springframework.context.Lifecycle}: the bean is
  * started when we begin to lead, after {@link AcquiredEvent} was heard, and stopped when we cease to, both in the order
@@ -30,6 +33,9 @@ import java.lang.annotation.Target;
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
 public @interface LeaderOnly {
-    /** The election. It need not be declared: then this process stands in it with default settings. */
+    /**
+     * The election; <code>${…}</code> stands for a property of the application. It need not be declared: then this
+     * process stands in it with default settings.
+     */
     String value();
 }

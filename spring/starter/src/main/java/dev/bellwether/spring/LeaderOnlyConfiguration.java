@@ -1,5 +1,6 @@
 package dev.bellwether.spring;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
@@ -19,8 +20,8 @@ class LeaderOnlyConfiguration {
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static LeaderOnlyProcessor bellwetherLeaderOnlyProcessor(
-            NamedElections named, ObjectProvider<Candidacies> candidacies, Environment environment) {
-        var processor = new LeaderOnlyProcessor(named, candidacies);
+            NamedElections named, ObjectProvider<Candidacies> candidacies, BeanFactory beans, Environment environment) {
+        var processor = new LeaderOnlyProcessor(named, candidacies, beans);
         processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
         return processor;
     }

@@ -4,14 +4,17 @@ import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.spi.Interrupts;
 import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 
 /** Lets a call through under the mandate of its election, or not at all. Thread-safe. */
@@ -22,9 +25,12 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
             ": we stand in no election (bellwether.enabled=false, or a configuration that is left out)";
 
     private final ObjectProvider<Candidacies> candidacies;
+    private final BeanFactory beans;
+    private final Map<Method, String> elections = new ConcurrentHashMap<>();
 
-    LeaderOnlyInterceptor(ObjectProvider<Candidacies> candidacies) {
+    LeaderOnlyInterceptor(ObjectProvider<Candidacies> candidacies, BeanFactory beans) {
         this.candidacies = candidacies;
+        this.beans = beans;
     }
 
     @Override
@@ -66,12 +72,15 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         }
     }
 
-    private static String election(MethodInvocation call) {
+    /** Remembered, so that it stays the same whatever becomes of the properties that it is made of. */
+    private String election(MethodInvocation call) {
         var method = call.getMethod();
         var target = call.getThis();
         var specific = target == null ? method : AopUtils.getMostSpecificMethod(method, target.getClass());
-        var election = LeaderOnlyProcessor.election(specific);
-        return Objects.requireNonNull(election == null ? LeaderOnlyProcessor.election(method) : election);
+        return elections.computeIfAbsent(specific, one -> {
+            var election = ElectionNames.of(one, beans);
+            return Objects.requireNonNull(election == null ? ElectionNames.of(method, beans) : election);
+        });
     }
 
     private static void hand(Mandate mandate, MethodInvocation call) {

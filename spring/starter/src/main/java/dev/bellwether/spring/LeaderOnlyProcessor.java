@@ -1,20 +1,14 @@
 package dev.bellwether.spring;
 
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
-import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.context.annotation.Bean;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 
 /**
  * Puts {@link LeaderOnlyInterceptor} before the beans that have {@link LeaderOnly} methods, and notes the elections
@@ -27,64 +21,32 @@ final class LeaderOnlyProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     private static final long serialVersionUID = 1;
 
     private final transient NamedElections named;
+    private final transient BeanFactory beans;
 
-    LeaderOnlyProcessor(NamedElections named, ObjectProvider<Candidacies> candidacies) {
+    LeaderOnlyProcessor(NamedElections named, ObjectProvider<Candidacies> candidacies, BeanFactory beans) {
         this.named = named;
-        advisor = new DefaultPointcutAdvisor(new LedMethods(), new LeaderOnlyInterceptor(candidacies));
+        this.beans = beans;
+        advisor = new DefaultPointcutAdvisor(new LedMethods(), new LeaderOnlyInterceptor(candidacies, beans));
         setBeforeExistingAdvisors(true);
         setOrder(Ordered.LOWEST_PRECEDENCE - 100); // before those of @Async and @Scheduled
     }
 
     @Override
     public Object postProcessAfterInitialization(Object bean, String name) {
-        MethodIntrospector.selectMethods(AopUtils.getTargetClass(bean), LeaderOnlyProcessor::election)
+        MethodIntrospector.selectMethods(
+                        AopUtils.getTargetClass(bean), (Method method) -> ElectionNames.of(method, beans))
                 .forEach((method, election) -> {
-                    check(method, name);
+                    LeaderOnlyChecks.check(method, name);
                     named.add(election);
                 });
         return super.postProcessAfterInitialization(bean, name);
     }
 
-    private static void check(Method method, String bean) {
-        if (Modifier.isPrivate(method.getModifiers())
-                || Modifier.isFinal(method.getModifiers())
-                || Modifier.isStatic(method.getModifiers())) {
-            throw new BeanCreationException(
-                    bean, method + " is @LeaderOnly, but there can be no proxy for a private, final or static method");
-        }
-        var type = method.getReturnType();
-        if (Future.class.isAssignableFrom(type) || CompletionStage.class.isAssignableFrom(type) || isPublisher(type)) {
-            throw new BeanCreationException(
-                    bean,
-                    method
-                            + " is @LeaderOnly, but its work continues after it has returned, when nothing can end"
-                            + " it with the mandate: make it return when its work is done");
-        }
-    }
-
-    private static boolean isPublisher(Class<?> type) {
-        for (Class<?> one = type; one != null; one = one.getSuperclass()) {
-            for (var each : one.getInterfaces()) {
-                if (each.getName().equals("org.reactivestreams.Publisher") || isPublisher(each)) {
-                    return true;
-                }
-            }
-        }
-        return type.getName().equals("org.reactivestreams.Publisher");
-    }
-
-    /** Returns the election under whose mandate a method runs, or null if it is none of ours. */
-    static @Nullable String election(Method method) {
-        var annotation = AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
-        return annotation == null || AnnotatedElementUtils.hasAnnotation(method, Bean.class)
-                ? null
-                : annotation.value();
-    }
-
     private static final class LedMethods extends StaticMethodMatcherPointcut {
         @Override
         public boolean matches(Method method, Class<?> target) {
-            return election(AopUtils.getMostSpecificMethod(method, target)) != null || election(method) != null;
+            return ElectionNames.isNamedBy(AopUtils.getMostSpecificMethod(method, target))
+                    || ElectionNames.isNamedBy(method);
         }
     }
 }

@@ -90,6 +90,7 @@ final class Leadership implements LeadershipListener {
     private void acquired(LeadershipEvent.Acquired event) {
         since = Instant.now();
         stood.join(); // the grant may be here before stand has returned, and who hears of it may ask for the candidacy
+        calls.prepare(event.mandate());
         try {
             publisher.publishEvent(new AcquiredEvent(event.mandate()));
         } finally { // a listener that throws changes nothing else

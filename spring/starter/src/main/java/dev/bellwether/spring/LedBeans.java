@@ -37,14 +37,16 @@ final class LedBeans {
 
     static String electionOf(String bean, ListableBeanFactory beans) {
         var annotation = beans.findAnnotationOnBean(bean, LeaderOnly.class);
-        return annotation == null ? "" : annotation.value();
+        return annotation == null ? "" : ElectionNames.of(annotation, beans);
     }
 
     private static Lifecycle lifecycle(String name, ListableBeanFactory beans) {
         if (!(beans.getBean(name) instanceof Lifecycle lifecycle)) {
             throw new BeanCreationException(
                     name,
-                    "@LeaderOnly on a class or bean method is for beans that are a Lifecycle: mark methods instead");
+                    "@LeaderOnly on a class or bean method is for beans that are a Lifecycle: mark methods instead."
+                            + " But if it is a listener of messages, let another @LeaderOnly bean that is a Lifecycle"
+                            + " start and stop its container: docs/spring.md shows one");
         }
         if (lifecycle instanceof SmartLifecycle smart && smart.isAutoStartup()) {
             throw new BeanCreationException(

@@ -16,6 +16,7 @@ public final class Locks {
     Locks(Elections elections, BellwetherProperties properties) {
         this.elections = elections;
         this.properties = properties;
+        properties.getLocks().keySet().forEach(properties::lock); // a contradiction is told at the start, not at night
     }
 
     /** Returns a lock; nobody holds it through this. */

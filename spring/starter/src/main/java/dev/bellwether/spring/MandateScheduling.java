@@ -22,9 +22,10 @@ final class MandateScheduling implements BeanDefinitionRegistryPostProcessor {
     @Override
     public void postProcessBeanDefinitionRegistry(BeanDefinitionRegistry registry) {
         for (var name : registry.getBeanDefinitionNames()) {
-            if (name.endsWith(NAME)) {
-                var definition = new RootBeanDefinition(Processor.class, Processor::new);
-                definition.setRole(registry.getBeanDefinition(name).getRole());
+            var present = registry.getBeanDefinition(name);
+            if (name.endsWith(NAME) && !Processor.class.getName().equals(present.getBeanClassName())) {
+                var definition = new RootBeanDefinition(Processor.class); // no supplier: code can be generated of this
+                definition.setRole(present.getRole());
                 registry.removeBeanDefinition(name);
                 registry.registerBeanDefinition(name, definition);
             }
@@ -36,7 +37,7 @@ final class MandateScheduling implements BeanDefinitionRegistryPostProcessor {
         protected Runnable createRunnable(Object target, Method method, @Nullable String qualifier) {
             if (method.getParameterCount() == 1
                     && method.getParameterTypes()[0] == Mandate.class
-                    && LeaderOnlyProcessor.election(method) != null) {
+                    && ElectionNames.isNamedBy(method)) {
                 return new LedMethod(target, AopUtils.selectInvocableMethod(method, target.getClass()), qualifier);
             }
             return super.createRunnable(target, method, qualifier);

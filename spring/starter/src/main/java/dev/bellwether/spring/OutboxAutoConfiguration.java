@@ -24,6 +24,7 @@ import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitializat
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.core.ProducerFactory;
@@ -100,6 +101,7 @@ public class OutboxAutoConfiguration {
     @ConditionalOnMissingBean
     @ConditionalOnBean(Elections.class)
     @ConditionalOnProperty(prefix = "bellwether.outbox.relay", name = "enabled", matchIfMissing = true)
+    @Lazy(false) // it publishes, whether or not anything asks for it
     OutboxRelay bellwetherOutboxRelay(
             DataSource dataSource,
             Table table,

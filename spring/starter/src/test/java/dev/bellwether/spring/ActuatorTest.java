@@ -24,13 +24,17 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.Lifecycle;
 import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.util.ClassUtils;
 
 /** What operators see. */
 @ExtendWith(BellwetherExtension.class)
@@ -233,6 +237,53 @@ class ActuatorTest {
     }
 
     @Test
+    void aGroupOfOneElectionIsUpWhereThisProcessLeadsThatOne(ControlledElections controlled) {
+        withHealth(Contexts.controlled(controlled))
+                .withPropertyValues(
+                        "bellwether.elections.billing.lease=10s",
+                        "bellwether.elections.mailing.lease=10s",
+                        "management.endpoint.health.group.biller.include=leading/billing",
+                        "management.endpoint.health.group.reporter.include=leading/reports",
+                        "management.endpoint.health.group.biller.status.order=down,standby,up",
+                        "management.endpoint.health.group.reporter.status.order=down,standby,up",
+                        "management.endpoint.health.group.all.include=leading",
+                        "management.endpoint.health.group.all.status.order=down,standby,up")
+                .withBean(Reports.class)
+                .withBean(Printer.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    var health = context.getBean("healthEndpoint");
+                    assertThat(group(health, "biller")).isEqualTo("STANDBY");
+                    controlled.election("billing").acquire();
+                    assertThat(group(health, "biller")).isEqualTo("UP");
+                    assertThat(group(health, "reporter")).isEqualTo("STANDBY");
+                    assertThat(group(health, "all")).as("not all are led here").isEqualTo("STANDBY");
+                    controlled.election("reports").acquire();
+                    assertThat(group(health, "reporter")).isEqualTo("UP");
+                });
+    }
+
+    @Test
+    void aGroupOfABeanThatLeadsIsKnownBeforeAnythingStands(ControlledElections controlled) {
+        withHealth(Contexts.controlled(controlled))
+                .withPropertyValues("management.endpoint.health.group.printer.include=leading/printing")
+                .withBean(Printer.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    controlled.election("printing").acquire();
+                    assertThat(group(context.getBean("healthEndpoint"), "printer"))
+                            .isEqualTo("UP");
+                });
+    }
+
+    @Test
+    void aGroupOfAnElectionThatNothingNamesIsRefusedAtTheStart(ControlledElections controlled) {
+        withHealth(declared(Contexts.controlled(controlled)))
+                .withPropertyValues("management.endpoint.health.group.leader.include=leading/biling")
+                .run(context -> assertThat(context).getFailure().hasMessageContaining("leading/biling"));
+    }
+
+    @Test
     void metersAreThereAtOnceAndShowTheLeader() {
         Contexts.plain()
                 .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
@@ -271,8 +322,55 @@ class ActuatorTest {
         return Objects.requireNonNull(endpoint.candidacies().get("billing"));
     }
 
+    /** The whole of health, whose configurations have other names in each version of Spring Boot. */
+    private static ApplicationContextRunner withHealth(ApplicationContextRunner runner) {
+        var loader = ActuatorTest.class.getClassLoader();
+        return runner.withConfiguration(AutoConfigurations.of(Stream.of(
+                        "org.springframework.boot.actuate.autoconfigure.health.HealthContributorAutoConfiguration",
+                        "org.springframework.boot.actuate.autoconfigure.health.HealthEndpointAutoConfiguration",
+                        "org.springframework.boot.health.autoconfigure.contributor"
+                                + ".HealthContributorAutoConfiguration",
+                        "org.springframework.boot.health.autoconfigure.registry"
+                                + ".HealthContributorRegistryAutoConfiguration",
+                        "org.springframework.boot.health.autoconfigure.actuate.endpoint"
+                                + ".HealthEndpointAutoConfiguration")
+                .filter(name -> ClassUtils.isPresent(name, loader))
+                .map(name -> ClassUtils.resolveClassName(name, loader))
+                .toArray(Class<?>[]::new)));
+    }
+
+    private static String group(Object endpoint, String name) {
+        var health = Indicators.call(endpoint, "healthForPath", (Object) new String[] {name});
+        return Indicators.call(Indicators.call(health, "getStatus"), "getCode").toString();
+    }
+
     private static String leader(ApplicationContext context) {
         var leaders = context.getBean("leadingHealthContributor");
         return status(call(leaders, "getContributor", "billing"));
+    }
+
+    static class Reports {
+        @LeaderOnly("reports")
+        void write() {}
+    }
+
+    @LeaderOnly("printing")
+    static class Printer implements Lifecycle {
+        private volatile boolean running;
+
+        @Override
+        public void start() {
+            running = true;
+        }
+
+        @Override
+        public void stop() {
+            running = false;
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
+        }
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.bellwether.Elections;
+import dev.bellwether.TaskFailure;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import java.io.IOException;
@@ -62,7 +63,11 @@ class AutoConfigurationTest {
                         "bellwether.elections.billing.standby-backoff=1m",
                         "bellwether.elections.billing.priority=7",
                         "bellwether.elections.billing.drift-bound=0.02",
-                        "bellwether.elections.billing.halt-on-overrun=true")
+                        "bellwether.elections.billing.halt-on-overrun=true",
+                        "bellwether.elections.billing.access-patience=7m",
+                        "bellwether.elections.billing.task-interval=1s",
+                        "bellwether.elections.billing.on-task-failure=end",
+                        "bellwether.elections.billing.max-pulse-interval=3m")
                 .run(context -> {
                     var config = context.getBean(BellwetherProperties.class)
                             .candidacy("billing")
@@ -75,12 +80,29 @@ class AutoConfigurationTest {
                     assertThat(config.priority()).isEqualTo(7);
                     assertThat(config.driftBound()).isEqualTo(0.02);
                     assertThat(config.haltOnOverrun()).isTrue();
+                    assertThat(config.accessPatience()).isEqualTo(Duration.ofMinutes(7));
+                    assertThat(config.taskInterval()).isEqualTo(Duration.ofSeconds(1));
+                    assertThat(config.onTaskFailure()).isEqualTo(TaskFailure.END);
+                    assertThat(config.maxPulseInterval()).contains(Duration.ofMinutes(3));
                     assertThat(context.getBean(BellwetherProperties.class)
                                     .candidacy("undeclared")
                                     .build()
                                     .lease())
                             .isEqualTo(Duration.ofSeconds(10));
                 });
+    }
+
+    @Test
+    void aLockWhoseSettingsContradictEachOtherIsRefusedAtTheStart() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.locks.report.lease=2s",
+                        "bellwether.locks.report.stand-down-budget=5s")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("bellwether.locks.report")
+                        .hasStackTraceContaining("standDownBudget"));
     }
 
     @Test

@@ -62,7 +62,9 @@ class GuideTest {
     void everySettingOfAnElectionIsInTheGuideAndNoOther() {
         var list = ELECTION.matcher(guide).results().findFirst().orElseThrow().group(1);
         assertThat(NAME.matcher(list).results().map(found -> found.group(1)))
-                .containsExactlyInAnyOrderElementsOf(Stream.of(BellwetherProperties.Election.class.getDeclaredFields())
+                .containsExactlyInAnyOrderElementsOf(Stream.of(
+                                BellwetherProperties.Seat.class, BellwetherProperties.Election.class)
+                        .flatMap(type -> Stream.of(type.getDeclaredFields()))
                         .filter(field -> !field.isSynthetic())
                         .map(field ->
                                 field.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT))

@@ -3,29 +3,56 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.net.URL;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Enumeration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Flow;
+import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import kotlin.coroutines.Continuation;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aot.generate.ClassNameGenerator;
+import org.springframework.aot.generate.DefaultGenerationContext;
+import org.springframework.aot.generate.GeneratedFiles;
+import org.springframework.aot.generate.InMemoryGeneratedFiles;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.aot.ApplicationContextAotGenerator;
+import org.springframework.context.event.EventListener;
+import org.springframework.javapoet.ClassName;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
+import reactor.core.publisher.Mono;
 
 @ExtendWith(BellwetherExtension.class)
 @Timeout(60)
@@ -204,6 +231,115 @@ class LeaderOnlyTest {
                         .hasMessageContaining("its work continues after it has returned"));
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                Lasting.OfFlow.class,
+                Lasting.OfReactor.class,
+                Lasting.OfCallable.class,
+                Lasting.OfStream.class,
+                Lasting.OfNumbers.class,
+                Lasting.OfCoroutine.class
+            })
+    <T> void whateverGoesOnAfterItHasReturnedIsRefused(Class<T> bean, ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(bean)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining(bean.getName() + ".lasting(")
+                        .hasMessageContaining("its work continues after it has returned")
+                        .hasMessageContaining("return void, or the result itself"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                Listening.Plainly.class,
+                Listening.Twice.class,
+                Listening.BySomeOtherName.class,
+                Listening.ByHandlers.class
+            })
+    <T> void aListenerOfMessagesIsRefusedSinceAStandbyWouldLoseThem(Class<T> bean, ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(bean)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasMessageContaining(bean.getName() + ".hear(")
+                        .hasMessageContaining("a standby would acknowledge the messages and lose them")
+                        .hasMessageContaining("autoStartup = \"false\""));
+    }
+
+    @Test
+    void aClassThatListensIsNotToldToMarkItsMethods(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Listening.AsClass.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("for beans that are a Lifecycle")
+                        .hasMessageContaining("a listener of messages"));
+    }
+
+    @Test
+    void placeholdersStandForPropertiesInTheNamesOfElections(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("tenant=acme")
+                .withBean(OfTenant.class)
+                .withBean(OfTenant.Part.class)
+                .run(context -> {
+                    assertThat(context.getBean(Candidacies.class).all())
+                            .extracting(Candidacy::election)
+                            .containsExactly("acme-billing");
+                    var method = context.getBean(OfTenant.class);
+                    assertThatThrownBy(method::count)
+                            .isInstanceOf(NotLeaderException.class)
+                            .hasMessageContaining("\"acme-billing\"");
+                    controlled.election("acme-billing").acquire();
+                    assertThat(method.count()).isEqualTo(42);
+                    assertThat(context.getBean(OfTenant.Part.class).isRunning()).isTrue();
+                });
+    }
+
+    @Test
+    void aPlaceholderWithoutAValueIsRefused(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(OfTenant.class)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("${tenant}-billing")
+                        .hasStackTraceContaining("tenant"));
+    }
+
+    @Test
+    void whoPreparesMayCallWhatRunsUnderTheMandateAndNobodyElseYet(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Preparing.class)
+                .run(context -> {
+                    var token = controlled.election("billing").acquire();
+                    assertThat(context.getBean(Billing.class).tokens())
+                            .as("the listener's own thread, and not the other's")
+                            .containsExactly(token);
+                    context.getBean(Billing.class).settle(NONE);
+                    assertThat(context.getBean(Billing.class).tokens()).containsExactly(token, token);
+                });
+    }
+
+    @Test
+    void anApplicationWithScheduledMethodsCanBeProcessedAheadOfTime() {
+        var context = new AnnotationConfigApplicationContext();
+        context.setClassLoader(new WithoutSpringKafka());
+        TestPropertyValues.of("bellwether.uri=memory:" + UUID.randomUUID()).applyTo(context);
+        context.register(BellwetherAutoConfiguration.class, WithScheduling.class, Ticking.class);
+        var files = new InMemoryGeneratedFiles();
+        var generation = new DefaultGenerationContext(
+                new ClassNameGenerator(ClassName.get("dev.bellwether.spring", "Application")), files);
+        new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
+        generation.writeGeneratedContent();
+        assertThat(files.getGeneratedFiles(GeneratedFiles.Kind.SOURCE).keySet())
+                .anyMatch(name -> name.contains("MandateScheduling"));
+    }
+
     @Test
     void switchedOffNothingRunsThatOnlyALeaderDoesAndTheApplicationStarts() {
         Contexts.plain()
@@ -236,6 +372,20 @@ class LeaderOnlyTest {
                 .run(context -> assertThat(context)
                         .getFailure()
                         .hasMessageContaining("it is @LeaderOnly, but starts by itself"));
+    }
+
+    /** Spring Kafka 3 tells of classes that are gone in Kafka 4, which we are tested with. */
+    private static final class WithoutSpringKafka extends ClassLoader {
+        WithoutSpringKafka() {
+            super(LeaderOnlyTest.class.getClassLoader());
+        }
+
+        @Override
+        public Enumeration<URL> getResources(String name) throws IOException {
+            var all = Collections.list(super.getResources(name));
+            all.removeIf(one -> one.getPath().contains("spring-kafka"));
+            return Collections.enumeration(all);
+        }
     }
 
     private static void inThread(Runnable work) {
@@ -376,6 +526,111 @@ class LeaderOnlyTest {
         @LeaderOnly("billing")
         CompletableFuture<String> lasting() {
             return CompletableFuture.completedFuture("done");
+        }
+
+        static class OfFlow {
+            @LeaderOnly("billing")
+            Flow.Publisher<String> lasting() {
+                return new SubmissionPublisher<>();
+            }
+        }
+
+        static class OfReactor {
+            @LeaderOnly("billing")
+            Mono<String> lasting() {
+                return Mono.empty();
+            }
+        }
+
+        static class OfCallable {
+            @LeaderOnly("billing")
+            Callable<String> lasting() {
+                return () -> "done";
+            }
+        }
+
+        static class OfStream {
+            @LeaderOnly("billing")
+            Stream<String> lasting() {
+                return Stream.empty();
+            }
+        }
+
+        static class OfNumbers {
+            @LeaderOnly("billing")
+            IntStream lasting() {
+                return IntStream.empty();
+            }
+        }
+
+        static class OfCoroutine {
+            @LeaderOnly("billing")
+            Object lasting(Continuation<String> then) {
+                return then;
+            }
+        }
+    }
+
+    static class Listening {
+        static class Plainly {
+            @KafkaListener(topics = "bills")
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        static class Twice {
+            @KafkaListener(topics = "bills")
+            @KafkaListener(topics = "invoices")
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        @Retention(RetentionPolicy.RUNTIME)
+        @KafkaListener(topics = "bills")
+        @interface Bills {}
+
+        static class BySomeOtherName {
+            @Bills
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        @KafkaListener(topics = "bills")
+        static class ByHandlers {
+            @KafkaHandler
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        @LeaderOnly("billing")
+        static class AsClass {
+            @KafkaListener(topics = "bills")
+            void hear(String message) {}
+        }
+    }
+
+    static class OfTenant {
+        @LeaderOnly("${tenant}-billing")
+        int count() {
+            return 42;
+        }
+
+        @LeaderOnly("${tenant}-billing")
+        static class Part extends Idle {}
+    }
+
+    static class Preparing {
+        private final Billing billing;
+
+        Preparing(Billing billing) {
+            this.billing = billing;
+        }
+
+        @EventListener
+        void prepare(AcquiredEvent event) {
+            CompletableFuture.runAsync(() -> billing.settle(NONE), LeaderOnlyTest::inThread)
+                    .join();
+            billing.settle(NONE);
         }
     }
 }

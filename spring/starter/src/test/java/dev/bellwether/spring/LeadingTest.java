@@ -3,12 +3,14 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Candidacy;
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
+import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +18,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
@@ -25,6 +28,10 @@ import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /** What begins and ends with leadership, and with the context. */
 @ExtendWith(BellwetherExtension.class)
@@ -149,6 +156,93 @@ class LeadingTest {
     }
 
     @Test
+    void scheduledWorkGoesOnWhileTheSuccessorGetsReady() {
+        var worked = new CompletableFuture<Boolean>();
+        var settings = new String[] {
+            "bellwether.uri=memory:" + UUID.randomUUID(),
+            "bellwether.elections.billing.lease=60s",
+            "bellwether.hand-over-on-shutdown=40s"
+        };
+        Contexts.plain()
+                .withPropertyValues(settings)
+                .withUserConfiguration(Working.class)
+                .run(old -> {
+                    var work = old.getBean(Working.Work.class);
+                    Eventually.eventually("it works", Contexts.PATIENCE, () -> work.runs() > 0);
+                    Contexts.plain()
+                            .withPropertyValues(settings)
+                            .withInitializer(context -> context.addApplicationListener(event -> {
+                                if (event instanceof PayloadApplicationEvent<?> told
+                                        && told.getPayload() instanceof PreparingEvent) {
+                                    worked.complete(work.runsOn());
+                                }
+                            }))
+                            .run(young -> {
+                                var next = young.getBean(Candidacies.class).of("billing");
+                                while (next.status().following().isEmpty()) {
+                                    Thread.onSpinWait();
+                                }
+                                old.close();
+                                assertThat(next.await(Contexts.PATIENCE)).isPresent();
+                                assertThat(worked).isCompletedWithValue(true);
+                            });
+                });
+    }
+
+    @Test
+    void aContextThatOnlyStopsHandsOverToo() {
+        var prepared = new CompletableFuture<String>();
+        var settings = new String[] {
+            "bellwether.uri=memory:" + UUID.randomUUID(),
+            "bellwether.elections.billing.lease=60s",
+            "bellwether.hand-over-on-shutdown=20s"
+        };
+        Contexts.plain().withPropertyValues(settings).run(old -> {
+            assertThat(old.getBean(Candidacies.class).of("billing").await(Contexts.PATIENCE))
+                    .isPresent();
+            Contexts.plain()
+                    .withPropertyValues(settings)
+                    .withInitializer(context -> context.addApplicationListener(event -> {
+                        if (event instanceof PayloadApplicationEvent<?> told
+                                && told.getPayload() instanceof PreparingEvent preparing) {
+                            prepared.complete(preparing.election());
+                        }
+                    }))
+                    .run(young -> {
+                        var next = young.getBean(Candidacies.class).of("billing");
+                        while (next.status().following().isEmpty()) {
+                            Thread.onSpinWait();
+                        }
+                        old.stop();
+                        assertThat(next.await(Contexts.PATIENCE)).isPresent();
+                        assertThat(prepared).isCompletedWithValue("billing");
+                    });
+        });
+    }
+
+    @Test
+    void aChildThatClosesHandsNothingOver() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.elections.billing.lease=60s",
+                        "bellwether.hand-over-on-shutdown=20s")
+                .run(context -> {
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                    try (var other = context.getBean(Elections.class).stand("billing", CandidacyConfig.defaults())) {
+                        while (other.status().following().isEmpty()) {
+                            Thread.onSpinWait();
+                        }
+                        var child = new GenericApplicationContext(context.getSourceApplicationContext());
+                        child.refresh();
+                        child.close();
+                        assertThat(candidacy.isLeader()).isTrue();
+                    }
+                });
+    }
+
+    @Test
     void anApplicationThatStopsAloneDoesNotWait() {
         Contexts.plain()
                 .withPropertyValues(
@@ -224,6 +318,58 @@ class LeadingTest {
                     assertThat(context.getBean(Candidacies.class).isLeader("billing"))
                             .isTrue();
                 });
+    }
+
+    @EnableScheduling
+    static class Working {
+        @Bean
+        ThreadPoolTaskScheduler taskScheduler() { // as Spring Boot makes it
+            return new ThreadPoolTaskScheduler();
+        }
+
+        @Bean
+        Work work() {
+            return new Work();
+        }
+
+        static class Work {
+            private final Semaphore runs = new Semaphore(0);
+
+            @Scheduled(fixedDelay = 5)
+            @LeaderOnly("billing")
+            void run() {
+                runs.release();
+            }
+
+            int runs() {
+                return runs.availablePermits();
+            }
+
+            /** Returns whether it runs three times more. */
+            boolean runsOn() {
+                runs.drainPermits();
+                try {
+                    return runs.tryAcquire(3, 10, TimeUnit.SECONDS);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    return false;
+                }
+            }
+        }
+    }
+
+    @Test
+    void aContextThatStartsAgainLeavesNothingRunningThatLeads(ControlledElections controlled) {
+        Contexts.controlled(controlled).withUserConfiguration(Led.class).run(context -> {
+            var story = context.getBean(Story.class).lines;
+            context.stop();
+            story.clear();
+            context.start(); // by which Spring starts all beans with a lifecycle, whatever isAutoStartup() says
+            assertThat(story).containsExactly("first starts", "second starts", "second stops", "first stops");
+            story.clear();
+            controlled.election("billing").acquire();
+            assertThat(story).containsExactly("acquired 1", "first starts", "second starts");
+        });
     }
 
     /** Somebody elsewhere. */

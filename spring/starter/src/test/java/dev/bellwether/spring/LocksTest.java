@@ -1,8 +1,8 @@
 package dev.bellwether.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.Candidate;
 import dev.bellwether.Elections;
 import dev.bellwether.LockConfig;
 import dev.bellwether.RunLock;
@@ -99,7 +99,7 @@ class LocksTest {
     @Test
     void shedLockGetsItsLocksFromTheElectionsWithTheSettingsOfTheirNames() {
         Contexts.plain()
-                .withPropertyValues("bellwether.uri=" + uri, "bellwether.locks.hasty.lease=1ms")
+                .withPropertyValues("bellwether.uri=" + uri, "bellwether.locks.weighty.priority=7")
                 .run(context -> {
                     var provider = context.getBean(LockProvider.class);
                     var tasks = new DefaultLockingTaskExecutor(provider);
@@ -115,8 +115,11 @@ class LocksTest {
                         tasks.executeWithLock(task, configuration("report"));
                         assertThat(tokens).hasSize(2).isSorted().doesNotHaveDuplicates();
                         assertThat(other.election("report").leader()).isEmpty();
-                        assertThatThrownBy(() -> provider.lock(configuration("hasty")))
-                                .hasMessageContaining("lease");
+                        var weighty = provider.lock(configuration("weighty")).orElseThrow();
+                        assertThat(other.election("weighty").state().candidates())
+                                .extracting(Candidate::priority)
+                                .containsExactly(7);
+                        weighty.unlock();
                     }
                 });
     }

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.sql.init.dependency.AbstractBeansOfTypeDatabaseInitializerDetector;
 import org.springframework.boot.sql.init.dependency.DatabaseInitializationDependencyConfigurer;
 import org.springframework.context.annotation.Bean;
@@ -368,6 +369,15 @@ class OutboxTest {
                     assertThat(rig.rows()).isOne();
                 });
         rig.application().run(context -> assertThat(rig.values(topic, 1)).containsExactly("kept"));
+    }
+
+    @Test
+    void anApplicationThatMakesItsBeansLatePublishesFromTheStart() {
+        rig.application()
+                .withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                .run(context -> assertThat(context.getBeanFactory().getSingleton("bellwetherOutboxRelay"))
+                        .isInstanceOf(OutboxRelay.class));
     }
 
     @Test

@@ -17,7 +17,7 @@ public class ControlledElectionsAutoConfiguration {
 
     @Bean
     @Primary
-    Elections elections(ControlledElections controlled) {
+    Elections bellwetherControlledElections(ControlledElections controlled) {
         return controlled.elections();
     }
 }

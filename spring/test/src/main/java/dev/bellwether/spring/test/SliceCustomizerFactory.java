@@ -5,11 +5,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.TypeExcludeFilter;
 import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.test.context.ContextConfigurationAttributes;
 import org.springframework.test.context.ContextCustomizer;
 import org.springframework.test.context.ContextCustomizerFactory;
 import org.springframework.test.context.MergedContextConfiguration;
+import org.springframework.test.context.TestContextAnnotationUtils;
 
 /**
  * Cuts an application down to the slice of {@link BellwetherTest}. By what is the same in all versions of Spring Boot:
@@ -19,7 +19,7 @@ final class SliceCustomizerFactory implements ContextCustomizerFactory {
     @Override
     public @Nullable ContextCustomizer createContextCustomizer(
             Class<?> test, List<ContextConfigurationAttributes> attributes) {
-        return AnnotatedElementUtils.hasAnnotation(test, BellwetherTest.class) ? new Slice() : null;
+        return TestContextAnnotationUtils.hasAnnotation(test, BellwetherTest.class) ? new Slice() : null;
     }
 
     /** All are equal, so that tests may share a context. */

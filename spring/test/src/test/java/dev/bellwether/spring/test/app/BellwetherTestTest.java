@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.spring.test.BellwetherTest;
 import dev.bellwether.testkit.ControlledElections;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -36,5 +38,23 @@ class BellwetherTestTest {
     void onlyWhatLeadsIsThere(@Autowired ApplicationContext context) {
         assertThat(context.getBeansOfType(Billing.class)).hasSize(1);
         assertThat(context.getBeansOfType(Unconcerned.class)).isEmpty();
+    }
+
+    @Nested
+    class WhileLeading {
+        @Autowired
+        private ApplicationContext context;
+
+        @BeforeEach
+        void lead() {
+            controlled.election("billing").acquire();
+        }
+
+        @Test
+        void itSettlesAndNothingElseIsThere() {
+            billing.settle(null);
+            assertThat(ledger.tokens).isNotEmpty();
+            assertThat(context.getBeansOfType(Unconcerned.class)).isEmpty();
+        }
     }
 }
