@@ -169,7 +169,7 @@ public final class ServeCommand implements Callable<Integer> {
             throws InterruptedException {
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         while (System.nanoTime() - end < 0) {
-            if (process.isPresent() && !process.get().isAlive()) {
+            if (process.filter(Programs::hasEnded).isPresent()) {
                 tell("process " + process.get().pid() + " has ended: handing over");
                 return ExitCode.OK;
             }
@@ -216,7 +216,7 @@ public final class ServeCommand implements Callable<Integer> {
 
     private static ProcessHandle running(long pid) {
         return ProcessHandle.of(pid)
-                .filter(ProcessHandle::isAlive)
+                .filter(process -> !Programs.hasEnded(process))
                 .orElseThrow(() -> new UsageException("--pid: there is no process " + pid));
     }
 

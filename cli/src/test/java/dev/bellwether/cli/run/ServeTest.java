@@ -199,6 +199,24 @@ class ServeTest {
     }
 
     @Test
+    void itEndsWithAChildOfItsOwnWhoseExitCodeNobodyTakes() throws Exception {
+        var file = folder.resolve("pid");
+        var one = serve(
+                List.of("bash", "-c", "sleep 600 & echo $! >\"$0\"; exec \"$@\" --pid $!", file.toString()), "ann");
+        Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
+        var child = Long.parseLong(Files.readString(file).strip());
+
+        signal("KILL", child);
+
+        assertThat(one.process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(one.process.exitValue()).isZero();
+        assertThat(read(one.errors)).contains("process " + child + " has ended: handing over");
+        try (var elections = Elections.connect(uri())) {
+            assertThat(elections.election(election).leader()).isEmpty();
+        }
+    }
+
+    @Test
     void whenItsElectionHasEndedItSaysSo() throws Exception {
         var one = serve("ann");
         Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
@@ -257,7 +275,13 @@ class ServeTest {
     }
 
     private SideCarProcess serve(String id, String... more) throws IOException {
-        var line = Commands.interruptible();
+        return serve(List.of(), id, more);
+    }
+
+    /** Starts it by another program. */
+    private SideCarProcess serve(List<String> by, String id, String... more) throws IOException {
+        var line = new ArrayList<>(by);
+        line.addAll(Commands.interruptible());
         line.addAll(List.of("serve", election, "--port", "0", "--id", id));
         line.addAll(TIMES);
         line.addAll(List.of(more));
