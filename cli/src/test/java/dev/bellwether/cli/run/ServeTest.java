@@ -14,10 +14,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -213,6 +217,44 @@ class ServeTest {
         assertThat(read(one.errors)).contains("process " + child + " has ended: handing over");
         try (var elections = Elections.connect(uri())) {
             assertThat(elections.election(election).leader()).isEmpty();
+        }
+    }
+
+    @Test
+    void requestsThatAreNeverSentToTheirEndTakeNeitherItsThreadsNorItsSeat() throws Exception {
+        var one = serve("ann");
+        Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
+        var address = URI.create(one.address());
+        var half = new ArrayList<Socket>();
+        try {
+            for (var i = 0; i < 300; i++) {
+                var socket = new Socket(address.getHost(), address.getPort());
+                half.add(socket);
+                socket.getOutputStream().write("GET /isleader HT".getBytes(StandardCharsets.US_ASCII));
+            }
+
+            Eventually.eventually("it answers others", PATIENCE, () -> one.get("/isleader") == 200);
+
+            assertThat(Path.of("/proc/" + one.process.pid() + "/task").toFile().list())
+                    .hasSizeLessThan(250);
+            for (var socket : half) {
+                socket.setSoTimeout((int) PATIENCE.toMillis());
+                assertThat(isOver(socket)).isTrue();
+            }
+        } finally {
+            for (var socket : half) {
+                socket.close();
+            }
+        }
+    }
+
+    private static boolean isOver(Socket socket) throws IOException {
+        try {
+            return socket.getInputStream().read() < 0;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (SocketException e) {
+            return true; // reset
         }
     }
 
