@@ -259,6 +259,33 @@ class ServeTest {
     }
 
     @Test
+    void oneElectionOfSeveralThatHasEndedIsToldOfAndTheOthersAreHeld() throws Exception {
+        var other = election + "-other";
+        var one = serve("ann", other);
+        Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader?election=" + election) == 200);
+        Eventually.eventually("it leads the other", PATIENCE, () -> one.get("/isleader?election=" + other) == 200);
+
+        try (var elections = Elections.connect(uri())) {
+            elections.election(other).end();
+            Eventually.eventually(
+                    "it tells of the end",
+                    PATIENCE,
+                    () -> read(one.errors).contains(other + ": ended: nobody can lead before it is reopened"));
+            Eventually.eventually(
+                    "it leads the first still", PATIENCE, () -> one.get("/isleader?election=" + election) == 200);
+
+            elections.election(election).end();
+            assertThat(one.process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+            elections.election(other).delete();
+            elections.election(election).delete();
+        }
+        assertThat(one.process.exitValue()).isEqualTo(ExitCode.FAILED);
+        assertThat(read(one.errors).lines().filter(line -> line.contains(": ended: ")))
+                .hasSize(2);
+    }
+
+    @Test
     void whenItsElectionHasEndedItSaysSo() throws Exception {
         var one = serve("ann");
         Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
