@@ -184,8 +184,8 @@ public final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Tells of those that have ended since, and takes them out. It stands in the others as before: to end with one would
-     * give up the seats of all.
+     * Tells of those that have ended since, and takes them out. It stands in the others as before: to end with one
+     * would give up the seats of all.
      */
     private Optional<Integer> codeOf(List<ServedElection> standing, HandOverOnSignal onSignal) {
         var over = standing.stream()
