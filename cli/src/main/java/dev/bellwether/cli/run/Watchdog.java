@@ -137,7 +137,6 @@ final class Watchdog {
                         .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
         var keeper = new Watchdog(job, folder, orders, builder.start(), mandate);
         keeper.writeToken();
-        keeper.extend(); // the FIFO is empty as yet
         var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
         feeder.setDaemon(true);
         feeder.start();

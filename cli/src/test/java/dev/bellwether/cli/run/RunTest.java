@@ -263,6 +263,25 @@ class RunTest {
     }
 
     @Test
+    void watchdogThatIsOrderedToEndTheCommandBeforeItKnowsADeadlineStartsNone() throws Exception {
+        var orders = folder.resolve("orders");
+        Programs.run("mkfifo", orders.toString());
+        var script = Path.of("src/main/resources/dev/bellwether/cli/run/keeper.bash");
+        var command = List.of("touch", folder.resolve("started").toString());
+        var line =
+                new ArrayList<>(List.of("bash", "-p", script.toString(), folder.toString(), "300", "no", "", "", "--"));
+        line.addAll(command);
+        var keeper = new ProcessBuilder(line).start();
+        started.add(keeper);
+
+        Files.writeString(orders, "down\n");
+
+        assertThat(codeOf(keeper)).isEqualTo(ExitCode.RUN_FAILED);
+        assertThat(lines("report")).containsExactly("ended 125 ordered"); // so nothing is broken
+        assertThat(folder.resolve("started")).doesNotExist();
+    }
+
+    @Test
     void watchdogThatGetsASignalSaysWhyTheCommandEnded() throws Exception {
         var run = run("--restart", "e", "--", "bash", "-c", STUBBORN);
         untilBeats(1);
