@@ -3,7 +3,6 @@ package dev.bellwether.cli.console;
 import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
-import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
@@ -39,11 +38,12 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
     private final PageClock clock;
     private final Map<String, Seat> seats = new HashMap<>(); // guarded by this
     private boolean closed; // guarded by this
-    private double answeredAt; // confined to the thread that looks
+    private boolean answered; // confined to the thread that looks
+    private double answeredAt; // in the same way
     private Optional<Outage> outage = Optional.empty(); // in the same way
     private int outages; // in the same way
 
-    /** While the backend does not answer, nobody knows who leads: from the last answer on. */
+    /** While the backend does not answer, or refuses to, nobody knows who leads: from the last answer on. */
     private record Outage(String id, double from) {}
 
     ElectionMonitor(Elections elections, Feed feed, PageClock clock, String on, boolean readOnly) {
@@ -69,10 +69,16 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
 
     private record Reign(String leader, long token, double from) {}
 
-    /** Finds elections that are new, and forgets those that are gone. Those that are known are watched meanwhile. */
+    /**
+     * Finds elections that are new, and forgets those that are gone. Those that are known are watched meanwhile. If
+     * there is no answer, or access is refused, as it may be for a while, the page says so.
+     *
+     * @throws ElectionException if access is refused and there never was an answer: then it is not for a while
+     */
     void look() {
         try {
             var names = elections.list();
+            answered = true;
             answers(Optional.empty());
             var gone = new HashSet<String>();
             for (var name : names) {
@@ -83,7 +89,10 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
             }
             gone.removeAll(new HashSet<>(names));
             gone.forEach(this::forget);
-        } catch (UnavailableException e) {
+        } catch (ElectionException e) {
+            if (!answered && !(e instanceof UnavailableException)) {
+                throw e;
+            }
             answers(Optional.of(String.valueOf(e.getMessage())));
         }
     }
@@ -219,20 +228,13 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
                 case "hand-over" -> handOver(name, words.getOrDefault("to", ""));
                 default -> throw new IllegalArgumentException("there is no action \"" + words.get("action") + "\"");
             }
-        } catch (UnavailableException e) {
+        } catch (ElectionException e) { // no answer, no access, or not on this backend
             throw new IllegalStateException(e.getMessage(), e);
         }
     }
 
     private void handOver(String name, String to) {
-        HandOver done;
-        try {
-            done = elections.election(name).handOver(to, READY_WITHIN);
-        } catch (UnavailableException e) {
-            throw e;
-        } catch (ElectionException e) { // not on this backend
-            throw new IllegalStateException(e.getMessage(), e);
-        }
+        var done = elections.election(name).handOver(to, READY_WITHIN);
         if (!done.isDone()) {
             throw new IllegalStateException(HandOverWords.of(done, name, Optional.of(to), READY_WITHIN));
         }
@@ -254,7 +256,7 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
         Election.State state;
         try {
             state = elections.election(name).state();
-        } catch (UnavailableException e) {
+        } catch (ElectionException e) {
             throw new IllegalStateException(e.getMessage(), e);
         }
         return Json.object(json -> {

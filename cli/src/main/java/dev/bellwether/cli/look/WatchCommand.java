@@ -1,5 +1,6 @@
 package dev.bellwether.cli.look;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
@@ -12,6 +13,7 @@ import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.Screen;
 import dev.bellwether.cli.command.Text;
+import dev.bellwether.spi.ConnectUri;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalTime;
@@ -56,6 +58,8 @@ public final class WatchCommand implements Callable<Integer> {
     private final List<String> changes = new ArrayList<>();
     private int drawnLines;
     private Screen screen = Screen.USUAL;
+    private boolean answered; // confined to the thread that asks, as is the next
+    private boolean refused;
 
     @Mixin
     private final BackendOptions target;
@@ -82,11 +86,12 @@ public final class WatchCommand implements Callable<Integer> {
         measured(Screen.of(around)); // what comes first is drawn at once
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
         var watches = new TreeMap<String, Watch>();
-        try (var connected = target.connect()) {
+        var uri = target.uri();
+        try (var connected = target.connect(uri)) {
             var elections = connected.elections();
             while (true) {
                 connected.again();
-                for (var name : names(connected)) {
+                for (var name : names(connected, uri)) {
                     watches.computeIfAbsent(name, one -> elections.election(one).watch(leader -> changed(one, leader)));
                 }
                 if (live()) {
@@ -104,14 +109,34 @@ public final class WatchCommand implements Callable<Integer> {
         }
     }
 
-    private List<String> names(Connected connected) throws Exception {
+    private List<String> names(Connected connected, ConnectUri uri) throws Exception {
         if (election != null) {
             return List.of(election);
         }
         try {
-            return connected.ask(connected.elections()::list);
+            var names = connected.ask(connected.elections()::list);
+            answered = true;
+            refused = false;
+            return names;
         } catch (UnavailableException e) {
             return List.of(); // those that we know are watched on; new ones are found when it answers again
+        } catch (ElectionException e) {
+            if (!answered) {
+                throw e; // this is not for a while
+            }
+            if (!refused) {
+                refused = true;
+                complain(uri.redact(String.valueOf(e.getMessage())));
+            }
+            return List.of(); // as above
+        }
+    }
+
+    private synchronized void complain(String message) {
+        if (live()) {
+            changed(now() + "  " + message);
+        } else {
+            around.err().println("bellwether: " + message);
         }
     }
 
@@ -131,17 +156,24 @@ public final class WatchCommand implements Callable<Integer> {
             }));
             return;
         }
-        var line = LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MILLIS) + "  " + name + "  "
-                + words(before, leader);
+        var line = now() + "  " + name + "  " + words(before, leader);
         if (live()) {
-            changes.add(line);
-            if (changes.size() > LAST_CHANGES) {
-                changes.remove(0);
-            }
-            draw();
+            changed(line);
         } else {
             around.out().println(line);
         }
+    }
+
+    private synchronized void changed(String line) {
+        changes.add(line);
+        if (changes.size() > LAST_CHANGES) {
+            changes.remove(0);
+        }
+        draw();
+    }
+
+    private static LocalTime now() {
+        return LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MILLIS);
     }
 
     private static String words(Optional<Leader> before, Optional<Leader> leader) {

@@ -1,6 +1,6 @@
 package dev.bellwether.cli.outbox;
 
-import dev.bellwether.UnavailableException;
+import dev.bellwether.ElectionException;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.CommandDurations;
@@ -106,7 +106,7 @@ public final class StatusCommand implements Callable<Integer> {
                     }
                 }));
                 outage = Optional.empty();
-            } catch (UnavailableException e) {
+            } catch (ElectionException e) { // no answer, or a right that was withdrawn, perhaps for a while
                 if (last.isEmpty()) {
                     throw e; // it never answered
                 }

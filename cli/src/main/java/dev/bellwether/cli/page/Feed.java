@@ -24,7 +24,7 @@ public final class Feed {
      *
      * @param version to ask from the next time
      */
-    record Change(long version, List<String> objects) {}
+    public record Change(long version, List<String> objects) {}
 
     /** Puts an object in the place of the one with this id; it gets the fields {@code id} and {@code is}. */
     public void put(String is, String name, Json.Content content) {

@@ -18,7 +18,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +34,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LocalHttp implements AutoCloseable {
     public static final String TOKEN_HEADER = "X-Bellwether-Token";
+    // Nobody who reaches the port may take threads and files from those that renew leases in this process. Streams
+    // keep a thread each, and are counted by those who have them: at most 64.
+    private static final int THREADS = 128;
+    private static final long KEPT_SECONDS = 60;
+    private static final String REQUEST_SECONDS = "10";
+    private static final String CONNECTIONS = "1000";
+
     private static final Pattern ADDRESS = Pattern.compile("\\d{1,3}(?:\\.\\d{1,3}){3}|\\[[0-9a-fA-F:.]+\\]");
     private static final Pattern HOST = Pattern.compile("(\\[[^\\]]*\\]|[^:\\[\\]]*)(?::\\d{1,5})?");
 
@@ -52,11 +61,18 @@ public final class LocalHttp implements AutoCloseable {
         names = Set.copyOf(place.names().stream()
                 .map(name -> name.toLowerCase(Locale.ROOT))
                 .toList());
-        threads = Executors.newCachedThreadPool(work -> {
-            var thread = new Thread(work, threadName);
-            thread.setDaemon(true);
-            return thread;
-        });
+        threads = threads(threadName);
+    }
+
+    private static ExecutorService threads(String name) {
+        var threads = new ThreadPoolExecutor(
+                THREADS, THREADS, KEPT_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), work -> {
+                    var thread = new Thread(work, name);
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        threads.allowCoreThreadTimeOut(true);
+        return threads;
     }
 
     /**
@@ -67,6 +83,8 @@ public final class LocalHttp implements AutoCloseable {
     public static LocalHttp listen(Place place, String threadName) {
         System.setProperty(
                 "sun.net.httpserver.nodelay", "true"); // or each batch waits for the last one's acknowledgement
+        System.setProperty("sun.net.httpserver.maxReqTime", REQUEST_SECONDS); // or half a request keeps its thread
+        System.setProperty("jdk.httpserver.maxConnections", CONNECTIONS); // older ones of JDK 17 do not know it
         try {
             return new LocalHttp(HttpServer.create(place.address(), 0), place, threadName);
         } catch (IOException e) {

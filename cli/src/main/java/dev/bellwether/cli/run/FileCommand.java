@@ -41,10 +41,10 @@ import picocli.CommandLine.Parameters;
             "  bellwether file /run/nightly.leader nightly &",
             "  17 3 * * *  bellwether file --check /run/nightly.leader && ./report.sh      # in a crontab",
             "",
-            "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old. Otherwise: 130 Ctrl-C and 143",
-            "SIGTERM, after handing over; 0 --for is over; 1 the file cannot be written, or the election has ended;",
-            "2 the command line is wrong, or FILE is not ours; 4 the backend does not answer; 5 the candidacy",
-            "failed, by an error that no retry can fix."
+            "Exit codes of --check: 0 the file is fresh; 3 it is missing or too old; 1 it cannot be read, so that",
+            "nobody is known to lead. Otherwise: 130 Ctrl-C and 143 SIGTERM, after handing over; 0 --for is over;",
+            "1 the file cannot be written, or the election has ended; 2 the command line is wrong, or FILE is not",
+            "ours; 4 the backend does not answer; 5 the candidacy failed, by an error that no retry can fix."
         })
 public final class FileCommand implements Callable<Integer> {
     private final CommandEnvironment around;

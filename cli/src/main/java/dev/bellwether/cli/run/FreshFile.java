@@ -5,13 +5,18 @@ import dev.bellwether.cli.command.UsageException;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.Properties;
+import java.util.Set;
 
 /**
  * A file that says until when its writer leads, for those who look at files: scripts and cron jobs on the same machine.
@@ -21,6 +26,7 @@ import java.util.Properties;
  */
 final class FreshFile {
     private static final Path UPTIME = Path.of("/proc/uptime");
+    private static final Set<PosixFilePermission> READABLE = PosixFilePermissions.fromString("rw-r--r--");
     private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
 
     private final Path file;
@@ -58,7 +64,7 @@ final class FreshFile {
                         clock.millis + remaining.toMillis());
         requireOursOrNothing(mandate.election());
         var folder = file.toAbsolutePath().getParent();
-        var beside = Files.createTempFile(folder, "." + file.getFileName(), ".new");
+        var beside = Files.createTempFile(folder, "." + file.getFileName(), ".new", permissions());
         try {
             Files.writeString(beside, text);
             written = text;
@@ -66,6 +72,13 @@ final class FreshFile {
         } finally {
             Files.deleteIfExists(beside);
         }
+    }
+
+    /** For all to read, less the umask: scripts of other users look at it, and it holds no secret. */
+    private FileAttribute<?>[] permissions() {
+        return file.getFileSystem().supportedFileAttributeViews().contains("posix")
+                ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(READABLE)}
+                : new FileAttribute<?>[0];
     }
 
     /** Removes it if it is what we wrote last, and nothing if it is not. */
@@ -116,18 +129,26 @@ final class FreshFile {
             return Files.readString(file);
         } catch (NoSuchFileException | CharacterCodingException e) {
             return "";
+        } catch (IOException e) {
+            throw unreadable(e, "it may be anybody's, so it stays as it is");
         }
     }
 
-    /** Returns why nobody leads here by what the file says, or an empty text if somebody does. */
+    /**
+     * Returns why nobody leads here by what the file says, or an empty text if somebody does.
+     *
+     * @throws IOException if it cannot be read; the message says so
+     */
     String check() throws IOException {
         var said = new Properties();
         try (var reader = Files.newBufferedReader(file)) {
             said.load(reader);
         } catch (NoSuchFileException e) {
             return file + " does not exist";
-        } catch (IllegalArgumentException e) {
+        } catch (IllegalArgumentException | CharacterCodingException e) {
             return file + " was not written by bellwether file";
+        } catch (IOException e) {
+            throw unreadable(e, "whether anybody leads is not known");
         }
         var clock = clock();
         try {
@@ -145,6 +166,12 @@ final class FreshFile {
         } catch (NumberFormatException e) {
             return file + " was not written by bellwether file";
         }
+    }
+
+    /** What the system says of a refusal is no more than the name of the file. */
+    private IOException unreadable(IOException e, String consequence) {
+        var why = e instanceof AccessDeniedException ? "this user may not" : String.valueOf(e.getMessage());
+        return new IOException(file + " cannot be read: " + why + "; " + consequence, e);
     }
 
     private record Reading(String name, long millis) {}

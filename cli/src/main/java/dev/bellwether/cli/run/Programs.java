@@ -12,6 +12,11 @@ import java.util.concurrent.TimeUnit;
 
 /** Other programs of this machine. */
 final class Programs {
+    // of /proc/PID/stat, counted from after the name
+    private static final int STATE = 0;
+    private static final int GROUP = 2;
+    private static final int THREADS = 17;
+
     private Programs() {}
 
     /** Returns where a program is, as a shell would find it; a name with a slash is a path. */
@@ -36,6 +41,14 @@ final class Programs {
         }
     }
 
+    /**
+     * Returns whether a process has ended. One that nobody collects has, too, of which Java says that it is alive: a
+     * child of ours, for example, that was there before us, as in {@code ./app & exec bellwether serve}.
+     */
+    static boolean hasEnded(ProcessHandle process) {
+        return !process.isAlive() || isDead(fieldsAfterName(Path.of("/proc", Long.toString(process.pid()), "stat")));
+    }
+
     /** Kills a process group, and waits until nobody in it is alive, at most a few seconds. */
     static void killGroup(String group) {
         try {
@@ -55,7 +68,7 @@ final class Programs {
         try (var processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
             for (var process : processes) {
                 var fields = fieldsAfterName(process.resolve("stat"));
-                if (fields.length > 2 && fields[2].equals(group) && !fields[0].equals("Z") && !fields[0].equals("X")) {
+                if (fields.length > GROUP && fields[GROUP].equals(group) && !isDead(fields)) {
                     return true;
                 }
             }
@@ -63,10 +76,18 @@ final class Programs {
         return false;
     }
 
+    /** A process whose first thread alone has ended has the state of a dead one, and works on. */
+    private static boolean isDead(String[] fields) {
+        return fields.length > THREADS
+                && (fields[STATE].equals("Z") || fields[STATE].equals("X"))
+                && Integer.parseInt(fields[THREADS]) <= 1;
+    }
+
+    /** Returns nothing if there is no such process, or no such file on this system. */
     private static String[] fieldsAfterName(Path stat) {
         try {
             var text = Files.readString(stat, StandardCharsets.ISO_8859_1);
-            return text.substring(text.lastIndexOf(')') + 2).split(" ", 4);
+            return text.substring(text.lastIndexOf(')') + 2).split(" ", THREADS + 2);
         } catch (IOException e) {
             return new String[0]; // it has gone
         }

@@ -167,25 +167,34 @@ public final class ServeCommand implements Callable<Integer> {
     /** Returns the exit code, when there is a reason to end. */
     private int awaitReason(List<ServedElection> served, Optional<ProcessHandle> process, HandOverOnSignal onSignal)
             throws InterruptedException {
+        var standing = new ArrayList<>(served);
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         while (System.nanoTime() - end < 0) {
-            if (process.isPresent() && !process.get().isAlive()) {
+            if (process.filter(Programs::hasEnded).isPresent()) {
                 tell("process " + process.get().pid() + " has ended: handing over");
                 return ExitCode.OK;
             }
-            if (!onSignal.hasBegun()) {
-                var code = codeOf(served, onSignal);
-                if (code.isPresent()) {
-                    return code.get();
-                }
+            var code = codeOf(standing, onSignal);
+            if (code.isPresent()) {
+                return code.get();
             }
             TimeUnit.NANOSECONDS.sleep(Math.min(LOOK.toNanos(), Math.max(1, end - System.nanoTime())));
         }
         return ExitCode.OK;
     }
 
-    private Optional<Integer> codeOf(List<ServedElection> served, HandOverOnSignal onSignal) {
-        for (var one : served) {
+    /**
+     * Tells of those that have ended since, and takes them out. It stands in the others as before: to end with one
+     * would give up the seats of all.
+     */
+    private Optional<Integer> codeOf(List<ServedElection> standing, HandOverOnSignal onSignal) {
+        var over = standing.stream()
+                .filter(one -> one.candidacy().status().phase() == Phase.CLOSED)
+                .toList();
+        if (onSignal.hasBegun()) { // asked after that: it may be the signal that has closed them
+            return Optional.empty();
+        }
+        for (var one : standing) {
             var failure = one.candidacy().failure();
             if (failure.isPresent()) {
                 tell(one.candidacy().election() + ": the candidacy has failed: "
@@ -193,12 +202,11 @@ public final class ServeCommand implements Callable<Integer> {
                 return Optional.of(ExitCode.CANDIDACY_FAILED);
             }
         }
-        if (onSignal.hasBegun()
-                || !served.stream().allMatch(one -> one.candidacy().status().phase() == Phase.CLOSED)) {
-            return Optional.empty();
-        }
-        tell(String.join(", ", elections) + ": ended: nobody can lead before it is reopened ('bellwether reopen')");
-        return Optional.of(ExitCode.FAILED);
+        standing.removeAll(over);
+        over.forEach(one -> tell(one.candidacy().election()
+                + ": ended: nobody can lead before it is reopened ('bellwether reopen'); start this process again after"
+                + " that"));
+        return standing.isEmpty() ? Optional.of(ExitCode.FAILED) : Optional.empty();
     }
 
     /** As processes in other languages know it, too: they compare names. */
@@ -216,7 +224,7 @@ public final class ServeCommand implements Callable<Integer> {
 
     private static ProcessHandle running(long pid) {
         return ProcessHandle.of(pid)
-                .filter(ProcessHandle::isAlive)
+                .filter(process -> !Programs.hasEnded(process))
                 .orElseThrow(() -> new UsageException("--pid: there is no process " + pid));
     }
 

@@ -4,18 +4,22 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Mandate;
 import dev.bellwether.cli.command.ExitCode;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -24,6 +28,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Thread-safe. The watchdog itself is {@code keeper.bash}, a process of its own, which ends the command when it
  * hears nothing. Should it be the watchdog that is gone or stuck, this side kills the command: each watches the other.
+ * So nobody but the feeder ever writes to the watchdog: one that is frozen reads nothing, and who writes when its FIFO
+ * is full waits forever.
  */
 final class Watchdog {
     private static final Path UPTIME = Path.of("/proc/uptime");
@@ -32,13 +38,14 @@ final class Watchdog {
 
     private final Job job;
     private final Path folder;
-    private final RandomAccessFile orders;
+    private final FileChannel orders;
+    private final BlockingQueue<String> due = new LinkedBlockingQueue<>(); // for the feeder
     private final Process process;
     private final CompletableFuture<Ended> ended;
     private volatile Mandate mandate;
     private volatile boolean over;
     private volatile boolean steppedIn; // we killed the command, because the watchdog was too slow or stuck
-    private long toldMillis; // until when the watchdog thinks that we lead; guarded by this
+    private long toldMillis; // until when the watchdog thinks that we lead; confined to the feeder
 
     /**
      * How the command ended.
@@ -71,7 +78,7 @@ final class Watchdog {
     /** Names of signals, without SIG. */
     record Signals(String won, String lost) {}
 
-    private Watchdog(Job job, Path folder, RandomAccessFile orders, Process process, Mandate mandate) {
+    private Watchdog(Job job, Path folder, FileChannel orders, Process process, Mandate mandate) {
         this.job = job;
         this.folder = folder;
         this.orders = orders;
@@ -110,7 +117,7 @@ final class Watchdog {
         var fifo = folder.resolve("orders");
         Programs.run("mkfifo", "-m", "600", fifo.toString());
         // For both, since opening a FIFO for writing alone would wait for a reader.
-        var orders = new RandomAccessFile(fifo.toFile(), "rw");
+        var orders = FileChannel.open(fifo, StandardOpenOption.READ, StandardOpenOption.WRITE);
         var line = new ArrayList<>(List.of(
                 "setsid",
                 "bash",
@@ -130,7 +137,6 @@ final class Watchdog {
                         .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
         var keeper = new Watchdog(job, folder, orders, builder.start(), mandate);
         keeper.writeToken();
-        keeper.extend();
         var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
         feeder.setDaemon(true);
         feeder.start();
@@ -163,7 +169,6 @@ final class Watchdog {
     void won(Mandate next) {
         mandate = next;
         writeToken();
-        extend();
         tell("won");
     }
 
@@ -192,12 +197,29 @@ final class Watchdog {
         }
     }
 
+    /** Has the feeder write an order. Returns at once. */
+    private void tell(String order) {
+        due.add(order);
+    }
+
     private void feed(Duration interval) {
         try {
+            var leads = true;
             while (!over) {
-                extend();
-                TimeUnit.NANOSECONDS.sleep(interval.toNanos());
+                if (leads) {
+                    extend();
+                }
+                var order = due.poll(interval.toNanos(), TimeUnit.NANOSECONDS);
+                if (order != null) {
+                    leads = order.equals("won");
+                    if (leads) {
+                        extend(); // first, since it is this mandate that was won
+                    }
+                    write(order);
+                }
             }
+        } catch (IOException e) {
+            over = true; // closed, since the watchdog has ended
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // nobody does
         }
@@ -207,23 +229,19 @@ final class Watchdog {
      * Tells the watchdog how long the mandate lasts. Its clock is read before the mandate is asked: if we are held up
      * between the two, the deadline comes out early, not late.
      */
-    private void extend() {
+    private void extend() throws IOException {
         var now = uptimeMillis();
         var left = mandate.remaining().toMillis();
-        synchronized (this) {
-            if (left > 0 && now + left > toldMillis) {
-                toldMillis = now + left;
-                tell("until " + toldMillis);
-            }
+        if (left > 0 && now + left > toldMillis) {
+            toldMillis = now + left;
+            write("until " + toldMillis);
         }
     }
 
-    private void tell(String order) {
-        try {
-            orders.write((order + "\n").getBytes(StandardCharsets.US_ASCII)); // short: written whole or not at all
-        } catch (IOException e) {
-            over = true; // closed, since the watchdog has ended
-        }
+    /** Waits while the FIFO is full, until it is closed. */
+    private void write(String order) throws IOException {
+        orders.write(ByteBuffer.wrap(
+                (order + "\n").getBytes(StandardCharsets.US_ASCII))); // short: written whole or not at all
     }
 
     private void writeToken() {

@@ -127,7 +127,12 @@ keep() {
   # The first order arms us, before there is a command to watch.
   until_ms=0
   while ((until_ms == 0)); do
-    read -r -t 10 -u "$orders" && obey "$REPLY" || exit 125
+    read -r -t 10 -u "$orders" || exit 125
+    if [[ $REPLY != until\ * ]]; then
+      echo 'ended 125 ordered' >>"$dir/report" # the lease was over before it could be told
+      exit 125
+    fi
+    obey "$REPLY"
   done
   exec {opened}>&-
   now

@@ -11,10 +11,12 @@ import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -158,6 +160,38 @@ class FileTest {
         Files.writeString(file, "clock=another\nat_millis=0\nuntil_millis=999999999999999\n");
         assertThat(Spoken.of(Map.of(), "file", "--check", file.toString()).err())
                 .contains("before this machine");
+    }
+
+    @Test
+    void theFileMayBeReadByAllWhoMayReadAnOrdinaryFile() throws Exception {
+        var ordinary = Files.getPosixFilePermissions(Files.writeString(folder.resolve("ordinary"), ""));
+        ordinary.remove(PosixFilePermission.GROUP_WRITE);
+        ordinary.remove(PosixFilePermission.OTHERS_WRITE);
+        var file = folder.resolve("leader");
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
+            var fresh = new FreshFile(file);
+            fresh.write(leader.await(PATIENCE).orElseThrow());
+            assertThat(Files.getPosixFilePermissions(file)).isEqualTo(ordinary);
+            fresh.write(leader.mandate().orElseThrow());
+            assertThat(Files.getPosixFilePermissions(file)).isEqualTo(ordinary);
+        }
+    }
+
+    @Test
+    void aFileThatCannotBeReadIsTroubleAndNoLeader() throws Exception {
+        var directory = Files.createDirectory(folder.resolve("directory"));
+        var said = Spoken.of(Map.of(), "file", "--check", directory.toString());
+        assertThat(said.code()).as(said.all()).isEqualTo(ExitCode.FAILED);
+        assertThat(said.err()).contains(directory + " cannot be read", "whether anybody leads is not known");
+
+        var file = Files.writeString(folder.resolve("leader"), "election=nightly\n");
+        Files.setPosixFilePermissions(file, Set.of());
+        var denied = Spoken.of(Map.of(), "file", "--check", file.toString());
+        if (!Files.isReadable(file)) { // root reads everything
+            assertThat(denied.code()).as(denied.all()).isEqualTo(ExitCode.FAILED);
+            assertThat(denied.err()).contains(file + " cannot be read: this user may not");
+        }
     }
 
     @ParameterizedTest

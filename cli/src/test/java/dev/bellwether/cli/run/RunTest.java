@@ -224,6 +224,64 @@ class RunTest {
     }
 
     @Test
+    void watchdogThatHasBeenFrozenForLongIsReplacedByBellwetherItselfToo() throws Exception {
+        var first = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var second = run("e", "--", "bash", "-c", STUBBORN);
+        until(() -> told(second).contains("standing by"));
+        var keeper = keeperOf(first);
+
+        signal("STOP", keeper);
+        fillOrders(keeper); // as the deadlines of some hours do
+        first.destroy();
+
+        untilBeats(2);
+        assertNoOverlap(2);
+        assertThat(codeOf(first)).isEqualTo(143);
+    }
+
+    /** Writes to a FIFO that nobody reads from until there is room for no more. */
+    private void fillOrders(long keeper) throws IOException, InterruptedException {
+        var arguments =
+                ProcessHandle.of(keeper).orElseThrow().info().arguments().orElseThrow();
+        var script = Arrays.stream(arguments)
+                .filter(argument -> argument.endsWith("keeper.bash"))
+                .findFirst()
+                .orElseThrow();
+        var said = folder.resolve("dd");
+        var dd = new ProcessBuilder(
+                        "dd",
+                        "if=/dev/zero",
+                        "of=" + Path.of(script).resolveSibling("orders"),
+                        "bs=1",
+                        "oflag=nonblock",
+                        "conv=notrunc")
+                .redirectError(said.toFile());
+        dd.environment().put("LC_ALL", "C");
+        assertThat(dd.start().waitFor()).isEqualTo(1);
+        assertThat(Files.readString(said)).contains("Resource temporarily unavailable");
+    }
+
+    @Test
+    void watchdogThatIsOrderedToEndTheCommandBeforeItKnowsADeadlineStartsNone() throws Exception {
+        var orders = folder.resolve("orders");
+        Programs.run("mkfifo", orders.toString());
+        var script = Path.of("src/main/resources/dev/bellwether/cli/run/keeper.bash");
+        var command = List.of("touch", folder.resolve("started").toString());
+        var line =
+                new ArrayList<>(List.of("bash", "-p", script.toString(), folder.toString(), "300", "no", "", "", "--"));
+        line.addAll(command);
+        var keeper = new ProcessBuilder(line).start();
+        started.add(keeper);
+
+        Files.writeString(orders, "down\n");
+
+        assertThat(codeOf(keeper)).isEqualTo(ExitCode.RUN_FAILED);
+        assertThat(lines("report")).containsExactly("ended 125 ordered"); // so nothing is broken
+        assertThat(folder.resolve("started")).doesNotExist();
+    }
+
+    @Test
     void watchdogThatGetsASignalSaysWhyTheCommandEnded() throws Exception {
         var run = run("--restart", "e", "--", "bash", "-c", STUBBORN);
         untilBeats(1);

@@ -14,10 +14,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -199,6 +203,89 @@ class ServeTest {
     }
 
     @Test
+    void itEndsWithAChildOfItsOwnWhoseExitCodeNobodyTakes() throws Exception {
+        var file = folder.resolve("pid");
+        var one = serve(
+                List.of("bash", "-c", "sleep 600 & echo $! >\"$0\"; exec \"$@\" --pid $!", file.toString()), "ann");
+        Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
+        var child = Long.parseLong(Files.readString(file).strip());
+
+        signal("KILL", child);
+
+        assertThat(one.process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(one.process.exitValue()).isZero();
+        assertThat(read(one.errors)).contains("process " + child + " has ended: handing over");
+        try (var elections = Elections.connect(uri())) {
+            assertThat(elections.election(election).leader()).isEmpty();
+        }
+    }
+
+    @Test
+    void requestsThatAreNeverSentToTheirEndTakeNeitherItsThreadsNorItsSeat() throws Exception {
+        var one = serve("ann");
+        Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
+        var address = URI.create(one.address());
+        var half = new ArrayList<Socket>();
+        try {
+            for (var i = 0; i < 300; i++) {
+                var socket = new Socket(address.getHost(), address.getPort());
+                half.add(socket);
+                socket.getOutputStream().write("GET /isleader HT".getBytes(StandardCharsets.US_ASCII));
+            }
+
+            Eventually.eventually("it answers others", PATIENCE, () -> one.get("/isleader") == 200);
+
+            assertThat(Path.of("/proc/" + one.process.pid() + "/task").toFile().list())
+                    .hasSizeLessThan(250);
+            for (var socket : half) {
+                socket.setSoTimeout((int) PATIENCE.toMillis());
+                assertThat(isOver(socket)).isTrue();
+            }
+        } finally {
+            for (var socket : half) {
+                socket.close();
+            }
+        }
+    }
+
+    private static boolean isOver(Socket socket) throws IOException {
+        try {
+            return socket.getInputStream().read() < 0;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (SocketException e) {
+            return true; // reset
+        }
+    }
+
+    @Test
+    void oneElectionOfSeveralThatHasEndedIsToldOfAndTheOthersAreHeld() throws Exception {
+        var other = election + "-other";
+        var one = serve("ann", other);
+        Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader?election=" + election) == 200);
+        Eventually.eventually("it leads the other", PATIENCE, () -> one.get("/isleader?election=" + other) == 200);
+
+        try (var elections = Elections.connect(uri())) {
+            elections.election(other).end();
+            Eventually.eventually(
+                    "it tells of the end",
+                    PATIENCE,
+                    () -> read(one.errors).contains(other + ": ended: nobody can lead before it is reopened"));
+            Eventually.eventually(
+                    "it leads the first still", PATIENCE, () -> one.get("/isleader?election=" + election) == 200);
+
+            elections.election(election).end();
+            assertThat(one.process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+            elections.election(other).delete();
+            elections.election(election).delete();
+        }
+        assertThat(one.process.exitValue()).isEqualTo(ExitCode.FAILED);
+        assertThat(read(one.errors).lines().filter(line -> line.contains(": ended: ")))
+                .hasSize(2);
+    }
+
+    @Test
     void whenItsElectionHasEndedItSaysSo() throws Exception {
         var one = serve("ann");
         Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
@@ -257,7 +344,13 @@ class ServeTest {
     }
 
     private SideCarProcess serve(String id, String... more) throws IOException {
-        var line = Commands.interruptible();
+        return serve(List.of(), id, more);
+    }
+
+    /** Starts it by another program. */
+    private SideCarProcess serve(List<String> by, String id, String... more) throws IOException {
+        var line = new ArrayList<>(by);
+        line.addAll(Commands.interruptible());
         line.addAll(List.of("serve", election, "--port", "0", "--id", id));
         line.addAll(TIMES);
         line.addAll(List.of(more));
