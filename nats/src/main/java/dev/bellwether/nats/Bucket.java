@@ -286,8 +286,11 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
             all.add(Finding.ok("durability", "it is kept in files"));
         }
         var state = info.getStreamState();
-        nearlyFull(state.getByteCount(), "max_bytes", found.getMaxBytes()).ifPresent(all::add);
-        nearlyFull(state.getMsgCount(), "max_msgs", found.getMaxMsgs()).ifPresent(all::add);
+        var replicated = found.getReplicas() > 1;
+        nearlyFull(state.getByteCount(), "max_bytes", found.getMaxBytes(), replicated)
+                .ifPresent(all::add);
+        nearlyFull(state.getMsgCount(), "max_msgs", found.getMaxMsgs(), replicated)
+                .ifPresent(all::add);
         if (found.getReplicas() == 1 && client.connection().getServerInfo().getCluster() != null) {
             all.add(Finding.warning(
                     REPLICATION,
@@ -307,13 +310,17 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
         return all;
     }
 
-    private static Optional<Finding> nearlyFull(long used, String limit, long most) {
+    /** A replicated bucket refuses a write before it knows that it replaces a message, and so refuses renewals. */
+    private static Optional<Finding> nearlyFull(long used, String limit, long most, boolean replicated) {
         return most > 0 && used > most * FULL
                 ? Optional.of(Finding.warning(
                         "space",
                         "it has used " + used + " of " + limit + " " + most
-                                + "; when it is full, nobody can stand in another election",
-                        "raise " + limit))
+                                + "; when it is full, "
+                                + (replicated
+                                        ? "no leader can renew its lease, and nobody can be elected"
+                                        : "nobody can stand in another election"),
+                        "raise " + limit + ", or set none"))
                 : Optional.empty();
     }
 

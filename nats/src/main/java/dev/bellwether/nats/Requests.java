@@ -130,7 +130,7 @@ final class Requests {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
-    /** Returns what an error in an answer means. */
+    /** Returns what an error in an answer means: of a write, that nobody knows whether it was carried out. */
     RuntimeException failure(String what, JsonValue error) {
         var map = error.map == null ? Map.<String, JsonValue>of() : error.map;
         var code = (int) Replies.number(map.get("err_code"));
@@ -139,7 +139,7 @@ final class Requests {
             var revision = REVISION.matcher(said);
             return new BucketClient.Outdated(said, revision.find() ? Long.parseLong(revision.group(1)) : -1);
         }
-        log.warn("{}; whether it was carried out is unknown", said);
+        log.debug("{}", said); // each candidate's at each try; the log of outages tells the reason once
         return new UnavailableException(said);
     }
 }

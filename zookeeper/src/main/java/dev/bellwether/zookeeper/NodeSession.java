@@ -37,4 +37,7 @@ interface NodeSession {
 
     /** Takes it back. */
     void offConnect(Runnable action);
+
+    /** Does this once, a second later, on any thread. */
+    void soon(Runnable action);
 }

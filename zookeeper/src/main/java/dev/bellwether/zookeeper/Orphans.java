@@ -1,11 +1,15 @@
 package dev.bellwether.zookeeper;
 
+import dev.bellwether.ElectionException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Finds the node of a creation whose answer was lost, and takes away what a candidacy has left behind. Such a node
@@ -15,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * either been carried out before our server catches up, or is refused, since the session has moved to another server.
  */
 final class Orphans {
+    private static final Logger log = LoggerFactory.getLogger(Orphans.class);
+
     private Orphans() {}
 
     /** Returns the path of such a node, which is now taken; fails if it cannot be told. */
@@ -53,8 +59,9 @@ final class Orphans {
 
     /**
      * Takes away what a candidacy has left in a session that lives on without it: its elections were closed while there
-     * was no connection. Without a node, one may have been created for all that we know. Tries on each connection, on
-     * the client's event thread, until it is done or the session has expired.
+     * was no connection, or it may not delete its node. Without a node, one may have been created for all that we know.
+     * Tries on each connection, and again and again where it is refused, on any thread, until it is done or the session
+     * has expired.
      */
     static void cleanUp(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
         var cleanup = new NodeCleanup(nodes, data, node);
@@ -67,6 +74,9 @@ final class Orphans {
         private final NodeSession.State began;
         private final NodeData data;
         private final @Nullable OwnNode node;
+        private final AtomicBoolean over = new AtomicBoolean();
+        private final AtomicBoolean comesAgain = new AtomicBoolean();
+        private final AtomicBoolean told = new AtomicBoolean();
 
         private NodeCleanup(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
             this.nodes = nodes;
@@ -77,21 +87,47 @@ final class Orphans {
 
         @Override
         public void run() {
-            if (nodes.session().state().generation() != began.generation()) {
+            if (over.get()) {
+                return;
+            }
+            var generation = node == null ? began.generation() : node.generation();
+            if (nodes.session().state().generation() != generation) {
+                end();
+                return;
+            }
+            var swept = node == null ? find(nodes, began.id(), data).thenCompose(this::delete) : nodes.delete(node);
+            NodeRequests.whenDone(swept, (done, error) -> {
+                if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
+                    end();
+                } else {
+                    ZooKeeperErrors.refusal(error, nodes.session().where()).ifPresent(this::refused);
+                }
+            });
+        }
+
+        private void end() {
+            if (over.compareAndSet(false, true)) {
                 nodes.session().offConnect(this);
                 if (node != null) {
                     node.forget();
                 }
-                return;
             }
-            var swept = node == null
-                    ? find(nodes, began.id(), data).thenCompose(this::delete)
-                    : nodes.delete(node).whenComplete((deleted, error) -> node.forget());
-            NodeRequests.whenDone(swept, (done, error) -> {
-                if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
-                    nodes.session().offConnect(this);
-                }
-            });
+        }
+
+        private void refused(ElectionException refusal) {
+            if (told.compareAndSet(false, true)) {
+                log.warn(
+                        "What a candidacy has left behind cannot be deleted: {}. Nobody can lead while it is the first"
+                                + " of the queue of {}. Trying again each second until this session ends",
+                        refusal.getMessage(),
+                        nodes.path());
+            }
+            if (comesAgain.compareAndSet(false, true)) {
+                nodes.session().soon(() -> {
+                    comesAgain.set(false);
+                    run();
+                });
+            }
         }
 
         private CompletableFuture<Boolean> delete(Optional<String> path) {

@@ -89,7 +89,7 @@ final class QueueNode {
      * Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it.
      */
     private @Nullable OwnNode former;
-    /** We may not delete our node: it goes with the session. */
+    /** We may not delete our node, and have left it behind. */
     private boolean stuck;
 
     private Loop.@Nullable Timer timer;
@@ -428,12 +428,23 @@ final class QueueNode {
                 forget();
                 settled(mine);
             } else if (owner.refused(error)) {
-                stuck = true;
-                lost();
+                leaveBehind(mine);
             } else {
                 later(this::takeBack);
             }
         });
+    }
+
+    /**
+     * We may not delete our node, and wait no longer for that: if the session lives on, it is taken away behind us once
+     * we may.
+     */
+    private void leaveBehind(OwnNode mine) {
+        stuck = true;
+        unwatch();
+        node = null; // still known to be ours: no other candidacy of the session takes it for the one that it made
+        Orphans.cleanUp(nodes, created, mine);
+        settled(null);
     }
 
     /**

@@ -170,6 +170,11 @@ final class SeatSession implements NodeSession, AutoCloseable {
         }
     }
 
+    @Override
+    public void soon(Runnable action) {
+        SOON.execute(action);
+    }
+
     // ---------------------------------------------------------------- what happens to the client
 
     /** Called on the client's event thread, in order with the answers to our requests. */

@@ -72,6 +72,9 @@ public final class ZooKeeperProvider implements ElectionsProvider {
     private static CuratorFramework client(ConnectUri uri, Duration lease, List<ACL> acl) {
         var builder = CuratorFrameworkFactory.builder()
                 .connectString(uri.authority())
+                // the servers of the URI and no others: what the ensemble says of itself may be of use behind a gateway
+                // only, and one that was left out may grant shorter sessions
+                .ensembleTracker(false)
                 .sessionTimeoutMs((int) Math.min(lease.toMillis(), Integer.MAX_VALUE))
                 .connectionTimeoutMs((int) Math.min(lease.toMillis(), CONNECTION_TIMEOUT.toMillis()))
                 .retryPolicy(new RetryOneTime(100)) // we send each request once

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /**
  * Seats, with their nodes and their proofs, over a {@link TreeModel} in simulated time: connections break, sessions
  * expire or are given up while the server keeps them, loops stop, operators order, nodes of standbys are deleted by
- * hand. At no time do two lead, tokens rise, and in the end one leads and nothing is left behind. No server runs.
+ * hand, rights go and come back. At no time do two lead, tokens rise, and in the end one leads and nothing is left behind. No server runs.
  */
 class QueueModelTest {
     private static final long MILLI = 1_000_000;
@@ -119,6 +119,7 @@ class QueueModelTest {
             disturb();
             time.run(time.now() + STORM, this::check);
             calm = true;
+            tree.refuseDeletions(false);
             members.forEach(member -> member.client().calm());
             time.run(time.now() + CALM, this::check);
             if (tree.has(path() + '/' + Paths.DONE) && !tree.queue(path()).isEmpty()) {
@@ -185,7 +186,7 @@ class QueueModelTest {
                 return;
             }
             var member = members.get(random.nextInt(members.size()));
-            switch (random.nextInt(12)) {
+            switch (random.nextInt(13)) {
                 case 0, 1 -> breakConnection(member, random.nextLong(10 * MILLI));
                 case 2, 3 -> breakConnection(member, random.nextLong(300 * MILLI));
                 case 4 -> breakConnection(member, random.nextLong(2 * LEASE.toNanos()));
@@ -202,6 +203,7 @@ class QueueModelTest {
                         order(List.of(Order.END, Order.DELETE, Order.REOPEN).get(random.nextInt(3)));
                     }
                 }
+                case 11 -> refuseDeletions(random.nextLong(2 * LEASE.toNanos()));
                 default -> stand(member);
             }
             time.after(random.nextLong(1_500 * MILLI), this::disturb);
@@ -216,6 +218,12 @@ class QueueModelTest {
             // Curator gives a session up that was without a connection for as long as it lives
             var givesUp = outage > member.client().state().timeout().toNanos() && random.nextBoolean();
             time.after(outage, () -> member.client().reconnect(givesUp));
+        }
+
+        private void refuseDeletions(long length) {
+            tell("nobody may delete for " + length / MILLI);
+            tree.refuseDeletions(true);
+            time.after(length, () -> tree.refuseDeletions(false));
         }
 
         /** One that leads is not deleted: who does that gives its seat away under it. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
@@ -20,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -143,6 +145,41 @@ class SecurityTest {
             var again = Eventually.eventually(
                     "one leads", PATIENCE, () -> leader.mandate().or(follower::mandate));
             assertThat(again.token()).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
+        }
+    }
+
+    /** Its session lives on, and everybody behind it would wait for as long. */
+    @Test
+    void aNodeThatCouldNotBeDeletedIsDeletedOnceThatIsAllowed() throws Exception {
+        try (var one = Elections.connect(SharedServer.uri());
+                var other = Elections.connect(SharedServer.uri());
+                var administrator = Hands.client(SharedServer.get().addresses(), 60_000)) {
+            administrator
+                    .getZookeeperClient()
+                    .getZooKeeper()
+                    .addAuthInfo("digest", "admin:secret".getBytes(StandardCharsets.UTF_8));
+            var leader = one.stand(election, LEASE); // in the session that observers use
+            var mandate = Eventually.eventually("it leads", PATIENCE, leader::mandate);
+            var follower = other.stand(election, LEASE);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            var path = Hands.ROOT + '/' + election;
+            var node = path
+                    + '/'
+                    + Paths.queue(administrator.getChildren().forPath(path)).get(0);
+            var withoutDeletion = new ArrayList<>(ZooDefs.Ids.CREATOR_ALL_ACL);
+            withoutDeletion.add(new ACL(ZooDefs.Perms.ALL & ~ZooDefs.Perms.DELETE, ZooDefs.Ids.ANYONE_ID_UNSAFE));
+            setAcl(administrator, path, withoutDeletion);
+            leader.close();
+            assertThat(leader.departure()).contains(Departure.UNCONFIRMED);
+            assertThat(administrator.checkExists().forPath(node)).isNotNull();
+
+            setAcl(administrator, path, ZooDefs.Ids.OPEN_ACL_UNSAFE);
+            var next = Eventually.eventually("the other leads", PATIENCE, follower::mandate);
+            assertThat(next.token()).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
+            assertThat(one.election(election).leader()).isPresent(); // its session is open
         }
     }
 

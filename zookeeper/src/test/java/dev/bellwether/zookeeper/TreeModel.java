@@ -72,6 +72,7 @@ final class TreeModel {
     private final TreeMap<String, ZNode> nodes = new TreeMap<>();
     private final Map<Long, Long> expiries = new HashMap<>();
     private long zxid = 1;
+    private boolean deletionsRefused;
 
     private record ZNode(String text, long czxid, int version, long owner, int sequence) {
         private Stat stat() {
@@ -118,6 +119,11 @@ final class TreeModel {
         if (nodes.containsKey(path)) {
             remove(path);
         }
+    }
+
+    /** Takes from all clients the right to delete candidates' nodes, or gives it back. */
+    void refuseDeletions(boolean refused) {
+        deletionsRefused = refused;
     }
 
     // ---------------------------------------------------------------- the server
@@ -182,6 +188,11 @@ final class TreeModel {
     }
 
     private void delete(String path, int version) throws KeeperException {
+        if (deletionsRefused
+                && !Paths.queue(List.of(path.substring(path.lastIndexOf('/') + 1)))
+                        .isEmpty()) {
+            throw KeeperException.create(Code.NOAUTH, path);
+        }
         var node = node(path);
         if (version >= 0 && node.version() != version) {
             throw KeeperException.create(Code.BADVERSION, path);
@@ -565,6 +576,11 @@ final class TreeModel {
         @Override
         public void offConnect(Runnable action) {
             onConnect.remove(action);
+        }
+
+        @Override
+        public void soon(Runnable action) {
+            time.after(1_000 * MILLI, action);
         }
 
         @Override

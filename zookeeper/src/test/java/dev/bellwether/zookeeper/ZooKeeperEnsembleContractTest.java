@@ -17,7 +17,7 @@ class ZooKeeperEnsembleContractTest extends ElectionsContract {
 
     @BeforeAll
     static void start() {
-        servers = ZooKeeperServers.start(3, ZooKeeperInfrastructure.LINKS);
+        servers = ZooKeeperServers.startAdvertising(3, ZooKeeperInfrastructure.LINKS);
     }
 
     @AfterAll

@@ -39,6 +39,7 @@ public final class ZooKeeperServers implements AutoCloseable {
     private ZooKeeperServers(
             int count,
             int links,
+            boolean advertising,
             Map<String, String> settings,
             Supplier<Map<String, String>> drawn,
             List<String> systemProperties) {
@@ -48,7 +49,7 @@ public final class ZooKeeperServers implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         var ports = Ports.free(3 * count);
-        var common = settings(count, ports, settings);
+        var common = settings(count, ports, advertising, settings);
         servers = IntStream.range(0, count)
                 .mapToObj(i -> new ZooKeeperServer(
                         i + 1,
@@ -72,12 +73,20 @@ public final class ZooKeeperServers implements AutoCloseable {
     /** Starts servers with these settings beside or instead of ours, and with these arguments to their JVM. */
     public static ZooKeeperServers start(
             int count, int links, Map<String, String> settings, List<String> jvmArguments) {
-        return start(new ZooKeeperServers(count, links, settings, Map::of, jvmArguments));
+        return start(new ZooKeeperServers(count, links, false, settings, Map::of, jvmArguments));
+    }
+
+    /**
+     * Starts servers that tell clients each other's addresses, as those of the official image do. A client that follows
+     * what it is told comes in beside the links.
+     */
+    public static ZooKeeperServers startAdvertising(int count, int links) {
+        return start(new ZooKeeperServers(count, links, true, Map.of(), Map::of, List.of()));
     }
 
     /** Starts servers each of which draws settings of its own, again at each start of it. */
     public static ZooKeeperServers startDrawing(int count, int links, Supplier<Map<String, String>> settings) {
-        return start(new ZooKeeperServers(count, links, Map.of(), settings, List.of()));
+        return start(new ZooKeeperServers(count, links, false, Map.of(), settings, List.of()));
     }
 
     private static ZooKeeperServers start(ZooKeeperServers ensemble) {
@@ -170,7 +179,8 @@ public final class ZooKeeperServers implements AutoCloseable {
         }
     }
 
-    private static Map<String, String> settings(int count, List<Integer> ports, Map<String, String> given) {
+    private static Map<String, String> settings(
+            int count, List<Integer> ports, boolean advertising, Map<String, String> given) {
         var settings = new TreeMap<String, String>();
         settings.put("tickTime", Integer.toString(TICK_MILLIS));
         settings.put("initLimit", "100");
@@ -182,7 +192,9 @@ public final class ZooKeeperServers implements AutoCloseable {
         settings.put("4lw.commands.whitelist", "*");
         settings.put("standaloneEnabled", "true");
         for (var i = 0; i < count && count > 1; i++) {
-            settings.put("server." + (i + 1), HOST + ':' + ports.get(3 * i + 1) + ':' + ports.get(3 * i + 2));
+            var peers = HOST + ':' + ports.get(3 * i + 1) + ':' + ports.get(3 * i + 2);
+            var clients = advertising ? ';' + HOST + ':' + ports.get(3 * i) : "";
+            settings.put("server." + (i + 1), peers + clients);
         }
         settings.putAll(given);
         return settings;
