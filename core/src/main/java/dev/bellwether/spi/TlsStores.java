@@ -1,16 +1,23 @@
 package dev.bellwether.spi;
 
 import dev.bellwether.ElectionException;
-import java.io.File;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.List;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedKeyManager;
+import javax.net.ssl.X509ExtendedTrustManager;
+import org.jspecify.annotations.Nullable;
 
-/** The stores of certificates that the parameters of a URI name: which servers to trust, and our own. Immutable. */
+/**
+ * The stores of certificates that the parameters of a URI name: which servers to trust, and our own. A file that has
+ * changed is read again at the next handshake. Thread-safe.
+ */
 public final class TlsStores {
     /** The parameters that are read here. */
     public static final List<String> PARAMETERS =
@@ -37,18 +44,39 @@ public final class TlsStores {
     public static TlsStores of(ConnectUri uri) {
         var store = "truststore";
         try {
-            var trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(uri.parameter(store).isPresent() ? load(uri, store) : null);
-            var keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            var trust = new StoreFile<>(uri, store, (trusted, password) -> trust(trusted));
             store = "keystore";
-            keys.init(uri.parameter(store).isPresent() ? load(uri, store) : null, password(uri, store));
-            return new TlsStores(trust, keys);
+            var keys = new StoreFile<>(uri, store, TlsStores::keys);
+            return new TlsStores(ReloadedManagers.trust(trust), ReloadedManagers.keys(keys));
         } catch (IOException | GeneralSecurityException | IllegalArgumentException e) {
             throw new ElectionException(
                     uri + ": the file that " + store + " names cannot be read as a keystore: check it, and " + store
                             + "Password (" + uri.redact(String.valueOf(e.getMessage())) + ")",
                     e);
         }
+    }
+
+    private static X509ExtendedTrustManager trust(@Nullable KeyStore trusted) throws GeneralSecurityException {
+        var factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init(trusted);
+        for (TrustManager manager : factory.getTrustManagers()) {
+            if (manager instanceof X509ExtendedTrustManager extended) {
+                return extended;
+            }
+        }
+        throw new GeneralSecurityException("this JDK has no managers of trust for X.509");
+    }
+
+    private static X509ExtendedKeyManager keys(@Nullable KeyStore own, char[] password)
+            throws GeneralSecurityException {
+        var factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        factory.init(own, password);
+        for (KeyManager manager : factory.getKeyManagers()) {
+            if (manager instanceof X509ExtendedKeyManager extended) {
+                return extended;
+            }
+        }
+        throw new GeneralSecurityException("this JDK has no managers of keys for X.509");
     }
 
     /** Returns which certificates to trust. */
@@ -70,13 +98,5 @@ public final class TlsStores {
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException(e); // every JDK speaks it
         }
-    }
-
-    private static KeyStore load(ConnectUri uri, String store) throws IOException, GeneralSecurityException {
-        return KeyStore.getInstance(new File(uri.parameter(store).orElseThrow()), password(uri, store));
-    }
-
-    private static char[] password(ConnectUri uri, String store) {
-        return uri.parameter(store + "Password").orElse("").toCharArray();
     }
 }

@@ -3,6 +3,7 @@ package dev.bellwether.nats;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -15,9 +16,11 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.Nats;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -50,8 +53,7 @@ class TlsTest {
         certificates.key("client");
         certificates.key("stranger");
         server = NatsServers.alone(tls("server"));
-        mutual = NatsServers.alone(tls("server")
-                .replace("}", ", ca_file: \"%s\", verify: true }".formatted(certificates.certificate("client"))));
+        mutual = NatsServers.alone(mutual("server", "client"));
     }
 
     private static String tls(String key) {
@@ -181,6 +183,52 @@ class TlsTest {
         assertThatThrownBy(
                         () -> Elections.connect(uri(server, "tls", "truststore=" + garbage + "&truststorePassword=x")))
                 .isInstanceOf(ElectionException.class);
+    }
+
+    /** As when they run out, and a program writes those that follow into the same files. */
+    @Test
+    void certificatesThatWereReplacedInTheirFilesAreUsedByTheNextConnection() throws Exception {
+        certificates.key("next-server");
+        certificates.key("next-client");
+        var own = copy(folder.resolve("client.p12"), "own.p12");
+        var trusted = copy(certificates.trust("server"), "trusted.p12");
+        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + keys("own");
+        try (var changing = NatsServers.alone(mutual("server", "client"));
+                var elections = Elections.connect(uri(changing, "tls", query));
+                var leader = elections.stand("renewed", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+
+            var whole = Files.readAllBytes(folder.resolve("next-client.p12"));
+            Files.write(own, Arrays.copyOf(whole, whole.length / 2));
+            changing.crashAndRestart();
+            goesOn(leader);
+
+            Files.write(own, whole);
+            Files.write(trusted, Files.readAllBytes(certificates.trust("next-server")));
+            changing.reload(mutual("next-server", "next-client"));
+            changing.crashAndRestart();
+            goesOn(leader);
+        }
+    }
+
+    private static void goesOn(Candidacy leader) {
+        var restarted = System.nanoTime();
+        Eventually.eventually(
+                "it leads by a proof of its own",
+                PATIENCE,
+                () -> leader.isLeader()
+                        && leader.status()
+                                .sinceProof()
+                                .filter(age -> age.toNanos() < System.nanoTime() - restarted)
+                                .isPresent());
+    }
+
+    private static Path copy(Path from, String name) throws IOException {
+        return Files.copy(from, folder.resolve(name));
+    }
+
+    private static String mutual(String key, String client) {
+        return tls(key).replace("}", ", ca_file: \"%s\", verify: true }".formatted(certificates.certificate(client)));
     }
 
     private static void leads(String uri) throws Exception {

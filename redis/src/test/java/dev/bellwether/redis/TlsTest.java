@@ -3,6 +3,7 @@ package dev.bellwether.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -10,10 +11,13 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
+import dev.bellwether.testkit.Eventually;
 import io.lettuce.core.RedisClient;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -54,13 +58,21 @@ class TlsTest {
     }
 
     private static ValkeyServer start(String clients) {
+        return start(
+                clients,
+                certificates.certificate("server"),
+                certificates.secret("server"),
+                certificates.certificate("client"));
+    }
+
+    private static ValkeyServer start(String clients, Path certificate, Path key, Path trusted) {
         return ValkeyServers.start(
                 "--tls-cert-file",
-                certificates.certificate("server").toString(),
+                certificate.toString(),
                 "--tls-key-file",
-                certificates.secret("server").toString(),
+                key.toString(),
                 "--tls-ca-cert-file",
-                certificates.certificate("client").toString(),
+                trusted.toString(),
                 "--tls-auth-clients",
                 clients);
     }
@@ -140,6 +152,55 @@ class TlsTest {
         } finally {
             client.shutdown();
         }
+    }
+
+    /** As when they run out, and a program writes those that follow into the same files. */
+    @Test
+    void certificatesThatWereReplacedInTheirFilesAreUsedByTheNextConnection() throws Exception {
+        certificates.key("next-server");
+        certificates.key("next-client");
+        var own = copy(folder.resolve("client.p12"), "own.p12");
+        var trusted = copy(certificates.trust("server"), "trusted.p12");
+        var certificate = copy(certificates.certificate("server"), "changing.crt");
+        var key = copy(certificates.secret("server"), "changing.key");
+        var clients = copy(certificates.certificate("client"), "changing-clients.crt");
+        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + keys("own");
+        try (var changing = start("yes", certificate, key, clients);
+                var elections = Elections.connect(uri(changing, query));
+                var leader = elections.stand("renewed", CONFIG)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+
+            var whole = Files.readAllBytes(folder.resolve("next-client.p12"));
+            Files.write(own, Arrays.copyOf(whole, whole.length / 2));
+            changing.kill();
+            changing.start();
+            goesOn(leader);
+
+            Files.write(own, whole);
+            Files.write(trusted, Files.readAllBytes(certificates.trust("next-server")));
+            changing.kill();
+            Files.write(certificate, Files.readAllBytes(certificates.certificate("next-server")));
+            Files.write(key, Files.readAllBytes(certificates.secret("next-server")));
+            Files.write(clients, Files.readAllBytes(certificates.certificate("next-client")));
+            changing.start();
+            goesOn(leader);
+        }
+    }
+
+    private static void goesOn(Candidacy leader) {
+        var restarted = System.nanoTime();
+        Eventually.eventually(
+                "it leads by a proof of its own",
+                PATIENCE,
+                () -> leader.isLeader()
+                        && leader.status()
+                                .sinceProof()
+                                .filter(age -> age.toNanos() < System.nanoTime() - restarted)
+                                .isPresent());
+    }
+
+    private static Path copy(Path from, String name) throws IOException {
+        return Files.copy(from, folder.resolve(name));
     }
 
     private static String uri(ValkeyServer server, String query) {

@@ -28,8 +28,6 @@ enum Pooler {
      */
     private static final int TRIES = 5;
 
-    private static final String LOCK_TIMEOUT = "4s";
-
     /** Returns whether there is one between this connection and the server. */
     static boolean isBetween(Connection connection) throws SQLException {
         try {
@@ -67,18 +65,12 @@ enum Pooler {
 
     /**
      * Keeps our statements out of the sessions of others: who prepares one in a session that it shares may find that of
-     * another there, under the same name. In a session of our own, no statement waits for a lock longer than we wait
-     * for its answer: the server does not notice that nobody waits any more, and each would leave one more process
-     * there.
+     * another there, under the same name.
      */
     static Connection settled(Connection connection, boolean prepares) throws SQLException {
         var whole = false;
         try {
-            if (!isBetween(connection)) {
-                try (var statement = connection.createStatement()) {
-                    statement.execute("SET lock_timeout = '" + LOCK_TIMEOUT + "'");
-                }
-            } else if (!prepares) {
+            if (!prepares && isBetween(connection)) {
                 connection.unwrap(PGConnection.class).setPrepareThreshold(0);
             }
             whole = true;

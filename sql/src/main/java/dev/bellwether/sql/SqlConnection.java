@@ -28,6 +28,7 @@ final class SqlConnection {
     private final Source source;
     private volatile @Nullable Connection current;
     private volatile @Nullable Long openingSinceNanos;
+    private boolean isLimited; // in how long it waits for locks, whatever goes over it
     private long pauseNanos;
     private long notBeforeNanos;
     private @Nullable SQLException refusal;
@@ -56,7 +57,7 @@ final class SqlConnection {
         var committed = true;
         try {
             committed = commitByItself(connection);
-            var value = work.on(connection);
+            var value = work.on(isLimited ? connection : LockLimit.on(connection, patience));
             whole = true;
             return value;
         } finally {
@@ -77,6 +78,7 @@ final class SqlConnection {
         openingSinceNanos = System.nanoTime();
         try {
             var opened = source.open(patience);
+            isLimited = source.isOurs() && limitSession(opened);
             refusal = null;
             pauseNanos = 0;
             return opened;
@@ -87,6 +89,15 @@ final class SqlConnection {
             throw e;
         } finally {
             openingSinceNanos = null;
+        }
+    }
+
+    private static boolean limitSession(Connection opened) throws SQLException {
+        try {
+            return LockLimit.ofSession(opened);
+        } catch (SQLException e) {
+            opened.close();
+            throw e;
         }
     }
 

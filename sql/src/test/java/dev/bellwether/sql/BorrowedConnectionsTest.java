@@ -54,6 +54,11 @@ class BorrowedConnectionsTest {
     void aConnectionGoesBackAsItCameThoughWhatWasDoneOnItFailed(String uri) throws Exception {
         var config = SqlConfig.builder().table(table).listen(false).build();
         try (var one = new OneConnection(uri)) {
+            execute(
+                    one.connection,
+                    uri.startsWith("jdbc:postgresql:")
+                            ? "SET lock_timeout = 7654"
+                            : "SET SESSION lock_wait_timeout = 7654");
             one.connection.setAutoCommit(false);
             one.connection.setNetworkTimeout(Runnable::run, 54_321);
             var settings = settings(one.connection);
@@ -160,9 +165,10 @@ class BorrowedConnectionsTest {
         settings.add("isolation " + connection.getTransactionIsolation());
         var postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
         var sql = postgres
-                ? "SELECT current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')"
+                ? "SELECT current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit'),"
+                        + " current_setting('lock_timeout')"
                 : "SELECT @@SESSION.wait_timeout, @@SESSION.net_read_timeout, @@SESSION.net_write_timeout,"
-                        + " @@SESSION.innodb_lock_wait_timeout"
+                        + " @@SESSION.innodb_lock_wait_timeout, @@SESSION.lock_wait_timeout"
                         + (isMysql(connection) ? "" : ", @@SESSION.idle_transaction_timeout");
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
@@ -186,8 +192,13 @@ class BorrowedConnectionsTest {
     }
 
     private static void execute(String uri, String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(uri);
-                var statement = connection.createStatement()) {
+        try (var connection = DriverManager.getConnection(uri)) {
+            execute(connection, sql);
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
             statement.execute(sql);
         }
     }
