@@ -20,7 +20,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -160,13 +159,29 @@ final class RosterTopic {
     static void createAgain(Settings settings, Admin admin, String name, RosterConfig config) {
         if (settings.createTopic()) {
             log.warn("topic {} is gone: creating it again", name);
-            admin.createTopics(List.of(newTopic(name, config))).all().whenComplete((created, error) -> {
-                if (error != null && !(cause(error) instanceof TopicExistsException)) {
-                    log.warn("topic {} could not be created again: {}", name, error.getMessage());
-                }
-            });
+            admin.describeCluster()
+                    .nodes()
+                    .toCompletionStage()
+                    .thenCompose(nodes -> admin.createTopics(List.of(newTopic(name, config, nodes.size())))
+                            .all()
+                            .toCompletionStage()
+                            .thenAccept(created -> Replication.warnOfBrokers(name, nodes.size())))
+                    .whenComplete((created, error) -> {
+                        if (error != null && !(cause(error) instanceof TopicExistsException)) {
+                            log.warn(
+                                    "topic {} could not be created again ({}). Roles have no leader until it is there;"
+                                            + " trying again. Or have it created by\n  {}",
+                                    name,
+                                    cause(error).getMessage(),
+                                    command(settings, name, config));
+                        }
+                    });
         } else {
-            log.error("topic {} is gone, and {} is false: have it created", name, Settings.CREATE_TOPIC);
+            log.error(
+                    "topic {} is gone, and {} is false: have it created by\n  {}",
+                    name,
+                    Settings.CREATE_TOPIC,
+                    command(settings, name, config));
         }
     }
 
@@ -188,17 +203,14 @@ final class RosterTopic {
             return;
         }
         log.warn("topic {} was deleted, and a broker has created it by itself: adding what it lacks", name);
-        var settingsOfOurs = CONFIG.entrySet().stream()
-                .map(entry ->
-                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
-                .toList();
         admin.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
                 .all()
                 .toCompletionStage()
                 .exceptionallyCompose(error -> cause(error) instanceof InvalidPartitionsException
                         ? CompletableFuture.completedStage(null) // it has them; who gave them to it may have died since
                         : CompletableFuture.failedStage(error))
-                .thenCompose(grown -> admin.incrementalAlterConfigs(Map.of(resource(name), settingsOfOurs))
+                .thenCompose(grown -> replicas(admin, name))
+                .thenCompose(replicas -> admin.incrementalAlterConfigs(Map.of(resource(name), changes(replicas)))
                         .all()
                         .toCompletionStage())
                 .whenComplete((done, error) -> {
@@ -212,6 +224,26 @@ final class RosterTopic {
                                 cause(error).getMessage());
                     }
                 });
+    }
+
+    /** Returns how many replicas it has, and warns if they are fewer than there could be. */
+    private static CompletionStage<Integer> replicas(Admin admin, String name) {
+        return admin.describeCluster()
+                .nodes()
+                .toCompletionStage()
+                .thenCombine(
+                        admin.describeTopics(List.of(name)).allTopicNames().toCompletionStage(), (nodes, found) -> {
+                            var replicas = Replication.of(Objects.requireNonNull(found.get(name)));
+                            Replication.warnOfReplicas(name, replicas, nodes.size());
+                            return replicas;
+                        });
+    }
+
+    private static List<AlterConfigOp> changes(int replicas) {
+        return Replication.with(CONFIG, replicas).entrySet().stream()
+                .map(entry ->
+                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
+                .toList();
     }
 
     /**
@@ -245,23 +277,25 @@ final class RosterTopic {
                 : error;
     }
 
-    private static NewTopic newTopic(String name, RosterConfig config) {
-        return new NewTopic(name, Optional.of(config.partitions()), Optional.empty()).configs(CONFIG);
+    private static NewTopic newTopic(String name, RosterConfig config, int brokers) {
+        return Replication.topic(name, config.partitions(), CONFIG, brokers);
+    }
+
+    private static String command(Settings settings, String name, RosterConfig config) {
+        return Replication.command(settings, name, config.partitions(), CONFIG);
     }
 
     private static void create(Settings settings, Admin admin, String name, RosterConfig config, Duration patience)
             throws TimeoutException, InterruptedException {
-        var command = "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + name
-                + " --partitions " + config.partitions() + " --replication-factor 3 "
-                + CONFIG.entrySet().stream()
-                        .map(entry -> "--config " + entry.getKey() + '=' + entry.getValue())
-                        .collect(Collectors.joining(" "));
+        var command = command(settings, name, config);
         if (!settings.createTopic()) {
             throw new ElectionException("topic \"" + name + "\" does not exist, and " + Settings.CREATE_TOPIC
                     + " is false: have it created by\n  " + command);
         }
         try {
-            await(admin.createTopics(List.of(newTopic(name, config))).all(), patience);
+            var brokers = await(admin.describeCluster().nodes(), patience).size();
+            await(admin.createTopics(List.of(newTopic(name, config, brokers))).all(), patience);
+            Replication.warnOfBrokers(name, brokers);
         } catch (ExecutionException e) {
             if (!(e.getCause() instanceof TopicExistsException)) { // else another member was faster
                 throw new ElectionException(
@@ -277,10 +311,7 @@ final class RosterTopic {
             throws ExecutionException, TimeoutException, InterruptedException {
         var brokers = await(admin.describeCluster().nodes(), patience).size();
         var described = await(admin.describeTopics(List.of(name)).allTopicNames(), patience);
-        var replicas = Objects.requireNonNull(described.get(name)).partitions().stream()
-                .mapToInt(partition -> partition.replicas().size())
-                .min()
-                .orElse(0);
+        var replicas = Replication.of(Objects.requireNonNull(described.get(name)));
         var resource = resource(name);
         var config = Objects.requireNonNull(
                 await(admin.describeConfigs(List.of(resource)).all(), patience).get(resource));

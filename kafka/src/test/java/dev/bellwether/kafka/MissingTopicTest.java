@@ -6,14 +6,29 @@ import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Stage;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.CreateTopicsResult;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,6 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MissingTopicTest {
     private static final Duration LEASE = Duration.ofSeconds(6);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String ACCOUNT = "org.apache.kafka.common.security.plain.PlainLoginModule required ";
     private static final KafkaBrokers BROKERS = KafkaInfrastructure.warm(
             KafkaBrokers.start(1, KafkaInfrastructure.LINKS, Map.of("auto.create.topics.enable", "false")));
 
@@ -48,6 +64,71 @@ class MissingTopicTest {
             assertThat(next.awaitLeads().token()).isGreaterThan(before.token());
             assertThat(settingsOf(topic, admin)).isEqualTo(kept);
         }
+    }
+
+    /** An administrator made it once, and candidates have not the right to do so. */
+    @Test
+    void onceIsToldThatItMayNotBeCreatedAgainWithTheCommandAndOnceAgainWhenItIsGoneTheNextTime() throws Exception {
+        var topic = "not-ours";
+        var attempts = new AtomicInteger();
+        var settings = new TreeMap<String, String>();
+        settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SASL_PLAINTEXT");
+        settings.put("listener.name.link0.sasl.enabled.mechanisms", "PLAIN");
+        settings.put("listener.name.link0.plain.sasl.jaas.config", ACCOUNT + "user_guest=\"guest\";");
+        settings.put("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
+        settings.put("super.users", "User:ANONYMOUS");
+        settings.put("auto.create.topics.enable", "false");
+        try (var brokers = KafkaBrokers.start(1, 1, settings);
+                var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()));
+                var guest = Admin.create(Map.of(
+                        "bootstrap.servers",
+                        brokers.bootstrap(0),
+                        "security.protocol",
+                        "SASL_PLAINTEXT",
+                        "sasl.mechanism",
+                        "PLAIN",
+                        "sasl.jaas.config",
+                        ACCOUNT + "username=\"guest\" password=\"guest\";"));
+                var log = new LogSaid()) {
+            admin.createAcls(List.of(new AclBinding(
+                            new ResourcePattern(ResourceType.TOPIC, topic, PatternType.LITERAL),
+                            new AccessControlEntry("User:guest", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW))))
+                    .all()
+                    .get();
+            var leaders = new LeaderTopic(
+                    Settings.of(Map.of("bootstrap.servers", brokers.bootstrap(0), "topic", topic)),
+                    counting(guest, attempts));
+            missed(leaders, "it is refused three times", () -> attempts.get() >= 3);
+            assertThat(log.warnings(topic)).hasSize(1);
+            assertThat(log.text()).contains("kafka-topics.sh --bootstrap-server " + brokers.bootstrap(0) + " --create");
+
+            admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
+            leaders.replaced();
+            admin.deleteTopics(List.of(topic)).all().get();
+            var before = attempts.get();
+            missed(leaders, "it is refused again", () -> attempts.get() >= before + 2);
+            assertThat(log.warnings(topic, "created again (")).hasSize(2);
+        }
+    }
+
+    /** Has requests fail until this is so. */
+    private static void missed(LeaderTopic topic, String what, BooleanSupplier until) {
+        Eventually.eventually(what, PATIENCE, () -> {
+            topic.missed(new UnknownTopicOrPartitionException());
+            return until.getAsBoolean();
+        });
+    }
+
+    /** Returns the same client, of which is counted how often the creation of a topic was answered. */
+    private static Admin counting(Admin admin, AtomicInteger attempts) {
+        return (Admin) Proxy.newProxyInstance(
+                Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (proxy, method, arguments) -> {
+                    var answer = method.invoke(admin, arguments);
+                    if (answer instanceof CreateTopicsResult creation) {
+                        creation.all().whenComplete((done, error) -> attempts.incrementAndGet());
+                    }
+                    return answer;
+                });
     }
 
     private static boolean isGone(String topic, Admin admin) {
