@@ -51,6 +51,7 @@ final class KafkaRosters implements RosterCarrier {
     private final Writer writer;
     private final String id;
     private final Set<KafkaMembership> members = ConcurrentHashMap.newKeySet();
+    private final RosterTopic.Absence absence = new RosterTopic.Absence();
 
     KafkaRosters(Settings settings, Admin admin, BrokerLimits limits, Writer writer, String id) {
         this.settings = settings;
@@ -142,12 +143,16 @@ final class KafkaRosters implements RosterCarrier {
 
     /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
     CompletionStage<Optional<TopicDescription>> look(RosterStanding standing) {
-        return RosterTopic.look(admin, topic(standing));
+        var topic = topic(standing);
+        return RosterTopic.look(admin, topic).thenApply(found -> {
+            found.ifPresent(present -> absence.isOver(topic));
+            return found;
+        });
     }
 
     /** The topic is gone: creates it again, unless that is not for us. */
     void createAgain(RosterStanding standing) {
-        RosterTopic.createAgain(settings, admin, topic(standing), standing.config());
+        RosterTopic.createAgain(settings, admin, topic(standing), standing.config(), absence);
     }
 
     /** A broker has made the topic by itself: makes of it what it was, unless that is not for us. */

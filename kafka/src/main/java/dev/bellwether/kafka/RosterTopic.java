@@ -12,10 +12,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -29,6 +31,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
@@ -150,39 +153,65 @@ final class RosterTopic {
         return looked;
     }
 
+    /** Of which topics was told that they are gone and cannot be created again. Thread-safe. */
+    static final class Absence {
+        private final Set<String> told = ConcurrentHashMap.newKeySet();
+
+        private boolean isNew(String topic) {
+            return told.add(topic);
+        }
+
+        /** The topic is there. */
+        void isOver(String topic) {
+            told.remove(topic);
+        }
+    }
+
     /**
      * The topic is gone: creates it again, if that is allowed. Nobody waits: what matters is whether it is there the
      * next time.
      */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static void createAgain(Settings settings, Admin admin, String name, RosterConfig config) {
-        if (settings.createTopic()) {
-            log.warn("topic {} is gone: creating it again", name);
-            admin.describeCluster()
-                    .nodes()
-                    .toCompletionStage()
-                    .thenCompose(nodes -> admin.createTopics(List.of(newTopic(name, config, nodes.size())))
-                            .all()
-                            .toCompletionStage()
-                            .thenAccept(created -> Replication.warnOfBrokers(name, nodes.size())))
-                    .whenComplete((created, error) -> {
-                        if (error != null && !(cause(error) instanceof TopicExistsException)) {
-                            log.warn(
-                                    "topic {} could not be created again ({}). Roles have no leader until it is there;"
-                                            + " trying again. Or have it created by\n  {}",
-                                    name,
-                                    cause(error).getMessage(),
-                                    command(settings, name, config));
-                        }
-                    });
-        } else {
-            log.error(
-                    "topic {} is gone, and {} is false: have it created by\n  {}",
-                    name,
-                    Settings.CREATE_TOPIC,
-                    command(settings, name, config));
+    static void createAgain(Settings settings, Admin admin, String name, RosterConfig config, Absence absence) {
+        if (!settings.createTopic()) {
+            if (absence.isNew(name)) {
+                log.error(
+                        "topic {} is gone, and {} is false. Roles have no leader until it is there: have it created"
+                                + " by\n  {}",
+                        name,
+                        Settings.CREATE_TOPIC,
+                        command(settings, name, config));
+            }
+            return;
         }
+        admin.describeCluster()
+                .nodes()
+                .toCompletionStage()
+                .thenCompose(nodes -> admin.createTopics(List.of(newTopic(name, config, nodes.size())))
+                        .all()
+                        .toCompletionStage()
+                        .thenApply(created -> nodes.size()))
+                .whenComplete((brokers, error) -> {
+                    var cause = error == null ? null : cause(error);
+                    if (cause == null) {
+                        absence.isOver(name);
+                        log.warn(
+                                "topic {} was gone, and was created again with {} replica(s)",
+                                name,
+                                Replication.on(brokers));
+                        Replication.warnOfBrokers(name, brokers);
+                    } else if (cause instanceof TopicExistsException || cause instanceof RetriableException) {
+                        log.debug("topic {} was gone, and was not created again", name, cause);
+                    } else if (absence.isNew(name)) {
+                        log.warn(
+                                "topic {} is gone, and could not be created again ({}). Roles have no leader until it"
+                                        + " is there; trying again. Or have it created by\n  {}",
+                                name,
+                                cause.getMessage(),
+                                command(settings, name, config));
+                    }
+                });
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.RosterConfig;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Stage;
@@ -38,7 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MissingTopicTest {
     private static final Duration LEASE = Duration.ofSeconds(6);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final String ACCOUNT = "org.apache.kafka.common.security.plain.PlainLoginModule required ";
     private static final KafkaBrokers BROKERS = KafkaInfrastructure.warm(
             KafkaBrokers.start(1, KafkaInfrastructure.LINKS, Map.of("auto.create.topics.enable", "false")));
 
@@ -71,43 +71,116 @@ class MissingTopicTest {
     void onceIsToldThatItMayNotBeCreatedAgainWithTheCommandAndOnceAgainWhenItIsGoneTheNextTime() throws Exception {
         var topic = "not-ours";
         var attempts = new AtomicInteger();
-        var settings = new TreeMap<String, String>();
-        settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SASL_PLAINTEXT");
-        settings.put("listener.name.link0.sasl.enabled.mechanisms", "PLAIN");
-        settings.put("listener.name.link0.plain.sasl.jaas.config", ACCOUNT + "user_guest=\"guest\";");
-        settings.put("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
-        settings.put("super.users", "User:ANONYMOUS");
-        settings.put("auto.create.topics.enable", "false");
-        try (var brokers = KafkaBrokers.start(1, 1, settings);
-                var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()));
-                var guest = Admin.create(Map.of(
-                        "bootstrap.servers",
-                        brokers.bootstrap(0),
-                        "security.protocol",
-                        "SASL_PLAINTEXT",
-                        "sasl.mechanism",
-                        "PLAIN",
-                        "sasl.jaas.config",
-                        ACCOUNT + "username=\"guest\" password=\"guest\";"));
+        try (var guarded = new Guarded(topic);
                 var log = new LogSaid()) {
+            var leaders = new LeaderTopic(guarded.settings(topic), counting(guarded.guest, attempts));
+            missed(leaders, "it is refused three times", () -> attempts.get() >= 3);
+            assertThat(log.warnings(topic)).hasSize(1);
+            assertThat(log.text())
+                    .contains("kafka-topics.sh --bootstrap-server " + guarded.brokers.bootstrap(0) + " --create");
+
+            guarded.create(topic);
+            leaders.replaced();
+            guarded.delete(topic);
+            var before = attempts.get();
+            missed(leaders, "it is refused again", () -> attempts.get() >= before + 2);
+            assertThat(log.warnings(topic, "created again (")).hasSize(2);
+        }
+    }
+
+    @Test
+    void soItIsWithTheTopicOfARoster() throws Exception {
+        var topic = "bellwether.roster.not-ours";
+        var attempts = new AtomicInteger();
+        try (var guarded = new Guarded(topic);
+                var log = new LogSaid()) {
+            var members = new RosterTopic.Absence();
+            var admin = counting(guarded.guest, attempts);
+            var config = RosterConfig.builder().roles(4).partitions(4).build();
+            var asked = new AtomicInteger();
+            Runnable look = () -> {
+                if (asked.get() == attempts.get()) {
+                    asked.incrementAndGet();
+                    RosterTopic.createAgain(guarded.settings("bellwether"), admin, topic, config, members);
+                }
+            };
+            Eventually.eventually("it is refused three times", PATIENCE, () -> {
+                look.run();
+                return attempts.get() >= 3;
+            });
+            assertThat(log.warnings(topic)).hasSize(1);
+            assertThat(log.text()).contains("--create --topic " + topic + " --partitions 4");
+
+            guarded.create(topic);
+            Eventually.eventually(
+                    "it is there",
+                    PATIENCE,
+                    () -> RosterTopic.look(admin, topic)
+                            .toCompletableFuture()
+                            .join()
+                            .isPresent());
+            members.isOver(topic);
+            guarded.delete(topic);
+            var before = attempts.get();
+            Eventually.eventually("it is refused again", PATIENCE, () -> {
+                look.run();
+                return attempts.get() >= before + 2;
+            });
+            assertThat(log.warnings(topic, "created again (")).hasSize(2);
+        }
+    }
+
+    /** A broker on which a guest may look at a topic, and do nothing else. */
+    private static final class Guarded implements AutoCloseable {
+        private static final String ACCOUNT = "org.apache.kafka.common.security.plain.PlainLoginModule required ";
+        private final KafkaBrokers brokers;
+        private final Admin admin;
+        private final Admin guest;
+
+        Guarded(String topic) throws Exception {
+            var settings = new TreeMap<String, String>();
+            settings.put(
+                    "listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SASL_PLAINTEXT");
+            settings.put("listener.name.link0.sasl.enabled.mechanisms", "PLAIN");
+            settings.put("listener.name.link0.plain.sasl.jaas.config", ACCOUNT + "user_guest=\"guest\";");
+            settings.put("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
+            settings.put("super.users", "User:ANONYMOUS");
+            settings.put("auto.create.topics.enable", "false");
+            brokers = KafkaBrokers.start(1, 1, settings);
+            admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()));
+            guest = Admin.create(Map.of(
+                    "bootstrap.servers",
+                    brokers.bootstrap(0),
+                    "security.protocol",
+                    "SASL_PLAINTEXT",
+                    "sasl.mechanism",
+                    "PLAIN",
+                    "sasl.jaas.config",
+                    ACCOUNT + "username=\"guest\" password=\"guest\";"));
             admin.createAcls(List.of(new AclBinding(
                             new ResourcePattern(ResourceType.TOPIC, topic, PatternType.LITERAL),
                             new AccessControlEntry("User:guest", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW))))
                     .all()
                     .get();
-            var leaders = new LeaderTopic(
-                    Settings.of(Map.of("bootstrap.servers", brokers.bootstrap(0), "topic", topic)),
-                    counting(guest, attempts));
-            missed(leaders, "it is refused three times", () -> attempts.get() >= 3);
-            assertThat(log.warnings(topic)).hasSize(1);
-            assertThat(log.text()).contains("kafka-topics.sh --bootstrap-server " + brokers.bootstrap(0) + " --create");
+        }
 
+        Settings settings(String topic) {
+            return Settings.of(Map.of("bootstrap.servers", brokers.bootstrap(0), "topic", topic));
+        }
+
+        void create(String topic) throws Exception {
             admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
-            leaders.replaced();
+        }
+
+        void delete(String topic) throws Exception {
             admin.deleteTopics(List.of(topic)).all().get();
-            var before = attempts.get();
-            missed(leaders, "it is refused again", () -> attempts.get() >= before + 2);
-            assertThat(log.warnings(topic, "created again (")).hasSize(2);
+        }
+
+        @Override
+        public void close() {
+            guest.close();
+            admin.close();
+            brokers.close();
         }
     }
 
