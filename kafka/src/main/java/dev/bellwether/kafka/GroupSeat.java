@@ -20,6 +20,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.InterruptException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -335,6 +336,10 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         var fatal = arbiter.refusal(error);
         if (fatal.isPresent() && !joining.ends(fatal.get(), loop.clock().nanos())) {
             refusedNanos = loop.clock().nanos();
+            if (error instanceof AuthenticationException && !machine.hasLed()) {
+                machine.lose(Cause.EXPIRED);
+                member.discard(); // it has read its certificates once, and others may lie on the disk by now
+            }
             await(standing.config()
                     .retryInterval()); // the mandate runs on as long as it was proven; the client can go on, too
             return;

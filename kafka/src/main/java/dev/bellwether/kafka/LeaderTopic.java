@@ -16,7 +16,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -84,12 +83,12 @@ final class LeaderTopic {
 
     private final Settings settings;
     private final Map<String, String> wanted;
-    private final Admin admin;
+    private final AdminConnection admin;
     private final AtomicLong repairedNanos = new AtomicLong(System.nanoTime() - REPAIR_NANOS);
     private final AtomicBoolean isRefused = new AtomicBoolean(); // its creation, as was told
     private volatile long keepsMillis = Long.MAX_VALUE;
 
-    LeaderTopic(Settings settings, Admin admin) {
+    LeaderTopic(Settings settings, AdminConnection admin) {
         this.settings = settings;
         wanted = isOfLog(settings) ? OF_LOG : OF_GROUPS;
         this.admin = admin;
@@ -145,23 +144,25 @@ final class LeaderTopic {
         var last = repairedNanos.get();
         if (settings.createTopic() && now - last >= REPAIR_NANOS && repairedNanos.compareAndSet(last, now)) {
             log.debug("a request to topic {} failed; looking for the topic", settings.topic(), error);
-            admin.describeTopics(List.of(settings.topic())).allTopicNames().whenComplete((found, missing) -> {
-                if (missing == null) {
-                    isRefused.set(false);
-                } else if (cause(missing) instanceof UnknownTopicOrPartitionException) {
-                    createAgain();
-                }
-            });
+            admin.ask(client -> client.describeTopics(List.of(settings.topic())).allTopicNames())
+                    .whenComplete((found, missing) -> {
+                        if (missing == null) {
+                            isRefused.set(false);
+                        } else if (cause(missing) instanceof UnknownTopicOrPartitionException) {
+                            createAgain();
+                        }
+                    });
         }
     }
 
     // nobody waits, as above
     @SuppressWarnings("FutureReturnValueIgnored")
     private void createAgain() {
-        admin.describeCluster().nodes().whenComplete((nodes, unknown) -> {
+        admin.ask(client -> client.describeCluster().nodes()).whenComplete((nodes, unknown) -> {
             if (nodes != null) {
-                admin.createTopics(List.of(Replication.topic(settings.topic(), 1, wanted, nodes.size())))
-                        .all()
+                admin.ask(client -> client.createTopics(
+                                        List.of(Replication.topic(settings.topic(), 1, wanted, nodes.size())))
+                                .all())
                         .whenComplete((made, refused) -> createdAgain(nodes.size(), refused));
             }
         });
@@ -202,13 +203,12 @@ final class LeaderTopic {
             return;
         }
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
-        var brokers = admin.describeCluster().nodes().toCompletionStage();
-        var description = admin.describeTopics(List.of(settings.topic()))
-                .allTopicNames()
+        var brokers = admin.ask(client -> client.describeCluster().nodes()).toCompletionStage();
+        var description = admin.ask(client ->
+                        client.describeTopics(List.of(settings.topic())).allTopicNames())
                 .toCompletionStage()
                 .thenApply(found -> Objects.requireNonNull(found.get(settings.topic())));
-        admin.describeConfigs(List.of(resource))
-                .all()
+        admin.ask(client -> client.describeConfigs(List.of(resource)).all())
                 .toCompletionStage()
                 .thenCombine(description, (found, topic) -> {
                     var replicas = Replication.of(topic);
@@ -246,24 +246,26 @@ final class LeaderTopic {
     // nobody waits, as above
     @SuppressWarnings("FutureReturnValueIgnored")
     private void change(ConfigResource resource, List<AlterConfigOp> changes) {
-        admin.incrementalAlterConfigs(Map.of(resource, changes)).all().whenComplete((done, refused) -> {
-            if (refused == null) {
-                log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
-            } else {
-                log.warn(
-                        "topic {} was created by the brokers with their own settings, and we may not change them"
-                                + " ({}): delete it, and have it created by\n  {}",
-                        settings.topic(),
-                        refused.getMessage(),
-                        command());
-            }
-        });
+        admin.ask(client -> client.incrementalAlterConfigs(Map.of(resource, changes))
+                        .all())
+                .whenComplete((done, refused) -> {
+                    if (refused == null) {
+                        log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
+                    } else {
+                        log.warn(
+                                "topic {} was created by the brokers with their own settings, and we may not change them"
+                                        + " ({}): delete it, and have it created by\n  {}",
+                                settings.topic(),
+                                refused.getMessage(),
+                                command());
+                    }
+                });
     }
 
     /** Returns what tells the topic from another one of the same name. */
     CompletionStage<Uuid> identity() {
-        return admin.describeTopics(List.of(settings.topic()))
-                .allTopicNames()
+        return admin.ask(client ->
+                        client.describeTopics(List.of(settings.topic())).allTopicNames())
                 .toCompletionStage()
                 .thenApply(found ->
                         Objects.requireNonNull(found.get(settings.topic())).topicId());
@@ -284,7 +286,10 @@ final class LeaderTopic {
 
     private boolean exists(Duration patience) throws TimeoutException, InterruptedException {
         try {
-            var found = await(admin.describeTopics(List.of(settings.topic())).allTopicNames(), patience);
+            var found = await(
+                    admin.ask(client ->
+                            client.describeTopics(List.of(settings.topic())).allTopicNames()),
+                    patience);
             var partitions = Objects.requireNonNull(found.get(settings.topic()))
                     .partitions()
                     .size();
@@ -304,10 +309,12 @@ final class LeaderTopic {
 
     private void create(Duration patience) throws TimeoutException, InterruptedException {
         try {
-            var brokers = await(admin.describeCluster().nodes(), patience).size();
+            var brokers = await(admin.ask(client -> client.describeCluster().nodes()), patience)
+                    .size();
             await(
-                    admin.createTopics(List.of(Replication.topic(settings.topic(), 1, wanted, brokers)))
-                            .all(),
+                    admin.ask(client -> client.createTopics(
+                                    List.of(Replication.topic(settings.topic(), 1, wanted, brokers)))
+                            .all()),
                     patience);
             log.info("created topic {} with {} replica(s)", settings.topic(), Replication.on(brokers));
             Replication.warnOfBrokers(settings.topic(), brokers);
@@ -328,9 +335,11 @@ final class LeaderTopic {
     private void check(Duration patience) throws TimeoutException, InterruptedException {
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
         try {
-            var config = Objects.requireNonNull(
-                    await(admin.describeConfigs(List.of(resource)).all(), patience)
-                            .get(resource));
+            var config = Objects.requireNonNull(await(
+                            admin.ask(client ->
+                                    client.describeConfigs(List.of(resource)).all()),
+                            patience)
+                    .get(resource));
             var policies = value(config, "cleanup.policy").orElse("delete");
             var compacted = policies.contains("compact");
             if (isOfLog(settings)) {

@@ -95,6 +95,11 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         return ready;
     }
 
+    /** Returns whether we were granted the seat, and the work may not have ended. */
+    boolean hasLed() {
+        return hold.hasLed();
+    }
+
     /** The journal has been read up to what it held when we began to stand. */
     void caughtUp(ElectionState now) {
         if (!ready) {

@@ -193,8 +193,8 @@ class MissingTopicTest {
     }
 
     /** Returns the same client, of which is counted how often the creation of a topic was answered. */
-    private static Admin counting(Admin admin, AtomicInteger attempts) {
-        return (Admin) Proxy.newProxyInstance(
+    private static AdminConnection counting(Admin admin, AtomicInteger attempts) {
+        var counted = (Admin) Proxy.newProxyInstance(
                 Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (proxy, method, arguments) -> {
                     var answer = method.invoke(admin, arguments);
                     if (answer instanceof CreateTopicsResult creation) {
@@ -202,6 +202,7 @@ class MissingTopicTest {
                     }
                     return answer;
                 });
+        return new AdminConnection(() -> counted);
     }
 
     private static boolean isGone(String topic, Admin admin) {

@@ -84,7 +84,7 @@ class StockBrokersTest {
         ADMIN.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
         Eventually.eventually("all brokers know it", PATIENCE, () -> replicas(topic, 1));
         try (var log = new LogSaid()) {
-            RosterTopic.repair(settings("bellwether"), ADMIN, topic, config());
+            RosterTopic.repair(settings("bellwether"), new AdminConnection(() -> ADMIN), topic, config());
             Eventually.eventually(
                     "it is told",
                     PATIENCE,
@@ -100,7 +100,7 @@ class StockBrokersTest {
     void andIsGivenTwoThatConfirmIfItHasThree() throws Exception {
         ADMIN.createTopics(List.of(new NewTopic(topic, 1, (short) 3))).all().get();
         Eventually.eventually("all brokers know it", PATIENCE, () -> replicas(topic, 1));
-        RosterTopic.repair(settings("bellwether"), ADMIN, topic, config());
+        RosterTopic.repair(settings("bellwether"), new AdminConnection(() -> ADMIN), topic, config());
         Eventually.eventually(
                 "it has the partitions, and the setting",
                 PATIENCE,
@@ -113,7 +113,8 @@ class StockBrokersTest {
         BROKERS.broker(3).kill();
         try (var log = new LogSaid()) {
             Eventually.eventually("it is gone", PATIENCE, () -> brokers() == 2);
-            new LeaderTopic(settings(leaders), ADMIN).missed(new UnknownTopicOrPartitionException());
+            new LeaderTopic(settings(leaders), new AdminConnection(() -> ADMIN))
+                    .missed(new UnknownTopicOrPartitionException());
             Eventually.eventually(
                     "it is told",
                     PATIENCE,
