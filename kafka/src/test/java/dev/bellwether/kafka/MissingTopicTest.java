@@ -193,6 +193,8 @@ class MissingTopicTest {
     }
 
     /** Returns the same client, of which is counted how often the creation of a topic was answered. */
+    // the asker has the same future
+    @SuppressWarnings("FutureReturnValueIgnored")
     private static AdminConnection counting(Admin admin, AtomicInteger attempts) {
         var counted = (Admin) Proxy.newProxyInstance(
                 Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (proxy, method, arguments) -> {
