@@ -253,8 +253,8 @@ final class LeaderTopic {
                         log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
                     } else {
                         log.warn(
-                                "topic {} was created by the brokers with their own settings, and we may not change them"
-                                        + " ({}): delete it, and have it created by\n  {}",
+                                "topic {} was created by the brokers with their own settings, and we may not change"
+                                        + " them ({}): delete it, and have it created by\n  {}",
                                 settings.topic(),
                                 refused.getMessage(),
                                 command());
