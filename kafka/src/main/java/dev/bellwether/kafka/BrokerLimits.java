@@ -9,7 +9,6 @@ import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.ConfigResource;
 import org.slf4j.Logger;
@@ -26,15 +25,16 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
     /**
      * Asks one broker; all are supposed to be set alike. Without the right to ask, only the broker itself will refuse.
      */
-    static BrokerLimits read(Admin admin, Duration patience) {
+    static BrokerLimits read(AdminConnection admin, Duration patience) {
         try {
-            var nodes = admin.describeCluster().nodes().get(patience.toMillis(), TimeUnit.MILLISECONDS);
+            var nodes = admin.ask(client -> client.describeCluster().nodes())
+                    .get(patience.toMillis(), TimeUnit.MILLISECONDS);
             var broker = new ConfigResource(
                     ConfigResource.Type.BROKER, nodes.iterator().next().idString());
-            var config = Objects.requireNonNull(admin.describeConfigs(List.of(broker))
-                    .all()
-                    .get(patience.toMillis(), TimeUnit.MILLISECONDS)
-                    .get(broker));
+            var config = Objects.requireNonNull(
+                    admin.ask(client -> client.describeConfigs(List.of(broker)).all())
+                            .get(patience.toMillis(), TimeUnit.MILLISECONDS)
+                            .get(broker));
             return new BrokerLimits(number(config, MIN, 0), number(config, MAX, Long.MAX_VALUE));
         } catch (ExecutionException | TimeoutException e) {
             log.info(

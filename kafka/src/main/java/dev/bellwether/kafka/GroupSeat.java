@@ -20,6 +20,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.InterruptException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -50,6 +51,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
 
     private final AccessPatience joining;
     private long refusedNanos;
+    private long renewedNanos;
 
     /** When we last read something, and when we last asked whether there is nothing to read because nobody answers. */
     private long readNanos;
@@ -80,6 +82,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         readNanos = loop.clock().nanos();
         askedNanos = readNanos;
         refusedNanos = loop.clock().nanos() - standing.config().lease().toNanos();
+        renewedNanos = refusedNanos;
         thread = BackendThread.of("bellwether-kafka-" + standing.election(), this::run, this::died);
     }
 
@@ -335,6 +338,9 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         var fatal = arbiter.refusal(error);
         if (fatal.isPresent() && !joining.ends(fatal.get(), loop.clock().nanos())) {
             refusedNanos = loop.clock().nanos();
+            if (error instanceof AuthenticationException && !machine.hasLed()) {
+                renew();
+            }
             await(standing.config()
                     .retryInterval()); // the mandate runs on as long as it was proven; the client can go on, too
             return;
@@ -348,6 +354,19 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         }
         member.discard();
         await(standing.config().retryInterval());
+    }
+
+    /**
+     * A client reads its certificates once, when it is made, and others may be on the disk by now. Not more than once a
+     * lease, since there may be a thousand of us, and it may be for another reason.
+     */
+    private void renew() {
+        var now = loop.clock().nanos();
+        if (now - renewedNanos >= standing.config().lease().toNanos()) {
+            renewedNanos = now;
+            machine.lose(Cause.EXPIRED);
+            member.discard();
+        }
     }
 
     private void drain() {

@@ -52,7 +52,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     private final TopicPartition partition;
     private final String id =
             "bellwether-" + Long.toHexString(ThreadLocalRandom.current().nextLong());
-    private final Admin admin;
+    private final AdminConnection admin;
     private final LeaderTopic topic;
     private final BrokerLimits limits;
     private final Writer writer;
@@ -65,7 +65,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     KafkaArbiter(Settings settings) {
         this.settings = settings;
         partition = new TopicPartition(settings.topic(), 0);
-        admin = admin(settings, settings.admin(id + "-admin"));
+        admin = new AdminConnection(() -> admin(settings, settings.admin(id + "-admin")));
         try {
             topic = new LeaderTopic(settings, admin);
             topic.require(START_PATIENCE);
@@ -295,8 +295,8 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     }
 
     private CompletionStage<Long> askForTheEnd() {
-        return orMissed(admin.listOffsets(Map.of(partition, OffsetSpec.latest()))
-                .partitionResult(partition)
+        return orMissed(admin.ask(client -> client.listOffsets(Map.of(partition, OffsetSpec.latest()))
+                        .partitionResult(partition))
                 .toCompletionStage()
                 .thenApply(latest -> latest.offset()));
     }

@@ -17,7 +17,6 @@ import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
@@ -33,19 +32,19 @@ final class KafkaDoctor {
     private static final String JOURNAL = "journal";
     private static final String LOG = "log";
 
-    private final Admin admin;
+    private final AdminConnection admin;
     private final Settings settings;
     private final Duration lease;
     private final List<Finding> findings = new ArrayList<>();
 
-    private KafkaDoctor(Admin admin, Settings settings, Duration lease) {
+    private KafkaDoctor(AdminConnection admin, Settings settings, Duration lease) {
         this.lease = lease;
         this.admin = admin;
         this.settings = settings;
     }
 
     /** Looks. What the brokers and the topic refuse by themselves is told by the one who knows. */
-    static List<Finding> of(Admin admin, Settings settings, CandidacyConfig candidacy) {
+    static List<Finding> of(AdminConnection admin, Settings settings, CandidacyConfig candidacy) {
         var checkup = new KafkaDoctor(admin, settings, candidacy.lease());
         checkup.vacancies(candidacy);
         var brokers = checkup.brokers();
@@ -55,7 +54,7 @@ final class KafkaDoctor {
     }
 
     /** Looks, for elections by the log alone; what is so with all of their kind is told elsewhere. */
-    static List<Finding> ofLog(Admin admin, Settings settings) {
+    static List<Finding> ofLog(AdminConnection admin, Settings settings) {
         var checkup = new KafkaDoctor(admin, settings, settings.longestLease());
         checkup.topic(settings.topic(), checkup.brokers(), Use.LOG);
         return checkup.findings;
@@ -80,7 +79,7 @@ final class KafkaDoctor {
 
     private int brokers() {
         try {
-            return await(admin.describeCluster().nodes()).size();
+            return await(admin.ask(client -> client.describeCluster().nodes())).size();
         } catch (ExecutionException e) {
             throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
@@ -88,11 +87,13 @@ final class KafkaDoctor {
 
     private void topic(String name, int brokers, Use use) {
         try {
-            var topic = Objects.requireNonNull(
-                    await(admin.describeTopics(List.of(name)).allTopicNames()).get(name));
+            var topic = Objects.requireNonNull(await(admin.ask(
+                            client -> client.describeTopics(List.of(name)).allTopicNames()))
+                    .get(name));
             var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
-            var config = Objects.requireNonNull(
-                    await(admin.describeConfigs(List.of(resource)).all()).get(resource));
+            var config = Objects.requireNonNull(await(admin.ask(
+                            client -> client.describeConfigs(List.of(resource)).all()))
+                    .get(resource));
             replication(name, topic, config, brokers);
             if (use != Use.GROUPS) {
                 if (use == Use.LOG) {

@@ -28,7 +28,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -46,13 +45,14 @@ final class KafkaRosters implements RosterCarrier {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Settings settings;
-    private final Admin admin;
+    private final AdminConnection admin;
     private final BrokerLimits limits;
     private final Writer writer;
     private final String id;
     private final Set<KafkaMembership> members = ConcurrentHashMap.newKeySet();
+    private final RosterTopic.Absence absence = new RosterTopic.Absence();
 
-    KafkaRosters(Settings settings, Admin admin, BrokerLimits limits, Writer writer, String id) {
+    KafkaRosters(Settings settings, AdminConnection admin, BrokerLimits limits, Writer writer, String id) {
         this.settings = settings;
         this.admin = admin;
         this.limits = limits;
@@ -86,7 +86,8 @@ final class KafkaRosters implements RosterCarrier {
         var prefix = RosterTopic.name(settings, "");
         var findings = new ArrayList<Finding>();
         try {
-            for (var topic : new TreeSet<>(await(admin.listTopics().names().toCompletionStage()))) {
+            for (var topic : new TreeSet<>(
+                    await(admin.ask(client -> client.listTopics().names()).toCompletionStage()))) {
                 if (topic.startsWith(prefix)) {
                     var state = await(RosterGroups.read(settings, admin, topic.substring(prefix.length())));
                     state.ifPresent(found -> found.advice()
@@ -142,12 +143,16 @@ final class KafkaRosters implements RosterCarrier {
 
     /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
     CompletionStage<Optional<TopicDescription>> look(RosterStanding standing) {
-        return RosterTopic.look(admin, topic(standing));
+        var topic = topic(standing);
+        return RosterTopic.look(admin, topic).thenApply(found -> {
+            found.ifPresent(present -> absence.isOver(topic));
+            return found;
+        });
     }
 
     /** The topic is gone: creates it again, unless that is not for us. */
     void createAgain(RosterStanding standing) {
-        RosterTopic.createAgain(settings, admin, topic(standing), standing.config());
+        RosterTopic.createAgain(settings, admin, topic(standing), standing.config(), absence);
     }
 
     /** A broker has made the topic by itself: makes of it what it was, unless that is not for us. */

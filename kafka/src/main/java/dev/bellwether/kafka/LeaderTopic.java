@@ -14,19 +14,17 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.clients.admin.NewTopic;
-import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.PolicyViolationException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
@@ -83,15 +81,14 @@ final class LeaderTopic {
     /** Checkpoints are ten to twenty minutes apart, at most. */
     static final Duration LEAST_RETENTION = Duration.ofHours(1);
 
-    private static final int REPLICAS = 3;
-
     private final Settings settings;
     private final Map<String, String> wanted;
-    private final Admin admin;
+    private final AdminConnection admin;
     private final AtomicLong repairedNanos = new AtomicLong(System.nanoTime() - REPAIR_NANOS);
+    private final AtomicBoolean isRefused = new AtomicBoolean(); // its creation, as was told
     private volatile long keepsMillis = Long.MAX_VALUE;
 
-    LeaderTopic(Settings settings, Admin admin) {
+    LeaderTopic(Settings settings, AdminConnection admin) {
         this.settings = settings;
         wanted = isOfLog(settings) ? OF_LOG : OF_GROUPS;
         this.admin = admin;
@@ -147,16 +144,49 @@ final class LeaderTopic {
         var last = repairedNanos.get();
         if (settings.createTopic() && now - last >= REPAIR_NANOS && repairedNanos.compareAndSet(last, now)) {
             log.debug("a request to topic {} failed; looking for the topic", settings.topic(), error);
-            admin.describeTopics(List.of(settings.topic())).allTopicNames().whenComplete((found, missing) -> {
-                if (missing != null && cause(missing) instanceof UnknownTopicOrPartitionException) {
-                    log.warn("topic {} is gone: creating it again", settings.topic());
-                    admin.describeCluster().nodes().whenComplete((nodes, unknown) -> {
-                        if (nodes != null) {
-                            admin.createTopics(List.of(newTopic(nodes.size())));
+            admin.ask(client -> client.describeTopics(List.of(settings.topic())).allTopicNames())
+                    .whenComplete((found, missing) -> {
+                        if (missing == null) {
+                            isRefused.set(false);
+                        } else if (cause(missing) instanceof UnknownTopicOrPartitionException) {
+                            createAgain();
                         }
                     });
-                }
-            });
+        }
+    }
+
+    // nobody waits, as above
+    @SuppressWarnings("FutureReturnValueIgnored")
+    private void createAgain() {
+        admin.ask(client -> client.describeCluster().nodes()).whenComplete((nodes, unknown) -> {
+            if (nodes != null) {
+                admin.ask(client -> client.createTopics(
+                                        List.of(Replication.topic(settings.topic(), 1, wanted, nodes.size())))
+                                .all())
+                        .whenComplete((made, refused) -> createdAgain(nodes.size(), refused));
+            }
+        });
+    }
+
+    /** What may pass is tried again, and the reason why nobody leads meanwhile is told elsewhere. */
+    private void createdAgain(int brokers, @Nullable Throwable refused) {
+        var cause = refused == null ? null : cause(refused);
+        if (cause == null) {
+            isRefused.set(false);
+            log.warn(
+                    "topic {} was gone, and was created again with {} replica(s)",
+                    settings.topic(),
+                    Replication.on(brokers));
+            Replication.warnOfBrokers(settings.topic(), brokers);
+        } else if (cause instanceof TopicExistsException || cause instanceof RetriableException) {
+            log.debug("topic {} was gone, and was not created again", settings.topic(), cause);
+        } else if (isRefused.compareAndSet(false, true)) {
+            log.warn(
+                    "topic {} is gone, and could not be created again ({}). Nobody can be elected until it is there;"
+                            + " trying again. Or have it created by\n  {}",
+                    settings.topic(),
+                    cause.getMessage(),
+                    command());
         }
     }
 
@@ -167,22 +197,22 @@ final class LeaderTopic {
     // nobody waits: it is used as it is until then
     @SuppressWarnings("FutureReturnValueIgnored")
     void replaced() {
+        isRefused.set(false);
         log.warn("topic {} is a new one: it was deleted and created again", settings.topic());
         if (!settings.createTopic()) {
             return;
         }
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
-        var brokers = admin.describeCluster().nodes().toCompletionStage();
-        var description = admin.describeTopics(List.of(settings.topic()))
-                .allTopicNames()
+        var brokers = admin.ask(client -> client.describeCluster().nodes()).toCompletionStage();
+        var description = admin.ask(client ->
+                        client.describeTopics(List.of(settings.topic())).allTopicNames())
                 .toCompletionStage()
                 .thenApply(found -> Objects.requireNonNull(found.get(settings.topic())));
-        admin.describeConfigs(List.of(resource))
-                .all()
+        admin.ask(client -> client.describeConfigs(List.of(resource)).all())
                 .toCompletionStage()
                 .thenCombine(description, (found, topic) -> {
-                    var replicas = replicas(topic);
-                    brokers.thenAccept(nodes -> warnOfReplicas(replicas, nodes.size()));
+                    var replicas = Replication.of(topic);
+                    brokers.thenAccept(nodes -> Replication.warnOfReplicas(settings.topic(), replicas, nodes.size()));
                     return missing(Objects.requireNonNull(found.get(resource)), replicas);
                 })
                 .whenComplete((changes, unknown) -> {
@@ -200,7 +230,7 @@ final class LeaderTopic {
 
     /** Returns those of our settings that it lacks. What somebody has set on it stays, but for how it is cleaned. */
     private List<AlterConfigOp> missing(Config config, int replicas) {
-        return wanted(replicas).entrySet().stream()
+        return Replication.with(wanted, replicas).entrySet().stream()
                 .filter(entry -> !value(config, entry.getKey()).equals(Optional.of(entry.getValue())))
                 .filter(entry -> entry.getKey().equals("cleanup.policy") || !isSet(config, entry.getKey()))
                 .map(entry ->
@@ -216,45 +246,26 @@ final class LeaderTopic {
     // nobody waits, as above
     @SuppressWarnings("FutureReturnValueIgnored")
     private void change(ConfigResource resource, List<AlterConfigOp> changes) {
-        admin.incrementalAlterConfigs(Map.of(resource, changes)).all().whenComplete((done, refused) -> {
-            if (refused == null) {
-                log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
-            } else {
-                log.warn(
-                        "topic {} was created by the brokers with their own settings, and we may not change them"
-                                + " ({}): delete it, and have it created by\n  {}",
-                        settings.topic(),
-                        refused.getMessage(),
-                        command());
-            }
-        });
-    }
-
-    private void warnOfReplicas(int replicas, int brokers) {
-        if (replicas < replicasOn(brokers)) {
-            log.warn(
-                    "topic {} was created by the brokers with {} replica(s), and there are {} brokers. While one is"
-                            + " down nobody may lead, and what is lost with its disk is lost: two may lead then. Give"
-                            + " the topic {} replicas (kafka-reassign-partitions.sh), or set default.replication.factor"
-                            + " of the brokers",
-                    settings.topic(),
-                    replicas,
-                    brokers,
-                    replicasOn(brokers));
-        }
-    }
-
-    private static int replicas(TopicDescription topic) {
-        return topic.partitions().stream()
-                .mapToInt(partition -> partition.replicas().size())
-                .min()
-                .orElse(1);
+        admin.ask(client -> client.incrementalAlterConfigs(Map.of(resource, changes))
+                        .all())
+                .whenComplete((done, refused) -> {
+                    if (refused == null) {
+                        log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
+                    } else {
+                        log.warn(
+                                "topic {} was created by the brokers with their own settings, and we may not change"
+                                        + " them ({}): delete it, and have it created by\n  {}",
+                                settings.topic(),
+                                refused.getMessage(),
+                                command());
+                    }
+                });
     }
 
     /** Returns what tells the topic from another one of the same name. */
     CompletionStage<Uuid> identity() {
-        return admin.describeTopics(List.of(settings.topic()))
-                .allTopicNames()
+        return admin.ask(client ->
+                        client.describeTopics(List.of(settings.topic())).allTopicNames())
                 .toCompletionStage()
                 .thenApply(found ->
                         Objects.requireNonNull(found.get(settings.topic())).topicId());
@@ -275,7 +286,10 @@ final class LeaderTopic {
 
     private boolean exists(Duration patience) throws TimeoutException, InterruptedException {
         try {
-            var found = await(admin.describeTopics(List.of(settings.topic())).allTopicNames(), patience);
+            var found = await(
+                    admin.ask(client ->
+                            client.describeTopics(List.of(settings.topic())).allTopicNames()),
+                    patience);
             var partitions = Objects.requireNonNull(found.get(settings.topic()))
                     .partitions()
                     .size();
@@ -295,17 +309,15 @@ final class LeaderTopic {
 
     private void create(Duration patience) throws TimeoutException, InterruptedException {
         try {
-            var brokers = await(admin.describeCluster().nodes(), patience).size();
-            await(admin.createTopics(List.of(newTopic(brokers))).all(), patience);
-            log.info("created topic {} with {} replica(s)", settings.topic(), replicasOn(brokers));
-            if (brokers < REPLICAS) {
-                log.warn(
-                        "The cluster has {} broker(s), so topic {} has no more replicas. While a broker is down"
-                                + " nobody may lead, and what it loses with its disk is lost: two may lead then. Run"
-                                + " three brokers, and give the topic 3 replicas",
-                        brokers,
-                        settings.topic());
-            }
+            var brokers = await(admin.ask(client -> client.describeCluster().nodes()), patience)
+                    .size();
+            await(
+                    admin.ask(client -> client.createTopics(
+                                    List.of(Replication.topic(settings.topic(), 1, wanted, brokers)))
+                            .all()),
+                    patience);
+            log.info("created topic {} with {} replica(s)", settings.topic(), Replication.on(brokers));
+            Replication.warnOfBrokers(settings.topic(), brokers);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof TopicExistsException) {
                 return; // another candidate was faster
@@ -323,9 +335,11 @@ final class LeaderTopic {
     private void check(Duration patience) throws TimeoutException, InterruptedException {
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
         try {
-            var config = Objects.requireNonNull(
-                    await(admin.describeConfigs(List.of(resource)).all(), patience)
-                            .get(resource));
+            var config = Objects.requireNonNull(await(
+                            admin.ask(client ->
+                                    client.describeConfigs(List.of(resource)).all()),
+                            patience)
+                    .get(resource));
             var policies = value(config, "cleanup.policy").orElse("delete");
             var compacted = policies.contains("compact");
             if (isOfLog(settings)) {
@@ -380,28 +394,8 @@ final class LeaderTopic {
         warnOfDates(config);
     }
 
-    private static short replicasOn(int brokers) {
-        return (short) Math.max(1, Math.min(REPLICAS, brokers));
-    }
-
-    private NewTopic newTopic(int brokers) {
-        var replicas = replicasOn(brokers);
-        return new NewTopic(settings.topic(), Optional.of(1), Optional.of(replicas)).configs(wanted(replicas));
-    }
-
-    /** What is acknowledged must outlive a broker, whatever the brokers' own defaults are. */
-    private Map<String, String> wanted(int replicas) {
-        var config = new TreeMap<>(wanted);
-        config.put("min.insync.replicas", Integer.toString(Math.min(2, replicas)));
-        return config;
-    }
-
     private String command() {
-        return "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + settings.topic()
-                + " --partitions 1 --replication-factor 3 --config min.insync.replicas=2 "
-                + wanted.entrySet().stream()
-                        .map(entry -> "--config " + entry.getKey() + '=' + entry.getValue())
-                        .collect(Collectors.joining(" "));
+        return Replication.command(settings, settings.topic(), 1, wanted);
     }
 
     private static long millis(Config config, String name) {

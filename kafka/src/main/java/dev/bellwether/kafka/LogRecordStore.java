@@ -28,7 +28,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -82,7 +81,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
 
     private final Settings settings;
     private final TopicPartition partition;
-    private final Admin admin;
+    private final AdminConnection admin;
     private final LeaderTopic topic;
     private final LogWriter writer;
     private final LogTail tail;
@@ -117,7 +116,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private long from;
     private long searchedTo = Long.MAX_VALUE; // so far there was something to read when we began
 
-    private LogRecordStore(Settings settings, String id, Admin admin, LeaderTopic topic, @Nullable Uuid first) {
+    private LogRecordStore(
+            Settings settings, String id, AdminConnection admin, LeaderTopic topic, @Nullable Uuid first) {
         this.settings = settings;
         this.admin = admin;
         this.topic = topic;
@@ -160,7 +160,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
      */
     static LogRecordStore open(Settings settings) {
         var id = "bellwether-" + Long.toHexString(ThreadLocalRandom.current().nextLong());
-        var admin = KafkaArbiter.admin(settings, settings.questions(id + "-admin"));
+        var admin = new AdminConnection(() -> KafkaArbiter.admin(settings, settings.questions(id + "-admin")));
         try {
             var topic = new LeaderTopic(settings, admin);
             topic.require(START_PATIENCE);
@@ -373,8 +373,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         synchronized (machine) {
             next = machine.next();
         }
-        var latest = admin.listOffsets(Map.of(partition, OffsetSpec.latest()))
-                .partitionResult(partition)
+        var latest = admin.ask(client -> client.listOffsets(Map.of(partition, OffsetSpec.latest()))
+                        .partitionResult(partition))
                 .toCompletionStage();
         return sameLog.ask().thenCombine(latest, (same, found) -> {
             requireSame(same);

@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Pattern;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.GroupListing;
 import org.apache.kafka.clients.admin.ListGroupsOptions;
@@ -32,7 +31,7 @@ final class RosterGroups {
     }
 
     /** Reads who has what. */
-    static CompletionStage<Optional<RosterState>> read(Settings settings, Admin admin, String roster) {
+    static CompletionStage<Optional<RosterState>> read(Settings settings, AdminConnection admin, String roster) {
         return groups(admin, settings.rosterGroup(roster, ANY)).thenCompose(groups -> {
             var topic = sharedTopic(groups).orElseGet(() -> RosterTopic.name(settings, roster));
             return RosterTopic.look(admin, topic)
@@ -53,16 +52,18 @@ final class RosterGroups {
     }
 
     /** Reads the groups whose ids are of this shape, by their names. */
-    private static CompletionStage<Map<String, ConsumerGroupDescription>> groups(Admin admin, String shape) {
-        return admin.listGroups(ListGroupsOptions.forConsumerGroups())
-                .all()
+    private static CompletionStage<Map<String, ConsumerGroupDescription>> groups(AdminConnection admin, String shape) {
+        return admin.ask(client ->
+                        client.listGroups(ListGroupsOptions.forConsumerGroups()).all())
                 .toCompletionStage()
                 .thenCompose(all -> {
                     var ids = all.stream()
                             .map(GroupListing::groupId)
                             .filter(id -> name(shape, id).isPresent())
                             .toList();
-                    return admin.describeConsumerGroups(ids).all().toCompletionStage();
+                    return admin.ask(
+                                    client -> client.describeConsumerGroups(ids).all())
+                            .toCompletionStage();
                 })
                 .thenApply(found -> {
                     var byName = new HashMap<String, ConsumerGroupDescription>();

@@ -12,16 +12,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Collectors;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitions;
@@ -30,6 +30,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
@@ -76,7 +77,8 @@ final class RosterTopic {
     }
 
     /** Returns when the topic exists, has this number of partitions, and keeps and stamps what it is sent. */
-    static void require(Settings settings, Admin admin, String roster, RosterConfig config, Duration patience) {
+    static void require(
+            Settings settings, AdminConnection admin, String roster, RosterConfig config, Duration patience) {
         var name = name(settings, roster, config);
         try {
             var found = describe(settings, admin, name, patience);
@@ -122,10 +124,14 @@ final class RosterTopic {
                         + " with a topic of its own");
     }
 
-    private static Optional<TopicDescription> describe(Settings settings, Admin admin, String name, Duration patience)
+    private static Optional<TopicDescription> describe(
+            Settings settings, AdminConnection admin, String name, Duration patience)
             throws TimeoutException, InterruptedException {
         try {
-            return Optional.ofNullable(await(admin.describeTopics(List.of(name)).allTopicNames(), patience)
+            return Optional.ofNullable(await(
+                            admin.ask(client ->
+                                    client.describeTopics(List.of(name)).allTopicNames()),
+                            patience)
                     .get(name));
         } catch (ExecutionException e) {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {
@@ -139,16 +145,31 @@ final class RosterTopic {
     /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static CompletionStage<Optional<TopicDescription>> look(Admin admin, String name) {
+    static CompletionStage<Optional<TopicDescription>> look(AdminConnection admin, String name) {
         var looked = new CompletableFuture<Optional<TopicDescription>>();
-        admin.describeTopics(List.of(name)).allTopicNames().whenComplete((found, error) -> {
-            if (error == null) {
-                looked.complete(Optional.ofNullable(found.get(name)));
-            } else if (cause(error) instanceof UnknownTopicOrPartitionException) {
-                looked.complete(Optional.empty());
-            }
-        });
+        admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames())
+                .whenComplete((found, error) -> {
+                    if (error == null) {
+                        looked.complete(Optional.ofNullable(found.get(name)));
+                    } else if (cause(error) instanceof UnknownTopicOrPartitionException) {
+                        looked.complete(Optional.empty());
+                    }
+                });
         return looked;
+    }
+
+    /** Of which topics was told that they are gone and cannot be created again. Thread-safe. */
+    static final class Absence {
+        private final Set<String> told = ConcurrentHashMap.newKeySet();
+
+        private boolean isNew(String topic) {
+            return told.add(topic);
+        }
+
+        /** The topic is there. */
+        void isOver(String topic) {
+            told.remove(topic);
+        }
     }
 
     /**
@@ -157,17 +178,46 @@ final class RosterTopic {
      */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static void createAgain(Settings settings, Admin admin, String name, RosterConfig config) {
-        if (settings.createTopic()) {
-            log.warn("topic {} is gone: creating it again", name);
-            admin.createTopics(List.of(newTopic(name, config))).all().whenComplete((created, error) -> {
-                if (error != null && !(cause(error) instanceof TopicExistsException)) {
-                    log.warn("topic {} could not be created again: {}", name, error.getMessage());
-                }
-            });
-        } else {
-            log.error("topic {} is gone, and {} is false: have it created", name, Settings.CREATE_TOPIC);
+    static void createAgain(
+            Settings settings, AdminConnection admin, String name, RosterConfig config, Absence absence) {
+        if (!settings.createTopic()) {
+            if (absence.isNew(name)) {
+                log.error(
+                        "topic {} is gone, and {} is false. Roles have no leader until it is there: have it created"
+                                + " by\n  {}",
+                        name,
+                        Settings.CREATE_TOPIC,
+                        command(settings, name, config));
+            }
+            return;
         }
+        admin.ask(client -> client.describeCluster().nodes())
+                .toCompletionStage()
+                .thenCompose(nodes -> admin.ask(
+                                client -> client.createTopics(List.of(newTopic(name, config, nodes.size())))
+                                        .all())
+                        .toCompletionStage()
+                        .thenApply(created -> nodes.size()))
+                .whenComplete((brokers, error) -> {
+                    var cause = error == null ? null : cause(error);
+                    if (cause == null) {
+                        absence.isOver(name);
+                        log.warn(
+                                "topic {} was gone, and was created again with {} replica(s)",
+                                name,
+                                Replication.on(brokers));
+                        Replication.warnOfBrokers(name, brokers);
+                    } else if (cause instanceof TopicExistsException || cause instanceof RetriableException) {
+                        log.debug("topic {} was gone, and was not created again", name, cause);
+                    } else if (absence.isNew(name)) {
+                        log.warn(
+                                "topic {} is gone, and could not be created again ({}). Roles have no leader until it"
+                                        + " is there; trying again. Or have it created by\n  {}",
+                                name,
+                                cause.getMessage(),
+                                command(settings, name, config));
+                    }
+                });
     }
 
     /**
@@ -176,7 +226,7 @@ final class RosterTopic {
      */
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static void repair(Settings settings, Admin admin, String name, RosterConfig config) {
+    static void repair(Settings settings, AdminConnection admin, String name, RosterConfig config) {
         if (!settings.createTopic()) {
             log.error(
                     "a broker has created topic {} by itself, because it was deleted, and {} is false. Roles may"
@@ -188,18 +238,16 @@ final class RosterTopic {
             return;
         }
         log.warn("topic {} was deleted, and a broker has created it by itself: adding what it lacks", name);
-        var settingsOfOurs = CONFIG.entrySet().stream()
-                .map(entry ->
-                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
-                .toList();
-        admin.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
-                .all()
+        admin.ask(client -> client.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
+                        .all())
                 .toCompletionStage()
                 .exceptionallyCompose(error -> cause(error) instanceof InvalidPartitionsException
                         ? CompletableFuture.completedStage(null) // it has them; who gave them to it may have died since
                         : CompletableFuture.failedStage(error))
-                .thenCompose(grown -> admin.incrementalAlterConfigs(Map.of(resource(name), settingsOfOurs))
-                        .all()
+                .thenCompose(grown -> replicas(admin, name))
+                .thenCompose(replicas -> admin.ask(
+                                client -> client.incrementalAlterConfigs(Map.of(resource(name), changes(replicas)))
+                                        .all())
                         .toCompletionStage())
                 .whenComplete((done, error) -> {
                     if (error != null) {
@@ -214,19 +262,40 @@ final class RosterTopic {
                 });
     }
 
+    /** Returns how many replicas it has, and warns if they are fewer than there could be. */
+    private static CompletionStage<Integer> replicas(AdminConnection admin, String name) {
+        return admin.ask(client -> client.describeCluster().nodes())
+                .toCompletionStage()
+                .thenCombine(
+                        admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames())
+                                .toCompletionStage(),
+                        (nodes, found) -> {
+                            var replicas = Replication.of(Objects.requireNonNull(found.get(name)));
+                            Replication.warnOfReplicas(name, replicas, nodes.size());
+                            return replicas;
+                        });
+    }
+
+    private static List<AlterConfigOp> changes(int replicas) {
+        return Replication.with(CONFIG, replicas).entrySet().stream()
+                .map(entry ->
+                        new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
+                .toList();
+    }
+
     /**
      * Returns whether a topic has no settings of its own: then a broker has made it, and nobody chose how many
      * partitions it has.
      */
-    static CompletionStage<Boolean> bare(Admin admin, String name) {
-        return admin.describeConfigs(List.of(resource(name)))
-                .all()
+    static CompletionStage<Boolean> bare(AdminConnection admin, String name) {
+        return admin.ask(client ->
+                        client.describeConfigs(List.of(resource(name))).all())
                 .toCompletionStage()
                 .thenApply(found -> Objects.requireNonNull(found.get(resource(name))).entries().stream()
                         .noneMatch(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG));
     }
 
-    private static boolean isBare(Admin admin, String name, Duration patience)
+    private static boolean isBare(AdminConnection admin, String name, Duration patience)
             throws TimeoutException, InterruptedException {
         try {
             return bare(admin, name).toCompletableFuture().get(patience.toNanos(), TimeUnit.NANOSECONDS);
@@ -245,23 +314,30 @@ final class RosterTopic {
                 : error;
     }
 
-    private static NewTopic newTopic(String name, RosterConfig config) {
-        return new NewTopic(name, Optional.of(config.partitions()), Optional.empty()).configs(CONFIG);
+    private static NewTopic newTopic(String name, RosterConfig config, int brokers) {
+        return Replication.topic(name, config.partitions(), CONFIG, brokers);
     }
 
-    private static void create(Settings settings, Admin admin, String name, RosterConfig config, Duration patience)
+    private static String command(Settings settings, String name, RosterConfig config) {
+        return Replication.command(settings, name, config.partitions(), CONFIG);
+    }
+
+    private static void create(
+            Settings settings, AdminConnection admin, String name, RosterConfig config, Duration patience)
             throws TimeoutException, InterruptedException {
-        var command = "kafka-topics.sh --bootstrap-server " + settings.bootstrap() + " --create --topic " + name
-                + " --partitions " + config.partitions() + " --replication-factor 3 "
-                + CONFIG.entrySet().stream()
-                        .map(entry -> "--config " + entry.getKey() + '=' + entry.getValue())
-                        .collect(Collectors.joining(" "));
+        var command = command(settings, name, config);
         if (!settings.createTopic()) {
             throw new ElectionException("topic \"" + name + "\" does not exist, and " + Settings.CREATE_TOPIC
                     + " is false: have it created by\n  " + command);
         }
         try {
-            await(admin.createTopics(List.of(newTopic(name, config))).all(), patience);
+            var brokers = await(admin.ask(client -> client.describeCluster().nodes()), patience)
+                    .size();
+            await(
+                    admin.ask(client -> client.createTopics(List.of(newTopic(name, config, brokers)))
+                            .all()),
+                    patience);
+            Replication.warnOfBrokers(name, brokers);
         } catch (ExecutionException e) {
             if (!(e.getCause() instanceof TopicExistsException)) { // else another member was faster
                 throw new ElectionException(
@@ -273,17 +349,19 @@ final class RosterTopic {
     }
 
     /** Returns what an operator should fix in a roster's topic. */
-    static List<Finding> findings(Admin admin, String name, Duration patience)
+    static List<Finding> findings(AdminConnection admin, String name, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
-        var brokers = await(admin.describeCluster().nodes(), patience).size();
-        var described = await(admin.describeTopics(List.of(name)).allTopicNames(), patience);
-        var replicas = Objects.requireNonNull(described.get(name)).partitions().stream()
-                .mapToInt(partition -> partition.replicas().size())
-                .min()
-                .orElse(0);
+        var brokers = await(admin.ask(client -> client.describeCluster().nodes()), patience)
+                .size();
+        var described =
+                await(admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames()), patience);
+        var replicas = Replication.of(Objects.requireNonNull(described.get(name)));
         var resource = resource(name);
-        var config = Objects.requireNonNull(
-                await(admin.describeConfigs(List.of(resource)).all(), patience).get(resource));
+        var config = Objects.requireNonNull(await(
+                        admin.ask(client ->
+                                client.describeConfigs(List.of(resource)).all()),
+                        patience)
+                .get(resource));
         var inSync = config.get("min.insync.replicas");
         var findings = new ArrayList<Finding>();
         if (brokers >= 3 && (replicas < 3 || inSync == null || Integer.parseInt(inSync.value()) < 2)) {
@@ -304,13 +382,15 @@ final class RosterTopic {
         return findings;
     }
 
-    private static void check(Admin admin, String name, RosterConfig config, Duration patience)
+    private static void check(AdminConnection admin, String name, RosterConfig config, Duration patience)
             throws TimeoutException, InterruptedException {
         var resource = resource(name);
         try {
-            var present = Objects.requireNonNull(
-                    await(admin.describeConfigs(List.of(resource)).all(), patience)
-                            .get(resource));
+            var present = Objects.requireNonNull(await(
+                            admin.ask(client ->
+                                    client.describeConfigs(List.of(resource)).all()),
+                            patience)
+                    .get(resource));
             var stamps = present.get("message.timestamp.type");
             if (config.mode() == RosterMode.TIMED && stamps != null && !"LogAppendTime".equals(stamps.value())) {
                 throw new ElectionException("topic \"" + name + "\" has the timestamps of its writers, and mode "

@@ -55,6 +55,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
 
     private int claims;
     private OwnClaim claim;
+    private @Nullable Moment unsureSince; // since when we own the partition and do not know whether it is the same log
     private CompletableFuture<Boolean> lastRelease = CompletableFuture.completedFuture(true);
     private long proveAtNanos;
 
@@ -85,13 +86,18 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         return !wanted && hold.phase() == Phase.STANDING;
     }
 
-    /** Returns for how long yet we leave the seat to others, since we could not write to the journal. */
+    /** Returns for how long yet we leave the seat to others, since we could not use the journal. */
     long asideNanos() {
         return asideUntilNanos - now();
     }
 
     boolean ready() {
         return ready;
+    }
+
+    /** Returns whether we were granted the seat, and the work may not have ended. */
+    boolean hasLed() {
+        return hold.hasLed();
     }
 
     /** The journal has been read up to what it held when we began to stand. */
@@ -138,6 +144,9 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
     /** Does what is due. */
     void act() {
         var now = now();
+        if (!group.owns()) {
+            unsureSince = null;
+        }
         switch (hold.phase()) {
             case STANDING -> {
                 if (wanted && !endedTold) {
@@ -152,11 +161,14 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
             }
             case CLAIMING -> {
                 if (now - hold.unreadAtNanos() >= 0) {
-                    stepAside();
+                    stepAside(hold.sent());
                 }
             }
             case BARRED -> {
-                if (now - hold.barredUntilNanos(now) >= 0) {
+                var unread = claim.oldestUnread().filter(moment -> isHalfALeaseAgo(moment, now));
+                if (unread.isPresent()) {
+                    stepAside(unread.get());
+                } else if (now - hold.barredUntilNanos(now) >= 0) {
                     prove();
                     hold.waitUntil(now() + standing.config().retryInterval().toNanos());
                 }
@@ -181,9 +193,10 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
             return;
         }
         if (!journal.isSameLog(standing.config().renewInterval().dividedBy(2))) {
-            hold.waitUntil(now() + standing.config().retryInterval().toNanos());
+            unsure(sent);
             return;
         }
+        unsureSince = null;
         var needed = Math.max(group.highestToken(), known.highest());
         var rises = known.base() + journal.nextOffset() + 1 > needed;
         var written = new OwnClaim(standing, ++claims, rises ? known.base() : needed, least > needed ? least : 0);
@@ -200,13 +213,29 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         });
     }
 
+    /** Nobody has told us whether it is still the log that we read, and without that nothing is claimed. */
+    private void unsure(Moment asked) {
+        var since = unsureSince == null ? asked : unsureSince;
+        if (isHalfALeaseAgo(since, now())) {
+            unsureSince = null;
+            stepAside(since);
+        } else {
+            unsureSince = since;
+            hold.waitUntil(now() + standing.config().retryInterval().toNanos());
+        }
+    }
+
+    private boolean isHalfALeaseAgo(Moment moment, long now) {
+        return now - moment.nanos() >= lease.toNanos() / 2;
+    }
+
     private void unwritten(Exception error) {
         var fatal = journal.refusal(error);
         if (fatal.isPresent() && writing.ends(fatal.get(), now())) {
             resigned(Cause.FAILED);
             claimant.failed(fatal.get());
         } else {
-            stepAside();
+            stepAside(hold.sent());
         }
     }
 
@@ -300,9 +329,12 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         hold.drop(now());
     }
 
-    /** We own the partition and cannot write to it, or not read it: perhaps another can. */
-    private void stepAside() {
-        claimant.attempted(Attempt.UNANSWERED, since(hold.sent()));
+    /**
+     * We own the partition and cannot write to it, not read it, or not ask which one it is: perhaps another can, and
+     * the group keeps us as its owner for as long as we are a member.
+     */
+    private void stepAside(Moment tryingSince) {
+        claimant.attempted(Attempt.UNANSWERED, since(tryingSince));
         hold.drop(now());
         group.leave();
         asideUntilNanos = now() + lease.toNanos();

@@ -77,7 +77,12 @@ final class Writer {
         } else {
             log.warn("{} cannot be written to; making a new producer", partition, error);
         }
-        producer = connector.get();
+        try {
+            producer = connector.get();
+        } catch (RuntimeException e) { // somebody may be writing the file of its certificates
+            log.debug("no new producer could be made; trying again", e);
+            return;
+        }
         failed.close(Duration.ZERO);
     }
 

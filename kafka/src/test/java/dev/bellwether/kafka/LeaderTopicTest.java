@@ -69,7 +69,7 @@ class LeaderTopicTest {
     private LeaderTopic topic(String by) {
         return new LeaderTopic(
                 Settings.of(Map.of("bootstrap.servers", SharedCluster.get().bootstrap(), "topic", topic, "by", by)),
-                admin);
+                new AdminConnection(() -> admin));
     }
 
     private void create(int replicas, Map<String, String> settings) throws Exception {

@@ -214,6 +214,66 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
         assertThat(written).hasSize(1);
     }
 
+    /** The assignor keeps an owner for as long as it is a member: nobody else could lead. */
+    @Test
+    void anOwnerThatCannotAskWhetherItIsTheSameLogLeavesTheSeatToOthersAfterHalfALease() {
+        sameLog = false;
+        actUntil(10_499);
+        assertThat(owns).isTrue();
+        actUntil(10_550);
+        assertThat(owns).isFalse();
+        assertThat(machine.asideNanos()).isBetween(1L, 1_000_000_000L);
+        assertThat(written).isEmpty();
+    }
+
+    @Test
+    void anAnswerBetweenHasTheHalfLeaseBeginAgain() {
+        sameLog = false;
+        actUntil(10_400);
+        sameLog = true;
+        actUntil(10_450);
+        read(foreign(What.CLAIM, 0)); // ours is void, and a later one comes in its place
+        readNext();
+        sameLog = false;
+        actUntil(10_900);
+        assertThat(owns).isTrue();
+    }
+
+    @Test
+    void soDoesTheSeatOfAnother() {
+        sameLog = false;
+        actUntil(10_400);
+        owns = false;
+        actUntil(10_700);
+        owns = true;
+        actUntil(11_100);
+        assertThat(owns).isTrue();
+        actUntil(11_250);
+        assertThat(owns).isFalse();
+    }
+
+    /** Its claim stands, and keeps all others from leading. */
+    @Test
+    void anOwnerWhoseBeatsAreNotReadBackBeforeItLeadsLeavesTheSeatToOthersAfterHalfALease() {
+        read(foreign(What.CLAIM, 0));
+        machine.act();
+        readNext();
+        actUntil(11_499); // the other one's lease is over at 11 s
+        assertThat(owns).isTrue();
+        actUntil(11_550);
+        assertThat(owns).isFalse();
+        assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
+        assertThat(told).noneMatch(line -> line.startsWith("granted"));
+    }
+
+    /** Acts every ten milliseconds, as far as this time. */
+    private void actUntil(long time) {
+        while (millis + 10 <= time) {
+            millis += 10;
+            machine.act();
+        }
+    }
+
     @Test
     void oneThatClaimsAfterAnotherWaitsUntilThatOnesLeaseIsOver() {
         read(foreign(What.CLAIM, 0));

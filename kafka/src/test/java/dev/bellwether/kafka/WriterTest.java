@@ -9,10 +9,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.RoundRobinPartitioner;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ClusterAuthorizationException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.SslAuthenticationException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +29,12 @@ class WriterTest {
     private final Writer writer =
             new Writer(this::make, new TopicPartition("leaders", 0), error -> missed.incrementAndGet());
 
+    private boolean cannotMake;
+
     private Producer<byte[], byte[]> make() {
+        if (cannotMake) {
+            throw new KafkaException("Failed to load SSL keystore");
+        }
         var producer = new MockProducer<>(
                 false, new RoundRobinPartitioner(), new ByteArraySerializer(), new ByteArraySerializer());
         made.add(producer);
@@ -66,5 +73,16 @@ class WriterTest {
         write("any");
         made.get(1).errorNext(new OutOfOrderSequenceException("lost"));
         assertThat(made).as("at most one a second").hasSize(2);
+    }
+
+    /** Somebody is writing the file of its certificates at this moment, for example. */
+    @Test
+    void whereNoOtherCanBeMadeTheAuthorIsToldAllTheSameAndTheFormerStays() {
+        cannotMake = true;
+        write("any");
+        var error = new SslAuthenticationException("it has expired");
+        made.get(0).errorNext(error);
+        assertThat(told).containsExactly(error);
+        assertThat(made.get(0).closed()).isFalse();
     }
 }
