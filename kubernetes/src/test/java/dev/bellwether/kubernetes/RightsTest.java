@@ -18,21 +18,28 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RecordStore.Listing;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -193,6 +200,100 @@ class RightsTest {
                     () -> stub.requests().stream().anyMatch(RightsTest::isList));
             Eventually.throughout("the same mandate is valid", Duration.ofSeconds(15), mandate::isValid);
         }
+    }
+
+    @Test
+    void listsThatWaitBecauseTheServerSaysSoTakeNoPlaceOfALeader() {
+        var isRefused = new CountDownLatch(1);
+        try (var stub = new StubServer(firstListRefused("30", isRefused));
+                var store = open(stub)) {
+            var lists = lists(store, Duration.ofMinutes(1));
+            awaitRefusal(lists);
+            isRefused.countDown();
+            Eventually.eventually(
+                    "all that were under way are answered",
+                    PATIENCE,
+                    () -> lists.stream().filter(CompletableFuture::isDone).count() >= 50);
+            assertThat(now(store.write(KEY, 0, new Draft("one", ""), Duration.ofSeconds(6)))
+                            .done())
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void listsThatWaitBecauseTheServerSaysSoAreAskedAfterThat() {
+        var isRefused = new CountDownLatch(1);
+        try (var stub = new StubServer(firstListRefused("2", isRefused));
+                var store = open(stub)) {
+            var lists = lists(store, PATIENCE);
+            awaitRefusal(lists);
+            isRefused.countDown();
+            Eventually.eventually(
+                    "all are answered", PATIENCE, () -> lists.stream().allMatch(CompletableFuture::isDone));
+            assertThat(lists.stream().filter(CompletableFuture::isCompletedExceptionally))
+                    .hasSize(1);
+        }
+    }
+
+    /** Refuses the first list, and answers the others when it is told to. */
+    private static Function<Request, Reply> firstListRefused(String retryAfter, CountDownLatch isRefused) {
+        var number = new AtomicInteger();
+        return request -> {
+            if (isList(request) && number.getAndIncrement() == 0) {
+                return new Reply(429, Map.of("Retry-After", retryAfter), "{\"kind\":\"Status\",\"code\":429}");
+            }
+            if (isList(request)) {
+                await(isRefused);
+            }
+            return usual(request);
+        };
+    }
+
+    /** More than may be under way, and as many again. */
+    private static List<CompletableFuture<Listing>> lists(KubernetesRecordStore store, Duration patience) {
+        return IntStream.range(0, 120)
+                .mapToObj(i -> store.list(List.of("billing"), RecordKey.OF_STANDBY, patience)
+                        .toCompletableFuture())
+                .toList();
+    }
+
+    private static void awaitRefusal(List<CompletableFuture<Listing>> lists) {
+        Eventually.eventually(
+                "one is refused", PATIENCE, () -> lists.stream().anyMatch(CompletableFuture::isCompletedExceptionally));
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void ofStandbysThatAreGoneForLongAListRemovesAFewOnly() {
+        var gone = IntStream.range(0, 300)
+                .mapToObj(i -> "{\"metadata\":{\"name\":\"gone-" + i + "\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
+                        + "\"spec\":{\"holderIdentity\":\"ann\",\"leaseDurationSeconds\":1,"
+                        + "\"acquireTime\":\"2020-01-01T00:00:00.000000Z\","
+                        + "\"renewTime\":\"2020-01-01T00:00:00.000000Z\"}}")
+                .collect(Collectors.joining(",", "\"items\":[", "]"));
+        try (var stub = new StubServer(request -> isList(request)
+                        ? Reply.of(200, Reply.list().body().replace("\"items\":[]", gone))
+                        : usual(request));
+                var store = open(stub)) {
+            assertThat(now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .isEmpty();
+            Eventually.eventually("some are removed", PATIENCE, () -> deletions(stub) > 0);
+            Eventually.throughout("they are few", Duration.ofSeconds(2), () -> deletions(stub) <= 20);
+        }
+    }
+
+    private static long deletions(StubServer stub) {
+        return stub.requests().stream()
+                .filter(request -> request.method().equals("DELETE"))
+                .count();
     }
 
     /** Answers as a server does that keeps what it is sent, each at a higher version. */
