@@ -11,6 +11,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.BusyPool;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.kubernetes.StubServer.Reply;
 import dev.bellwether.kubernetes.StubServer.Request;
@@ -21,10 +22,12 @@ import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Listing;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -391,6 +394,25 @@ class RightsTest {
         Files.writeString(file, other);
         assertThat(access.authority().isReplaced(whole.strip())).isTrue();
         assertThat(access.client()).isNotSameAs(first);
+    }
+
+    @Test
+    void certificatesThatAreRenewedAgainAndAgainLeaveNoClientsBehind() throws Exception {
+        var pem = certificate(new Certificates(folder), "one");
+        var clients = new CertifiedClient("here", "https://renewed.invalid");
+        var former = new ArrayList<WeakReference<ReplaceableClient>>();
+        for (var i = 0; i < 9; i++) {
+            former.add(new WeakReference<>(clients.of("renewal " + i + "\n" + pem, "", "")));
+        }
+        var last = clients.of("renewal 9\n" + pem, "", "");
+        Eventually.eventually("nobody keeps the former ones, with their threads", PATIENCE, () -> {
+            System.gc();
+            return former.stream().allMatch(one -> one.get() == null);
+        });
+        assertThat(clients.of("renewal 9\n" + pem, "", "")).isSameAs(last);
+        assertThat(new CertifiedClient("there", "https://renewed.invalid").of("renewal 9\n" + pem, "", ""))
+                .as("of the same certificates")
+                .isSameAs(last);
     }
 
     private static String certificate(Certificates certificates, String name) throws IOException {
