@@ -3,6 +3,7 @@ package dev.bellwether.etcd;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
@@ -25,6 +26,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
 import java.security.Security;
 import java.time.Duration;
 import java.util.Base64;
@@ -32,6 +34,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -149,6 +152,27 @@ class TroubleTest {
                         .asString()
                         .contains("YQ==");
             }
+        }
+    }
+
+    /** From Java 26 on that time would be one for all of the stream, and not for its beginning only. */
+    @Test
+    void aStreamIsAskedForWithoutATimeThatWouldEndItAndAllElseWithOne() throws Exception {
+        try (var servers = EtcdServers.start(1)) {
+            var requests = new CopyOnWriteArrayList<HttpRequest>();
+            var client = new EtcdClient(
+                    EtcdSettings.of(ConnectUri.parse(servers.uri(""))),
+                    ReplaceableClient.of(new HeardClient(HttpClient.newHttpClient(), requests::add)));
+            assertThat(client.read(RequestLimiter.Urgency.LOOK, "kv/range", "{\"key\":\"YQ==\"}", PATIENCE))
+                    .succeedsWithin(PATIENCE);
+            client.stream(0, "watch", "{\"create_request\":{\"key\":\"YQ==\"}}", PATIENCE)
+                    .get(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                    .close();
+            assertThat(requests)
+                    .extracting(
+                            request -> request.uri().getPath(),
+                            request -> request.timeout().isPresent())
+                    .containsExactly(tuple("/v3/kv/range", true), tuple("/v3/watch", false));
         }
     }
 
