@@ -40,7 +40,7 @@ final class DurabilityGuard {
         }
     }
 
-    /** Goes by what was found just now over this connection. */
+    /** Goes by what was found over this connection. */
     DurabilityGuard(RedisSettings settings, RedisConnection connection, String session, RedisDoctor found) {
         this.settings = settings;
         this.connection = connection;
@@ -134,8 +134,8 @@ final class DurabilityGuard {
             log.info("{} keeps what it has acknowledged again: candidates may stand", settings);
         } else {
             log.warn(
-                    "{} has changed, and may lose what it has acknowledged. Nobody can stand from now on. Candidates that"
-                            + " stand already go on, and two of them may lead for a lease if it loses a seat: {}",
+                    "{} has changed, and may lose what it has acknowledged. Nobody can stand from now on. Candidates"
+                            + " that stand already go on, and two of them may lead for a lease if it loses a seat: {}",
                     settings,
                     found.whatIsWrong());
         }

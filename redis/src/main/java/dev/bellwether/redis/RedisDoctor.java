@@ -107,9 +107,10 @@ final class RedisDoctor {
                 .collect(Collectors.toMap(parts -> parts[0], parts -> parts[1].strip(), (one, other) -> one));
     }
 
+    /** Seats may depend on it, and in a crowd it must not come last. */
     private static <T> CompletableFuture<T> answer(
             RedisConnection connection, Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
-        return connection.ask(Urgency.LOOK, RedisConnection.PATIENCE, command);
+        return connection.ask(Urgency.KEEP, RedisConnection.PATIENCE, command);
     }
 
     private void requireUsable() {
@@ -146,7 +147,8 @@ final class RedisDoctor {
         if (!isDurable() && !settings.accepted()) {
             throw new ElectionException(
                     settings + " may lose what it has acknowledged, and two may lead then: " + whatIsWrong()
-                            + ". Or accept that two may lead for as long as a lease: write durability=accepted into the URI");
+                            + ". Or accept that two may lead for as long as a lease: write durability=accepted into the"
+                            + " URI");
         }
     }
 
