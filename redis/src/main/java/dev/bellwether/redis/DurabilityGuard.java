@@ -5,9 +5,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,7 +44,8 @@ final class DurabilityGuard {
         this.connection = connection;
         wasDurable = found.isDurable();
         last = new Look(session);
-        end(last, found, null);
+        last.endedNanos = System.nanoTime();
+        last.found.complete(found);
         if (!settings.accepted()) {
             connection.onChange(this::look);
         }
@@ -65,7 +64,7 @@ final class DurabilityGuard {
         RedisDoctor found;
         try {
             found = look().found.join();
-        } catch (CompletionException e) {
+        } catch (RuntimeException e) {
             return; // who stands finds out why
         }
         found.requireDurable();
@@ -102,25 +101,26 @@ final class DurabilityGuard {
             look = new Look(session);
             last = look;
         }
-        var unused = CompletableFuture.completedFuture(connection) // so that nothing thrown is lost
-                .thenCompose(asked -> RedisDoctor.ask(settings, asked))
-                .whenComplete((found, error) -> end(look, found, error));
+        var unused = CompletableFuture.completedFuture(look) // what is thrown on the way is a failure of the look
+                .thenCompose(begun -> RedisDoctor.ask(settings, connection))
+                .thenApply(found -> noted(look, found))
+                .whenComplete((found, error) -> {
+                    look.endedNanos = System.nanoTime();
+                    if (error == null) {
+                        look.found.complete(found);
+                    } else {
+                        look.found.completeExceptionally(error.getCause() == null ? error : error.getCause());
+                    }
+                });
         return look;
     }
 
-    private void end(Look look, @Nullable RedisDoctor found, @Nullable Throwable error) {
-        look.endedNanos = System.nanoTime();
-        if (found == null) {
-            var cause = error == null ? null : error.getCause();
-            look.found.completeExceptionally(
-                    cause instanceof ElectionException ? cause : new IllegalStateException("no look", error));
-        } else if (!look.session.equals(connection.session())) {
-            look.found.completeExceptionally(
-                    new UnavailableException(settings + ": the connection broke while the server was looked at"));
-        } else {
-            note(found);
-            look.found.complete(found);
+    private RedisDoctor noted(Look look, RedisDoctor found) {
+        if (!look.session.equals(connection.session())) {
+            throw new UnavailableException(settings + ": the connection broke while the server was looked at");
         }
+        note(found);
+        return found;
     }
 
     private void note(RedisDoctor found) {

@@ -198,6 +198,20 @@ class DurabilityTest {
     }
 
     @Test
+    void whoStandsOverAClientThatTheApplicationHasShutDownIsNotRefusedForThat() {
+        var client = RedisClient.create();
+        try (var server = ValkeyServers.start();
+                var elections = RedisElections.using(client, server.uri(""))) {
+            client.shutdown();
+            try (var candidacy = elections.stand("late", CONFIG)) {
+                assertThat(candidacy.failure()).isEmpty();
+            }
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    @Test
     void whereALossIsAcceptedNobodyLeadsBesideALeaderWhoseKeysAreFlushedAlthoughTheServerWasDurable() throws Exception {
         try (var server = ValkeyServers.start();
                 var link = FaultProxy.to("127.0.0.1", server.port());
