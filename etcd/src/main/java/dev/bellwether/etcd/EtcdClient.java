@@ -146,17 +146,25 @@ final class EtcdClient {
         var encoder = JsonStringEncoder.getInstance();
         var body = "{\"name\":\"" + new String(encoder.quoteAsString(settings.user())) + "\",\"password\":\""
                 + new String(encoder.quoteAsString(settings.password())) + "\"}";
-        var unused = send(member, "auth/authenticate", body, "", timeout).whenComplete((answer, error) -> {
-            if (answer != null
-                    && (!answer.text("token").isEmpty()
-                            || answer.text("message").contains("not enabled"))) {
-                fresh.complete(answer.text("token"));
-            } else {
-                fresh.completeExceptionally(
-                        answer == null ? error : refusal(member, "auth/authenticate", answer, "", false));
-            }
-        });
+        var unused = CompletableFuture.completedFuture(body) // what sending throws is no answer: others wait for one
+                .thenCompose(login -> send(member, "auth/authenticate", login, "", timeout))
+                .thenApply(answer -> loggedIn(member, answer))
+                .whenComplete((made, error) -> {
+                    if (error == null) {
+                        fresh.complete(made);
+                    } else {
+                        fresh.completeExceptionally(error);
+                    }
+                });
         return fresh;
+    }
+
+    private String loggedIn(int member, Json answer) {
+        var made = answer.text("token");
+        if (made.isEmpty() && !answer.text("message").contains("not enabled")) {
+            throw refusal(member, "auth/authenticate", answer, "", false);
+        }
+        return made;
     }
 
     /** Another token is to be had before the next request. */

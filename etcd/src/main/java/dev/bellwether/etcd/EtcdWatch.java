@@ -98,7 +98,7 @@ final class EtcdWatch implements AutoCloseable {
         lines = opened;
         DelayThread.after(LIFE).execute(() -> end(opened));
         try {
-            opened.takeWhile(line -> !closed).forEach(this::heard);
+            opened.takeWhile(line -> !closed).forEach(line -> heard(member, line));
         } catch (UncheckedIOException e) {
             if (opened != ended) {
                 client.members().left(member);
@@ -112,13 +112,14 @@ final class EtcdWatch implements AutoCloseable {
         opened.close();
     }
 
-    private void heard(String line) {
+    private void heard(int member, String line) {
         if (line.isBlank()) {
             return;
         }
-        pause = PAUSE;
         var said = Json.parse(line);
         var result = said.at("result");
+        var isRefused = result.value() instanceof String; // it has no such object
+        pause = isRefused ? PAUSE_AFTER_NOTHING : PAUSE;
         var events = result.list("events");
         var reached = events.isEmpty() // else the revision of the answer may be beyond what it tells
                 ? result.at("header").number("revision")
@@ -138,8 +139,11 @@ final class EtcdWatch implements AutoCloseable {
         if (line.contains("permission denied")) {
             throw new AccessRefusedException(line);
         }
-        if (result.flag("canceled") || result.value() instanceof String) {
+        if (result.flag("canceled") || isRefused) {
             client.forgetToken(); // which may be over
+            if (isRefused && !line.contains("auth")) { // such as "no leader": another member may have one
+                client.members().left(member);
+            }
             end(lines);
         } else {
             refused.granted();

@@ -11,6 +11,7 @@ import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.testkit.Eventually;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -18,7 +19,10 @@ import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -120,10 +124,38 @@ class RightsTest {
         }
     }
 
+    @Test
+    void aLoginThatCouldNotBeSentIsTriedAgain() {
+        var pool = Executors.newCachedThreadPool();
+        var isFull = new AtomicBoolean();
+        var http = HttpClient.newBuilder()
+                .executor(task -> {
+                    if (isFull.get()) {
+                        throw new RejectedExecutionException("planted");
+                    }
+                    pool.execute(task);
+                })
+                .build();
+        try {
+            var client = client("app:pass-of-app@", http);
+            var body = "{\"key\":\"" + base64("/secured/watched") + "\"}";
+            isFull.set(true);
+            assertThat(client.read(RequestLimiter.Urgency.LOOK, "kv/range", body, Duration.ofSeconds(2)))
+                    .failsWithin(PATIENCE);
+            isFull.set(false);
+            assertThat(client.read(RequestLimiter.Urgency.LOOK, "kv/range", body, Duration.ofSeconds(10)))
+                    .succeedsWithin(Duration.ofSeconds(20));
+        } finally {
+            pool.shutdown();
+        }
+    }
+
     private static EtcdClient client(String user) {
-        return new EtcdClient(
-                EtcdSettings.of(ConnectUri.parse(uri(user, "/secured"))),
-                ReplaceableClient.of(HttpClient.newHttpClient()));
+        return client(user, HttpClient.newHttpClient());
+    }
+
+    private static EtcdClient client(String user, HttpClient http) {
+        return new EtcdClient(EtcdSettings.of(ConnectUri.parse(uri(user, "/secured"))), ReplaceableClient.of(http));
     }
 
     private static long watchers() {

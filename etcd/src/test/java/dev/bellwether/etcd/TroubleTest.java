@@ -3,12 +3,14 @@ package dev.bellwether.etcd;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.BusyPool;
+import dev.bellwether.fixtures.EtcdServer;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.http.HttpClients;
 import dev.bellwether.http.HttpMembers;
@@ -24,12 +26,15 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
 import java.security.Security;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -76,7 +81,7 @@ class TroubleTest {
     void aServerThatIsNotEtcdIsNamedAsThat() throws Exception {
         for (var said : List.of("<html>Welcome</html>", "{\"leader\":\"me\"}", "")) {
             try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
-                var thread = new Thread(() -> answer(server, said), "no-etcd");
+                var thread = new Thread(() -> answer(server, said, new AtomicInteger()), "no-etcd");
                 thread.setDaemon(true);
                 thread.start();
                 assertThatThrownBy(() -> Elections.connect("etcd://127.0.0.1:" + server.getLocalPort()))
@@ -150,6 +155,27 @@ class TroubleTest {
         }
     }
 
+    /** From Java 26 on that time would be one for all of the stream, and not for its beginning only. */
+    @Test
+    void aStreamIsAskedForWithoutATimeThatWouldEndItAndAllElseWithOne() throws Exception {
+        try (var servers = EtcdServers.start(1)) {
+            var requests = new CopyOnWriteArrayList<HttpRequest>();
+            var client = new EtcdClient(
+                    EtcdSettings.of(ConnectUri.parse(servers.uri(""))),
+                    ReplaceableClient.of(new HeardClient(HttpClient.newHttpClient(), requests::add)));
+            assertThat(client.read(RequestLimiter.Urgency.LOOK, "kv/range", "{\"key\":\"YQ==\"}", PATIENCE))
+                    .succeedsWithin(PATIENCE);
+            client.stream(0, "watch", "{\"create_request\":{\"key\":\"YQ==\"}}", PATIENCE)
+                    .get(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                    .close();
+            assertThat(requests)
+                    .extracting(
+                            request -> request.uri().getPath(),
+                            request -> request.timeout().isPresent())
+                    .containsExactly(tuple("/v3/kv/range", true), tuple("/v3/watch", false));
+        }
+    }
+
     private static EtcdClient client(FaultProxy link) {
         var uri = ConnectUri.parse("etcd://127.0.0.1:" + link.port());
         return new EtcdClient(EtcdSettings.of(uri), HttpClients.of(uri));
@@ -208,6 +234,45 @@ class TroubleTest {
     }
 
     @Test
+    void aWatchLeavesAMemberThatHasNoLeaderToOthersAndDoesNotAskItAgainAndAgain() throws Exception {
+        try (var servers = EtcdServers.start(3);
+                var lonely = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            servers.part();
+            var said = Eventually.eventually("a member has no leader", PATIENCE, () -> watched(servers.member(0)));
+            servers.heal();
+            var asked = new AtomicInteger();
+            var thread = new Thread(() -> answer(lonely, said, asked), "no-leader");
+            thread.setDaemon(true);
+            thread.start();
+            var uri = "etcd://127.0.0.1:" + lonely.getLocalPort() + ",127.0.0.1:"
+                    + servers.leader().port();
+            var settings = EtcdSettings.of(ConnectUri.parse(uri));
+            try (var watch = new EtcdWatch(
+                    new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient())), "\"key\":\"YQ==\"")) {
+                var heard = new AtomicInteger();
+                watch.add("a", kv -> heard.incrementAndGet());
+                Eventually.eventually("changes are heard", PATIENCE, () -> {
+                    servers.member(0).ask("kv/put", "{\"key\":\"YQ==\"}");
+                    return heard.get() > 0;
+                });
+                assertThat(asked).as("the one without a leader").hasValue(1);
+            }
+        }
+    }
+
+    /** Returns what a member says to who wants to watch, if that is that it has no leader. */
+    private static Optional<String> watched(EtcdServer member) {
+        var settings = EtcdSettings.of(ConnectUri.parse("etcd://127.0.0.1:" + member.port()));
+        var client = new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient()));
+        try (var lines = client.stream(0, "watch", "{\"create_request\":{\"key\":\"YQ==\"}}", Duration.ofSeconds(5))
+                .join()) {
+            return lines.limit(1).filter(line -> line.contains("no leader")).findFirst();
+        } catch (CompletionException e) {
+            return Optional.empty(); // it does not answer in time
+        }
+    }
+
+    @Test
     void membersThatAreKnownByNameAreAWarningAndAddressesAreNot() {
         assertThat(lookUps("etcd://127.0.0.1:2379,[::1]:2379,localhost")).isEmpty();
         assertThat(lookUps("etcd://e1.example:2379,127.0.0.1,e2.example"))
@@ -229,9 +294,10 @@ class TroubleTest {
     }
 
     /** Says the same to whoever asks anything. */
-    private static void answer(ServerSocket server, String said) {
+    private static void answer(ServerSocket server, String said, AtomicInteger number) {
         while (!server.isClosed()) {
             try (var socket = server.accept()) {
+                number.incrementAndGet();
                 var asked = socket.getInputStream().read(new byte[4_096]);
                 assertThat(asked).isPositive();
                 socket.getOutputStream()

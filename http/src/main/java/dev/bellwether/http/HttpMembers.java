@@ -197,9 +197,9 @@ public final class HttpMembers {
      * @param what it is, for people
      */
     public CompletableFuture<Response> send(int member, HttpRequest.Builder request, String what, Duration timeout) {
-        // the time of a request is over with the first bytes of its answer: this one is for all of it
+        // before Java 26 the time of a request is over with the first bytes of its answer: this one is for all of it
         var answer = exchange(
-                request,
+                request.timeout(timeout),
                 timeout,
                 HttpResponse.BodyHandlers.ofString(),
                 (info, body) -> new Response(info.statusCode(), info.headers(), body));
@@ -223,7 +223,10 @@ public final class HttpMembers {
         return following;
     }
 
-    /** Opens a stream of lines, and waits so long for its beginning. */
+    /**
+     * Opens a stream of lines, and waits so long for its beginning. The request has no time of its own: from Java 26 on
+     * it would be one for the whole stream.
+     */
     public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
         return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
     }
@@ -242,16 +245,15 @@ public final class HttpMembers {
         var answer = new CompletableFuture<T>();
         var replaceable = http.get();
         var client = replaceable.current();
-        var sent = client.sendAsync(
-                request.version(HttpClient.Version.HTTP_1_1).timeout(timeout).build(), info -> {
-                    var subscriber = handler.apply(info);
-                    var unused = subscriber
-                            .getBody()
-                            .handle((body, error) -> error == null
-                                    ? answer.complete(form.apply(info, body))
-                                    : answer.completeExceptionally(error));
-                    return subscriber;
-                });
+        var sent = client.sendAsync(request.version(HttpClient.Version.HTTP_1_1).build(), info -> {
+            var subscriber = handler.apply(info);
+            var unused = subscriber
+                    .getBody()
+                    .handle((body, error) -> error == null
+                            ? answer.complete(form.apply(info, body))
+                            : answer.completeExceptionally(error));
+            return subscriber;
+        });
         var unused = sent.exceptionally(error -> {
             answer.completeExceptionally(error);
             return null;

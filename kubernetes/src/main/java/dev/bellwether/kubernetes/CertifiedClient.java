@@ -4,9 +4,13 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.http.HttpClients;
 import dev.bellwether.http.ReplaceableClient;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,12 +18,16 @@ import org.slf4j.LoggerFactory;
 /** Makes the HTTP client for certificates that others replace while it is in use. Thread-safe. */
 final class CertifiedClient {
     private static final Logger log = LoggerFactory.getLogger(CertifiedClient.class);
-    /** One for each server and set of certificates: a client cannot be closed before Java 21. */
-    private static final Map<String, ReplaceableClient> CLIENTS = new ConcurrentHashMap<>();
+    /**
+     * One for each server and set of certificates, of which this is a digest, as long as anybody uses it: a client
+     * cannot be closed before Java 21. Guarded by itself.
+     */
+    private static final Map<String, WeakReference<ReplaceableClient>> CLIENTS = new HashMap<>();
 
     private final String origin;
     private final String server;
     private @Nullable ReplaceableClient last; // guarded by this
+    private String known = ""; // the certificates of the last; guarded by this
     private String refused = ""; // guarded by this
 
     /** Of certificates from there, for people, to ask this server. */
@@ -36,15 +44,18 @@ final class CertifiedClient {
      */
     synchronized ReplaceableClient of(String authority, String certificate, String key) {
         var all = String.join("\n", server, authority, certificate, key);
-        var known = CLIENTS.get(all);
-        try {
-            var client = known == null ? HttpClients.by(Certificates.context(authority, certificate, key)) : known;
-            var former = CLIENTS.putIfAbsent(all, client);
-            last = former == null ? client : former;
+        var former = last;
+        if (former != null && known.equals(all)) {
             refused = "";
-            return last;
+            return former;
+        }
+        try {
+            var client = shared(all, authority, certificate, key);
+            last = client;
+            known = all;
+            refused = "";
+            return client;
         } catch (GeneralSecurityException | IOException e) {
-            var former = last;
             if (former == null) {
                 throw new ElectionException("cannot use the certificates of " + origin + ": " + e.getMessage(), e);
             }
@@ -57,6 +68,22 @@ final class CertifiedClient {
                         e.getMessage());
             }
             return former;
+        }
+    }
+
+    private static ReplaceableClient shared(String all, String authority, String certificate, String key)
+            throws GeneralSecurityException, IOException {
+        var digest = HexFormat.of()
+                .formatHex(MessageDigest.getInstance("SHA-256").digest(all.getBytes(StandardCharsets.UTF_8)));
+        synchronized (CLIENTS) {
+            CLIENTS.values().removeIf(one -> one.get() == null);
+            var present = CLIENTS.get(digest);
+            var client = present == null ? null : present.get();
+            if (client == null) {
+                client = HttpClients.by(Certificates.context(authority, certificate, key));
+                CLIENTS.put(digest, new WeakReference<>(client));
+            }
+            return client;
         }
     }
 }

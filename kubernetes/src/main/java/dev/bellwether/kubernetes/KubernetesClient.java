@@ -73,6 +73,11 @@ final class KubernetesClient {
         }
     }
 
+    /** The server has asked to be left alone while this waited for its turn: nothing was sent. */
+    private static final class PausedException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
     /** The token is over: nothing was carried out, and there is another one. */
     private static final class StaleTokenException extends RuntimeException {
         private static final long serialVersionUID = 1;
@@ -114,8 +119,11 @@ final class KubernetesClient {
 
     /** Gets, or lists, as the verb says. */
     CompletableFuture<Answer> get(Urgency urgency, String verb, String path, Duration timeout) {
-        return members.read(
-                urgency, timeout, (member, left) -> ask(urgency, verb, path, HttpRequest.Builder::GET, left));
+        return whenAllowed(
+                urgency,
+                timeout,
+                rest -> members.read(
+                        urgency, rest, (member, left) -> ask(urgency, verb, path, HttpRequest.Builder::GET, left)));
     }
 
     /** Asks for something to be done; no answer means that it may have been, or will be. */
@@ -127,16 +135,19 @@ final class KubernetesClient {
             default -> "DELETE";
         };
         var type = verb.equals("patch") ? "application/merge-patch+json" : "application/json";
-        return members.write(
+        return whenAllowed(
                 urgency,
                 timeout,
-                (member, left) -> ask(
+                rest -> members.write(
                         urgency,
-                        verb,
-                        path,
-                        to -> to.setHeader("Content-Type", type)
-                                .method(method, HttpRequest.BodyPublishers.ofString(body)),
-                        left));
+                        rest,
+                        (member, left) -> ask(
+                                urgency,
+                                verb,
+                                path,
+                                to -> to.setHeader("Content-Type", type)
+                                        .method(method, HttpRequest.BodyPublishers.ofString(body)),
+                                left)));
     }
 
     private CompletableFuture<Answer> ask(
@@ -145,34 +156,53 @@ final class KubernetesClient {
             String path,
             Function<HttpRequest.Builder, HttpRequest.Builder> method,
             Duration timeout) {
+        if (pauseNanos(urgency) > 0) {
+            return CompletableFuture.failedFuture(new PausedException());
+        }
         var deadline = System.nanoTime() + timeout.toNanos();
-        return whenAllowed(urgency, deadline, () -> attempt(urgency, verb, path, method, true, left(deadline)))
-                .exceptionallyCompose(error -> {
-                    var cause = error instanceof CompletionException ? error.getCause() : error;
-                    return cause instanceof StaleTokenException
-                            ? attempt(urgency, verb, path, method, false, left(deadline))
-                            : CompletableFuture.failedFuture(cause);
-                });
+        return attempt(urgency, verb, path, method, true, timeout).exceptionallyCompose(error -> {
+            var cause = error instanceof CompletionException ? error.getCause() : error;
+            return cause instanceof StaleTokenException
+                    ? attempt(urgency, verb, path, method, false, left(deadline))
+                    : CompletableFuture.failedFuture(cause);
+        });
     }
 
     private static Duration left(long deadline) {
         return Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
     }
 
-    /** A server that has too much to do says for how long to leave it alone. */
+    /**
+     * A server that has too much to do says for how long to leave it alone. What waits for that has no place among the
+     * requests that may be under way, which others need who may ask.
+     */
     private CompletableFuture<Answer> whenAllowed(
-            Urgency urgency, long deadline, Supplier<CompletableFuture<Answer>> request) {
-        var now = System.nanoTime();
-        var pause = notBefore(urgency).get() - now;
-        if (pause <= 0) {
-            return request.get();
-        }
-        if (deadline - now <= pause) {
+            Urgency urgency, Duration timeout, Function<Duration, CompletableFuture<Answer>> request) {
+        return whenAllowed(urgency, System.nanoTime() + timeout.toNanos(), request);
+    }
+
+    private CompletableFuture<Answer> whenAllowed(
+            Urgency urgency, long deadline, Function<Duration, CompletableFuture<Answer>> request) {
+        var pause = pauseNanos(urgency);
+        if (pause > 0 && deadline - System.nanoTime() <= pause) {
             return CompletableFuture.failedFuture(new UnavailableException(
                     settings + ": the API server has asked to be left alone for a while (429): nothing was sent"));
         }
-        var later = DelayThread.after(Duration.ofNanos(pause));
-        return CompletableFuture.completedFuture(request).thenComposeAsync(Supplier::get, later);
+        var asked = pause <= 0
+                ? request.apply(left(deadline))
+                : CompletableFuture.completedFuture(deadline)
+                        .thenComposeAsync(
+                                until -> request.apply(left(until)), DelayThread.after(Duration.ofNanos(pause)));
+        return asked.exceptionallyCompose(error -> {
+            var cause = error instanceof CompletionException ? error.getCause() : error;
+            return cause instanceof PausedException
+                    ? whenAllowed(urgency, deadline, request)
+                    : CompletableFuture.failedFuture(cause);
+        });
+    }
+
+    private long pauseNanos(Urgency urgency) {
+        return notBefore(urgency).get() - System.nanoTime();
     }
 
     private AtomicLong notBefore(Urgency urgency) {

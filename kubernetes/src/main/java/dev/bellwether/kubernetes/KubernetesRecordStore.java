@@ -40,6 +40,8 @@ final class KubernetesRecordStore implements RecordStore {
 
     private static final Duration GONE_FOR_LONG = Duration.ofMinutes(1);
     private static final Duration CLEANING = Duration.ofSeconds(5);
+    /** Each list removes so many standbys that are gone: the next one goes on. */
+    private static final int MOST_CLEANED = 20;
 
     private final KubernetesSettings settings;
     private final KubernetesClient client;
@@ -307,16 +309,17 @@ final class KubernetesRecordStore implements RecordStore {
 
     // ---------------------------------------------------------------- what is displayed
 
-    /** Standbys whose time is not over. A process that sees others removes them a while later, if it may. */
+    /** Standbys whose time is not over. A process that sees others removes some of them a while later, if it may. */
     private List<Json> standing(List<Json> all) {
         var now = client.now();
         var standing = new ArrayList<Json>();
+        var cleaned = 0;
         for (var one : all) {
             var lease = StoredLease.of(one);
             var until = lease.spec().renewed().plusSeconds(one.at("spec").number("leaseDurationSeconds"));
             if (until.isAfter(now)) {
                 standing.add(one);
-            } else if (until.plus(GONE_FOR_LONG).isBefore(now)) {
+            } else if (until.plus(GONE_FOR_LONG).isBefore(now) && cleaned++ < MOST_CLEANED) {
                 var only = "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"resourceVersion\":\""
                         + lease.revision() + "\"}}";
                 var unused = client.write(Urgency.LIST, "delete", client.leases("/" + lease.name()), only, CLEANING);

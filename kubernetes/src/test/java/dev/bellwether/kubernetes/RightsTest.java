@@ -11,6 +11,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.BusyPool;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.kubernetes.StubServer.Reply;
 import dev.bellwether.kubernetes.StubServer.Request;
@@ -18,21 +19,30 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RecordStore.Listing;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -195,6 +205,100 @@ class RightsTest {
         }
     }
 
+    @Test
+    void listsThatWaitBecauseTheServerSaysSoTakeNoPlaceOfALeader() {
+        var isRefused = new CountDownLatch(1);
+        try (var stub = new StubServer(firstListRefused("30", isRefused));
+                var store = open(stub)) {
+            var lists = lists(store, Duration.ofMinutes(1));
+            awaitRefusal(lists);
+            isRefused.countDown();
+            Eventually.eventually(
+                    "all that were under way are answered",
+                    PATIENCE,
+                    () -> lists.stream().filter(CompletableFuture::isDone).count() >= 50);
+            assertThat(now(store.write(KEY, 0, new Draft("one", ""), Duration.ofSeconds(6)))
+                            .done())
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void listsThatWaitBecauseTheServerSaysSoAreAskedAfterThat() {
+        var isRefused = new CountDownLatch(1);
+        try (var stub = new StubServer(firstListRefused("2", isRefused));
+                var store = open(stub)) {
+            var lists = lists(store, PATIENCE);
+            awaitRefusal(lists);
+            isRefused.countDown();
+            Eventually.eventually(
+                    "all are answered", PATIENCE, () -> lists.stream().allMatch(CompletableFuture::isDone));
+            assertThat(lists.stream().filter(CompletableFuture::isCompletedExceptionally))
+                    .hasSize(1);
+        }
+    }
+
+    /** Refuses the first list, and answers the others when it is told to. */
+    private static Function<Request, Reply> firstListRefused(String retryAfter, CountDownLatch isRefused) {
+        var number = new AtomicInteger();
+        return request -> {
+            if (isList(request) && number.getAndIncrement() == 0) {
+                return new Reply(429, Map.of("Retry-After", retryAfter), "{\"kind\":\"Status\",\"code\":429}");
+            }
+            if (isList(request)) {
+                await(isRefused);
+            }
+            return usual(request);
+        };
+    }
+
+    /** More than may be under way, and as many again. */
+    private static List<CompletableFuture<Listing>> lists(KubernetesRecordStore store, Duration patience) {
+        return IntStream.range(0, 120)
+                .mapToObj(i -> store.list(List.of("billing"), RecordKey.OF_STANDBY, patience)
+                        .toCompletableFuture())
+                .toList();
+    }
+
+    private static void awaitRefusal(List<CompletableFuture<Listing>> lists) {
+        Eventually.eventually(
+                "one is refused", PATIENCE, () -> lists.stream().anyMatch(CompletableFuture::isCompletedExceptionally));
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void ofStandbysThatAreGoneForLongAListRemovesAFewOnly() {
+        var gone = IntStream.range(0, 300)
+                .mapToObj(i -> "{\"metadata\":{\"name\":\"gone-" + i + "\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
+                        + "\"spec\":{\"holderIdentity\":\"ann\",\"leaseDurationSeconds\":1,"
+                        + "\"acquireTime\":\"2020-01-01T00:00:00.000000Z\","
+                        + "\"renewTime\":\"2020-01-01T00:00:00.000000Z\"}}")
+                .collect(Collectors.joining(",", "\"items\":[", "]"));
+        try (var stub = new StubServer(request -> isList(request)
+                        ? Reply.of(200, Reply.list().body().replace("\"items\":[]", gone))
+                        : usual(request));
+                var store = open(stub)) {
+            assertThat(now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .isEmpty();
+            Eventually.eventually("some are removed", PATIENCE, () -> deletions(stub) > 0);
+            Eventually.throughout("they are few", Duration.ofSeconds(2), () -> deletions(stub) <= 20);
+        }
+    }
+
+    private static long deletions(StubServer stub) {
+        return stub.requests().stream()
+                .filter(request -> request.method().equals("DELETE"))
+                .count();
+    }
+
     /** Answers as a server does that keeps what it is sent, each at a higher version. */
     private static Reply kept(Request request, Map<String, String> leases, AtomicInteger version) {
         return switch (verb(request)) {
@@ -290,6 +394,25 @@ class RightsTest {
         Files.writeString(file, other);
         assertThat(access.authority().isReplaced(whole.strip())).isTrue();
         assertThat(access.client()).isNotSameAs(first);
+    }
+
+    @Test
+    void certificatesThatAreRenewedAgainAndAgainLeaveNoClientsBehind() throws Exception {
+        var pem = certificate(new Certificates(folder), "one");
+        var clients = new CertifiedClient("here", "https://renewed.invalid");
+        var former = new ArrayList<WeakReference<ReplaceableClient>>();
+        for (var i = 0; i < 9; i++) {
+            former.add(new WeakReference<>(clients.of("renewal " + i + "\n" + pem, "", "")));
+        }
+        var last = clients.of("renewal 9\n" + pem, "", "");
+        Eventually.eventually("nobody keeps the former ones, with their threads", PATIENCE, () -> {
+            System.gc();
+            return former.stream().allMatch(one -> one.get() == null);
+        });
+        assertThat(clients.of("renewal 9\n" + pem, "", "")).isSameAs(last);
+        assertThat(new CertifiedClient("there", "https://renewed.invalid").of("renewal 9\n" + pem, "", ""))
+                .as("of the same certificates")
+                .isSameAs(last);
     }
 
     private static String certificate(Certificates certificates, String name) throws IOException {

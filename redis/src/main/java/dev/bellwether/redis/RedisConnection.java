@@ -42,6 +42,7 @@ final class RedisConnection implements AutoCloseable {
     private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
     private Link link; // guarded by this
     private boolean closed; // guarded by this
+    private volatile Runnable changed = () -> {};
     private volatile boolean answered; // at any time
 
     /** One connection, or the making of one. */
@@ -81,14 +82,27 @@ final class RedisConnection implements AutoCloseable {
     private synchronized Link link() {
         if (!link.isUsable() && !closed) {
             link = next(link.number + 1);
+            var unused = link.made.thenRunAsync(() -> changed.run()); // not by us: we hold a lock
         }
         return link;
+    }
+
+    /** Has this told when there is another connection. */
+    void onChange(Runnable changed) {
+        this.changed = changed;
     }
 
     /** Has a script carried out. No answer means that it may have been, or will be. */
     CompletableFuture<List<Object>> ask(
             Urgency urgency, String script, List<String> keys, Duration timeout, String... arguments) {
+        return ask("", urgency, script, keys, timeout, arguments);
+    }
+
+    /** Has a script carried out over the connection that {@link #session} told of, and no other; over any if empty. */
+    CompletableFuture<List<Object>> ask(
+            String session, Urgency urgency, String script, List<String> keys, Duration timeout, String... arguments) {
         return ask(
+                session,
                 urgency,
                 timeout,
                 commands -> commands.eval(script, ScriptOutputType.MULTI, keys.toArray(String[]::new), arguments));
@@ -99,18 +113,33 @@ final class RedisConnection implements AutoCloseable {
             Urgency urgency,
             Duration timeout,
             Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
+        return ask("", urgency, timeout, command);
+    }
+
+    private <T> CompletableFuture<T> ask(
+            String session,
+            Urgency urgency,
+            Duration timeout,
+            Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
         var deadline = System.nanoTime() + timeout.toNanos();
         return limiter.pass(
                 urgency,
                 deadline,
-                () -> send(command, timeout, deadline),
+                () -> send(session, command, timeout, deadline),
                 () -> new UnavailableException(settings + " was not asked within " + Durations.show(timeout)
                         + ", because too many others" + " came first"));
     }
 
     private <T> CompletableFuture<T> send(
-            Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command, Duration timeout, long deadline) {
+            String session,
+            Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command,
+            Duration timeout,
+            long deadline) {
         var used = link();
+        if (!session.isEmpty() && !session.equals(Long.toString(used.number))) {
+            return CompletableFuture.failedFuture(
+                    new UnavailableException(settings + ": the connection broke, and nothing was sent"));
+        }
         return used.made
                 .thenCompose(made -> command.apply(made.async()))
                 .orTimeout(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)

@@ -1,6 +1,5 @@
 package dev.bellwether.redis;
 
-import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Finding;
@@ -9,6 +8,7 @@ import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -52,34 +52,52 @@ final class RedisDoctor {
      */
     static RedisDoctor look(RedisSettings settings, RedisConnection connection) {
         try {
-            answer(connection, RedisAsyncCommands::ping);
-        } catch (UnavailableException e) {
-            if (e.getCause() == null) {
-                throw e; // it has said something
+            return ask(settings, connection).join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof UnavailableException silent && silent.getCause() != null) { // it said nothing
+                throw new UnavailableException(
+                        "cannot reach " + settings + ": " + connection.complaints() + " (" + silent.getMessage() + ")",
+                        silent);
             }
-            throw new UnavailableException(
-                    "cannot reach " + settings + ": " + connection.complaints() + " (" + e.getMessage() + ")", e);
+            throw e.getCause() instanceof ElectionException plain ? plain : e;
         }
-        var info = Map.<String, String>of();
-        var config = Map.<String, String>of();
-        var sentinels = 0L;
-        var unknown = "";
-        try {
-            info = lines(answer(connection, commands -> commands.info("everything")));
-            config = answer(connection, commands -> commands.configGet("*append*"));
-            sentinels = answer(connection, commands -> commands.pubsubNumsub(SENTINELS))
-                    .getOrDefault(SENTINELS, 0L);
-        } catch (AccessRefusedException e) {
-            unknown = String.valueOf(e.getMessage());
-        } catch (ElectionException e) {
-            if (e instanceof UnavailableException) {
-                throw e;
-            }
-            unknown = String.valueOf(e.getMessage()); // some who offer it as a service have not got the commands
-        }
-        var found = new RedisDoctor(settings, info, config, sentinels, unknown);
-        found.requireUsable();
-        return found;
+    }
+
+    /** Looks at the server, and fails as {@link #look} does. */
+    static CompletableFuture<RedisDoctor> ask(RedisSettings settings, RedisConnection connection) {
+        return answer(connection, RedisAsyncCommands::ping)
+                .thenCompose(there -> facts(settings, connection))
+                .thenApply(found -> {
+                    found.requireUsable();
+                    return found;
+                });
+    }
+
+    private static CompletableFuture<RedisDoctor> facts(RedisSettings settings, RedisConnection connection) {
+        var facts = answer(connection, commands -> commands.info("everything"))
+                .thenApply(RedisDoctor::lines)
+                .thenCompose(info -> orUnknown(settings, info, facts(settings, connection, info)));
+        return orUnknown(settings, Map.of(), facts);
+    }
+
+    private static CompletableFuture<RedisDoctor> facts(
+            RedisSettings settings, RedisConnection connection, Map<String, String> info) {
+        return answer(connection, commands -> commands.configGet("*append*"))
+                .thenCompose(config -> answer(connection, commands -> commands.pubsubNumsub(SENTINELS))
+                        .thenApply(counts ->
+                                new RedisDoctor(settings, info, config, counts.getOrDefault(SENTINELS, 0L), "")));
+    }
+
+    /** Some who offer it as a service have not got the commands, and a user may not have the right. */
+    private static CompletableFuture<RedisDoctor> orUnknown(
+            RedisSettings settings, Map<String, String> info, CompletableFuture<RedisDoctor> found) {
+        return found.exceptionallyCompose(error -> {
+            var cause = error instanceof CompletionException ? error.getCause() : error;
+            return cause instanceof ElectionException said && !(said instanceof UnavailableException)
+                    ? CompletableFuture.completedFuture(
+                            new RedisDoctor(settings, info, Map.of(), 0, String.valueOf(said.getMessage())))
+                    : CompletableFuture.failedFuture(cause);
+        });
     }
 
     private static Map<String, String> lines(String info) {
@@ -89,15 +107,10 @@ final class RedisDoctor {
                 .collect(Collectors.toMap(parts -> parts[0], parts -> parts[1].strip(), (one, other) -> one));
     }
 
-    private static <T> T answer(
+    /** Seats may depend on it, and in a crowd it must not come last. */
+    private static <T> CompletableFuture<T> answer(
             RedisConnection connection, Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
-        try {
-            return connection
-                    .ask(Urgency.LOOK, RedisConnection.PATIENCE, command)
-                    .join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof ElectionException plain ? plain : e;
-        }
+        return connection.ask(Urgency.KEEP, RedisConnection.PATIENCE, command);
     }
 
     private void requireUsable() {
@@ -132,12 +145,18 @@ final class RedisDoctor {
      */
     void requireDurable() {
         if (!isDurable() && !settings.accepted()) {
-            throw new ElectionException(settings + " may lose what it has acknowledged, and two may lead then: "
-                    + losses().stream()
-                            .map(loss -> loss.says() + " (" + loss.remedy() + ")")
-                            .collect(Collectors.joining("; "))
-                    + ". Or accept that two may lead for as long as a lease: write durability=accepted into the URI");
+            throw new ElectionException(
+                    settings + " may lose what it has acknowledged, and two may lead then: " + whatIsWrong()
+                            + ". Or accept that two may lead for as long as a lease: write durability=accepted into the"
+                            + " URI");
         }
+    }
+
+    /** Returns, for people, by what it may lose what it has acknowledged, and what would be right. */
+    String whatIsWrong() {
+        return losses().stream()
+                .map(loss -> loss.says() + " (" + loss.remedy() + ")")
+                .collect(Collectors.joining("; "));
     }
 
     /** By what the server may lose what it has acknowledged. */

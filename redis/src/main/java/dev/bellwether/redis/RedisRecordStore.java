@@ -93,7 +93,7 @@ final class RedisRecordStore implements RecordStore {
     private final RedisSettings settings;
     private final RedisConnection connection;
     private final RedisWatch watch;
-    private final RedisDoctor doctor;
+    private final DurabilityGuard durability;
     private final Runnable atClose;
     private final RecordTraits traits;
     private final LastSeen<Stored> known = new LastSeen<>();
@@ -105,14 +105,16 @@ final class RedisRecordStore implements RecordStore {
             RedisSettings settings,
             RedisConnection connection,
             RedisWatch watch,
-            RedisDoctor doctor,
+            DurabilityGuard durability,
+            boolean isDurable,
             Runnable atClose) {
         this.settings = settings;
         this.connection = connection;
         this.watch = watch;
-        this.doctor = doctor;
+        this.durability = durability;
         this.atClose = atClose;
-        traits = settings.traits().vanishing(!doctor.isDurable());
+        // a server whose losses are accepted may come to lose something at any time
+        traits = settings.traits().vanishing(settings.accepted() || !isDurable);
     }
 
     /**
@@ -125,8 +127,11 @@ final class RedisRecordStore implements RecordStore {
     static RedisRecordStore open(RedisSettings settings, RedisClient client, Runnable atClose) {
         var connection = new RedisConnection(settings, client);
         try {
-            var doctor = RedisDoctor.look(settings, connection);
-            return new RedisRecordStore(settings, connection, new RedisWatch(settings, client), doctor, atClose);
+            var session = connection.session();
+            var found = RedisDoctor.look(settings, connection);
+            var durability = new DurabilityGuard(settings, connection, session, found);
+            return new RedisRecordStore(
+                    settings, connection, new RedisWatch(settings, client), durability, found.isDurable(), atClose);
         } catch (RuntimeException e) {
             connection.close();
             throw e;
@@ -155,7 +160,7 @@ final class RedisRecordStore implements RecordStore {
 
     @Override
     public void check(String election, CandidacyConfig candidacy) {
-        doctor.requireDurable();
+        durability.requireDurable();
     }
 
     @Override
@@ -175,10 +180,27 @@ final class RedisRecordStore implements RecordStore {
 
     @Override
     public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        var takesWhatNobodyHeld = expected == 0
+                && key.parts().size() == RecordKey.OF_SEAT
+                && !draft.leader().isEmpty()
+                && !traits.mayVanish();
+        if (!takesWhatNobodyHeld) {
+            return write("", key, expected, draft, timeout);
+        }
+        var begun = System.nanoTime();
+        return durability
+                .durable(timeout)
+                .thenCompose(
+                        session -> write(session, key, expected, draft, timeout.minusNanos(System.nanoTime() - begun)));
+    }
+
+    private CompletionStage<Written> write(
+            String session, RecordKey key, long expected, Draft draft, Duration timeout) {
         var name = name(key);
         var same = known.of(name).filter(seen -> seen.revision == expected).map(Stored::value);
         return connection
                 .ask(
+                        session,
                         Urgency.KEEP,
                         WRITE,
                         List.of(name, counter(), index(key.parts().size())),

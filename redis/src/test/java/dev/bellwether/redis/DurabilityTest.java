@@ -12,6 +12,7 @@ import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
 import io.lettuce.core.RedisClient;
 import java.time.Duration;
@@ -26,6 +27,8 @@ import org.junit.jupiter.api.Timeout;
 class DurabilityTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(2));
+    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final CandidacyConfig MEDIUM = CandidacyConfig.ofLease(Duration.ofSeconds(6));
     private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
 
     @Test
@@ -143,10 +146,95 @@ class DurabilityTest {
     }
 
     @Test
+    void aServerThatHasChangedSinceItWasConnectedToIsRefusedAndIsStoodOnAgainWhenItIsRight() throws Exception {
+        try (var server = ValkeyServers.start();
+                var elections = Elections.connect(server.uri(""))) {
+            set(server, "appendonly", "no");
+            Eventually.eventually(
+                    "who stands from now on is refused",
+                    SOON,
+                    () -> refusal(elections, "changed").filter(message -> message.contains("appendonly is off")));
+            set(server, "appendonly", "yes");
+            Eventually.eventually(
+                    "who stands from now on is not",
+                    SOON,
+                    () -> refusal(elections, "changed").isEmpty());
+        }
+    }
+
+    private static Optional<String> refusal(Elections elections, String election) {
+        try {
+            elections.stand(election, CONFIG).close();
+            return Optional.empty();
+        } catch (ElectionException e) {
+            return Optional.ofNullable(e.getMessage());
+        }
+    }
+
+    @Test
+    void whoWasConnectedBeforeTheServerLostAllIsRefusedThereAndDoesNotLeadBesideALeader() throws Exception {
+        try (var server = ValkeyServers.start("--appendonly", "no")) {
+            set(server, "appendonly", "yes"); // not in its file of settings: it is off again after a restart
+            Eventually.eventually(
+                    "it is written",
+                    PATIENCE,
+                    () -> server.ask("INFO", "persistence").contains("aof_rewrite_in_progress:0"));
+            try (var auditor = new LeadershipAuditor();
+                    var one = Elections.connect(server.uri(""));
+                    var two = Elections.connect(server.uri(""));
+                    var first = one.stand("lost", LONG)) {
+                auditor.audit(first);
+                assertThat(first.await(PATIENCE)).isPresent();
+                server.kill();
+                try (var second = two.stand("lost", CONFIG)) { // for the first time: it has seen nothing of the first
+                    auditor.audit(second);
+                    server.start(); // all keys are gone
+                    var failure = Eventually.eventually("it is refused", PATIENCE, second::failure);
+                    assertThat(failure).hasMessageContaining("appendonly is off");
+                    assertThat(second.mandate()).isEmpty();
+                }
+            }
+        }
+    }
+
+    @Test
+    void whoStandsOverAClientThatTheApplicationHasShutDownIsNotRefusedForThat() {
+        var client = RedisClient.create();
+        try (var server = ValkeyServers.start();
+                var elections = RedisElections.using(client, server.uri(""))) {
+            client.shutdown();
+            try (var candidacy = elections.stand("late", CONFIG)) {
+                assertThat(candidacy.failure()).isEmpty();
+            }
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    @Test
+    void whereALossIsAcceptedNobodyLeadsBesideALeaderWhoseKeysAreFlushedAlthoughTheServerWasDurable() throws Exception {
+        try (var server = ValkeyServers.start();
+                var link = FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect("redis://127.0.0.1:" + link.port() + "?durability=accepted");
+                var two = Elections.connect(server.uri("?durability=accepted"));
+                var first = one.stand("emptied", MEDIUM)) {
+            auditor.audit(first);
+            var token = first.await(PATIENCE).orElseThrow().token();
+            link.cut(); // it hears nothing of what follows, and leads until its lease is over
+            assertThat(server.ask("FLUSHALL")).isEqualTo("OK");
+            try (var second = two.stand("emptied", MEDIUM)) { // it has seen nothing of the first
+                auditor.audit(second);
+                assertThat(second.await(PATIENCE).orElseThrow().token()).isGreaterThan(token);
+            }
+        }
+    }
+
+    @Test
     void aPrimaryThatHasBecomeAReplicaIsNotReadAndGoesOnWhenItIsOneAgain() throws Exception {
         try (var other = ValkeyServers.start();
                 var server = ValkeyServers.start();
-                var elections = Elections.connect(server.uri("?durability=accepted"));
+                var elections = Elections.connect(server.uri(""));
                 var leader = elections.stand("demoted", LONG)) {
             var mandate = leader.await(PATIENCE).orElseThrow();
             assertThat(server.ask("REPLICAOF", "127.0.0.1", Integer.toString(other.port())))

@@ -1,0 +1,143 @@
+package dev.bellwether.redis;
+
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Durations;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Knows whether the server that is asked now keeps what it has acknowledged. It may have been started again with other
+ * settings, or be another one under the same name: so it is looked at on each connection, and again when somebody
+ * stands. Thread-safe; only {@link #requireDurable} blocks.
+ */
+final class DurabilityGuard {
+    private static final Logger log = LoggerFactory.getLogger(DurabilityGuard.class);
+    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final RedisSettings settings;
+    private final RedisConnection connection;
+    private Look last; // guarded by this
+    private boolean wasDurable; // guarded by this
+
+    /** One look at the server, over this connection. */
+    private static final class Look {
+        private final String session;
+        private final CompletableFuture<RedisDoctor> found = new CompletableFuture<>();
+        private volatile long endedNanos;
+
+        private Look(String session) {
+            this.session = session;
+        }
+
+        private boolean isFresh() {
+            return !found.isDone() || System.nanoTime() - endedNanos < FRESH_NANOS;
+        }
+    }
+
+    /** Goes by what was found over this connection. */
+    DurabilityGuard(RedisSettings settings, RedisConnection connection, String session, RedisDoctor found) {
+        this.settings = settings;
+        this.connection = connection;
+        wasDurable = found.isDurable();
+        last = new Look(session);
+        last.endedNanos = System.nanoTime();
+        last.found.complete(found);
+        if (!settings.accepted()) {
+            connection.onChange(this::look);
+        }
+    }
+
+    /**
+     * Refuses a server that may lose what it has acknowledged, unless the URI accepts that. Blocks. A server that does
+     * not answer is not refused: who stands there finds it out.
+     *
+     * @throws ElectionException saying what is wrong, and what would be right
+     */
+    void requireDurable() {
+        if (settings.accepted()) {
+            return;
+        }
+        RedisDoctor found;
+        try {
+            found = look().found.join();
+        } catch (RuntimeException e) {
+            return; // who stands finds out why
+        }
+        found.requireDurable();
+    }
+
+    /**
+     * Returns the connection over which somebody may take a seat that has no record: on this server that means that
+     * nobody ever held it. Fails if it does not, or if nobody can tell.
+     */
+    CompletableFuture<String> durable(Duration timeout) {
+        var look = look();
+        return look.found
+                .copy()
+                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                .handle((doctor, error) -> {
+                    if (doctor == null) {
+                        throw error.getCause() instanceof ElectionException said
+                                ? said
+                                : new UnavailableException(
+                                        settings + " was not looked at within " + Durations.show(timeout), error);
+                    }
+                    doctor.requireDurable();
+                    return look.session;
+                });
+    }
+
+    private Look look() {
+        var session = connection.session();
+        Look look;
+        synchronized (this) {
+            if (last.session.equals(session) && last.isFresh()) {
+                return last;
+            }
+            look = new Look(session);
+            last = look;
+        }
+        var unused = CompletableFuture.completedFuture(look) // what is thrown on the way is a failure of the look
+                .thenCompose(begun -> RedisDoctor.ask(settings, connection))
+                .thenApply(found -> noted(look, found))
+                .whenComplete((found, error) -> {
+                    look.endedNanos = System.nanoTime();
+                    if (error == null) {
+                        look.found.complete(found);
+                    } else {
+                        look.found.completeExceptionally(error.getCause() == null ? error : error.getCause());
+                    }
+                });
+        return look;
+    }
+
+    private RedisDoctor noted(Look look, RedisDoctor found) {
+        if (!look.session.equals(connection.session())) {
+            throw new UnavailableException(settings + ": the connection broke while the server was looked at");
+        }
+        note(found);
+        return found;
+    }
+
+    private void note(RedisDoctor found) {
+        synchronized (this) {
+            if (wasDurable == found.isDurable()) {
+                return;
+            }
+            wasDurable = found.isDurable();
+        }
+        if (found.isDurable()) {
+            log.info("{} keeps what it has acknowledged again: candidates may stand", settings);
+        } else {
+            log.warn(
+                    "{} has changed, and may lose what it has acknowledged. Nobody can stand from now on. Candidates"
+                            + " that stand already go on, and two of them may lead for a lease if it loses a seat: {}",
+                    settings,
+                    found.whatIsWrong());
+        }
+    }
+}
