@@ -273,6 +273,8 @@ public final class Rig implements AutoCloseable {
         RuntimeException thrown;
         /** What is done while a name is checked. */
         public Runnable onCheck = () -> {};
+        /** What is done when it is closed. */
+        public Runnable onClose = () -> {};
 
         public final List<Consumer<View>> watchers = new CopyOnWriteArrayList<>();
 
@@ -394,7 +396,9 @@ public final class Rig implements AutoCloseable {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            onClose.run();
+        }
     }
 
     /** Writes the figures down. */
