@@ -127,6 +127,48 @@ class RecordLeasesTest {
         }
     }
 
+    /** A claim is several requests, each of which may take that long. */
+    @Test
+    void aClaimThatWasGivenUpWritesNothingMoreOnceItsReleaseWasAnswered() {
+        for (var step : List.of("read", "write")) {
+            var election = "during its " + step;
+            var late = new LateWrites(records);
+            var slow = over(late);
+            late.hold();
+            late.holdReads();
+            var claimed = slow.acquire(claim(election, "a", 1));
+            clock.nanos += LEASE.dividedBy(4).toNanos();
+            if (step.equals("write")) {
+                late.carryOut(); // the reading; the write is under way now
+            }
+            late.holdNoMore();
+            clock.nanos += LEASE.dividedBy(4).toNanos();
+            assertThat(get(slow.release(claim(election, "a", 1))).granted()).isFalse();
+            late.carryOut();
+            assertThat(get(leases.read(election)).holder()).as(election).isEmpty();
+            assertThat(failure(claimed)).hasMessageContaining("given up");
+            assertThat(get(slow.acquire(claim(election, "a", 2))).granted())
+                    .as("a later claim of the same candidacy, %s", election)
+                    .isTrue();
+        }
+    }
+
+    /** A claim that was given up is no longer known once another has been made, but must be withdrawn all the same. */
+    @Test
+    void allClaimsThatWereGivenUpWriteNothingMoreOnceTheReleaseWasAnswered() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        late.holdReads();
+        slow.acquire(claim("e", "a", 1));
+        clock.nanos += LEASE.dividedBy(2).toNanos();
+        slow.acquire(claim("e", "a", 2));
+        clock.nanos += LEASE.dividedBy(2).toNanos();
+        late.holdNoMore();
+        get(slow.release(claim("e", "a", 2)));
+        late.carryOut();
+        assertThat(get(leases.read("e")).holder()).isEmpty();
+    }
+
     /** Nobody may write over the record of another to keep our own claim from it. */
     @Test
     void aReleaseHasNoAnswerWhileAClaimMayStillTakeTheSeatOfOneThatIsGone() {
@@ -588,6 +630,7 @@ class RecordLeasesTest {
     /** The same records; what is written to them arrives late, if it is held up. */
     private static final class LateWrites extends Wrapped {
         private boolean holds;
+        private boolean holdsReads;
         private boolean holdsRemovals;
         private boolean loses;
         private final List<Runnable> held = new ArrayList<>();
@@ -601,6 +644,10 @@ class RecordLeasesTest {
             holds = true;
         }
 
+        void holdReads() {
+            holdsReads = true;
+        }
+
         void holdRemovals() {
             holdsRemovals = true;
         }
@@ -612,6 +659,7 @@ class RecordLeasesTest {
 
         void holdNoMore() {
             holds = false;
+            holdsReads = false;
         }
 
         void carryOut() {
@@ -641,6 +689,16 @@ class RecordLeasesTest {
             var answer = new CompletableFuture<Written>();
             answers.add(answer);
             held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
+            return answer;
+        }
+
+        @Override
+        public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+            if (!holdsReads) {
+                return super.read(key, timeout);
+            }
+            var answer = new CompletableFuture<Found>();
+            held.add(() -> answer.complete(get(super.read(key, timeout))));
             return answer;
         }
 
