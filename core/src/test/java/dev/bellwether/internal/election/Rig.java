@@ -113,6 +113,11 @@ public final class Rig implements AutoCloseable {
         clock.forward(time);
     }
 
+    /** Sets the wall clock back. */
+    public void setBack(Duration time) {
+        clock.wallNanos -= time.toNanos();
+    }
+
     @Override
     public void close() {
         loop.close();
