@@ -521,12 +521,36 @@ class RecordLeasesTest {
         assertThat(get(leases.list())).containsExactly("e");
     }
 
+    /** It cannot know how old a record is that it has not seen before: docs/records.md. */
+    @Test
+    void aStandbyThatMissedTheLastRenewalsMayWaitUpToALeaseMore() {
+        var leader = over(records);
+        var token = get(leader.acquire(claim("a"))).view().token();
+        var standby = over(new Wrapped(records));
+        assertThat(get(standby.acquire(claim("b"))).granted()).isFalse();
+        clock.nanos += 1;
+        assertThat(get(leader.renew(List.of(new Lease(claim("a"), token, LEASE)))
+                                .get(0))
+                        .granted())
+                .as("the last renewal, of which nobody tells the standby")
+                .isTrue();
+        clock.nanos += LEASE.toNanos();
+        var late = get(standby.acquire(claim("b")));
+        assertThat(late.granted()).isFalse();
+        assertThat(late.view().remaining()).isEqualTo(LEASE);
+        clock.nanos += LEASE.toNanos();
+        assertThat(get(standby.acquire(claim("b"))).granted()).isTrue();
+    }
+
     @Test
     void theFindingsSayHowLongNobodyLeadsAndWhoseClockDecides() {
         var config = CandidacyConfig.ofLease(LEASE);
         assertThat(leases.findings(config))
                 .extracting(Finding::about)
                 .contains("crash", "freeze", "hand-over", "clock");
+        assertThat(leases.findings(config))
+                .extracting(Finding::says)
+                .anyMatch(line -> line.contains("one that missed the last notices may wait up to a lease more"));
         assertThat(leases.completed(config)).isEqualTo(config);
         leases.check("e", config);
         assertThat(leases.describe()).isEqualTo("memory");
