@@ -282,7 +282,7 @@ public final class LoopElections implements Elections {
         }
     }
 
-    /** Returns whether the caller is somebody whom the end waits for. */
+    /** Returns whether the end waits for the caller. */
     private boolean runsHere() {
         return Thread.currentThread().equals(closer)
                 || candidacies.values().stream().anyMatch(LoopCandidacy::runsHere)

@@ -104,7 +104,8 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
 
     /**
      * The turn of the timer: all that has come was read, so that our own record is not the next. If the turn is late,
-     * the process was frozen, and whoever polls has woken only just: what has come meanwhile is still to be read.
+     * the process was frozen, and the thread that polls has woken only just: what has come meanwhile is still to be
+     * read.
      */
     private void actInTime(long dueNanos) {
         var now = nanos();
