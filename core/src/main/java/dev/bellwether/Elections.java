@@ -192,9 +192,11 @@ public interface Elections extends AutoCloseable {
     List<String> list();
 
     /**
-     * Closes every candidacy and every roster, all at once and each in order, then the connection. Waits no longer than
-     * the longest {@link Candidacy#close} would. Idempotent. From a listener or task it returns at once, and closes in
-     * the background; so it does if the thread is interrupted, which it stays.
+     * Closes every candidacy and every roster, all at once and each in order, then the connection. Waits for the
+     * candidacies no longer than the longest {@link Candidacy#close} would, and then for the connection: some seconds
+     * more while the infrastructure does not answer. Each call waits for the end, the second as well as the first. From
+     * a listener or task it returns at once, and closes in the background; so it does if the thread is interrupted,
+     * which it stays.
      */
     @Override
     void close();

@@ -41,6 +41,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -74,6 +75,8 @@ public final class LoopElections implements Elections {
     private final Set<Candidacy> kept = ConcurrentHashMap.newKeySet();
 
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final CountDownLatch closing = new CountDownLatch(1); // until there is a thread that closes
+    private volatile @Nullable Thread closer;
 
     private record Key(String election, String candidate) {}
 
@@ -258,9 +261,35 @@ public final class LoopElections implements Elections {
 
     @Override
     public void close() {
-        if (!closed.compareAndSet(false, true)) {
-            return;
+        if (closed.compareAndSet(false, true)) {
+            try {
+                beginToClose();
+            } finally {
+                closing.countDown();
+            }
         }
+        // Each call waits, not the first alone: the process may end when the last of them returns.
+        if (!runsHere()) { // else we would wait for ourselves
+            try {
+                closing.await();
+                var thread = closer;
+                if (thread != null) {
+                    thread.join();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Returns whether the end waits for the caller. */
+    private boolean runsHere() {
+        return Thread.currentThread().equals(closer)
+                || candidacies.values().stream().anyMatch(LoopCandidacy::runsHere)
+                || rosters.values().stream().anyMatch(LoopRoster::runsHere);
+    }
+
+    private void beginToClose() {
         var open = candidacies.values().stream()
                 .filter(candidacy -> !kept.contains(candidacy)) // these run out: somebody may be about to run again
                 .toList();
@@ -269,16 +298,10 @@ public final class LoopElections implements Elections {
         members.forEach(LoopRoster::resign);
         // On a thread of its own, which nobody interrupts: who is interrupted need not wait, but the seats are handed
         // over in order.
-        var closer = new Thread(() -> finish(open, members), "bellwether-close");
-        closer.setDaemon(true);
-        closer.start();
-        if (open.stream().noneMatch(LoopCandidacy::runsHere) && members.stream().noneMatch(LoopRoster::runsHere)) {
-            try {
-                closer.join();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        var thread = new Thread(() -> finish(open, members), "bellwether-close");
+        thread.setDaemon(true);
+        closer = thread;
+        thread.start();
     }
 
     /** Waits for all who have resigned, no longer than for the one who may take longest; then lets go of everything. */
@@ -288,11 +311,11 @@ public final class LoopElections implements Elections {
         members.forEach(member -> member.awaitClosed(since));
         try {
             arbiter.close();
-        } catch (RuntimeException e) {
-            log.error(
+        } catch (RuntimeException | Error e) { // a client whose class loader has ended throws errors
+            Quietly.run(() -> log.error(
                     "{} could not be closed in order; connections or threads may be left until this process ends",
                     this,
-                    e);
+                    e));
         }
         loop.execute(() -> {
             candidacies.values().forEach(LoopCandidacy::abandon);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
@@ -13,8 +14,10 @@ import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
+import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Loop;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -26,6 +29,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -64,6 +68,84 @@ class LoopElectionsTest {
         assertThatThrownBy(() -> elections.stand("c"))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("closed");
+    }
+
+    @Test
+    void whoClosesSecondWaitsForTheHandOverToo() throws Exception {
+        var elections = Elections.connect(uri);
+        var revoked = new CountDownLatch(1);
+        var secondWaits = new CountDownLatch(1);
+        var workHasEnded = new AtomicBoolean();
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(40))
+                        .listener(event -> {
+                            if (event instanceof LeadershipEvent.Revoked) {
+                                revoked.countDown();
+                                secondWaits.await();
+                                workHasEnded.set(true);
+                            }
+                        })
+                        .build());
+        assertThat(candidacy.await(LONG)).isPresent();
+        var first = new Thread(elections::close);
+        first.start();
+        assertThat(revoked.await(20, TimeUnit.SECONDS)).isTrue();
+        whenThisThreadWaits(secondWaits::countDown);
+        elections.close(); // as a shutdown hook does: the process ends when this returns
+        assertThat(workHasEnded).isTrue();
+        assertThat(candidacy.departure()).contains(Departure.CONFIRMED);
+        first.join();
+    }
+
+    @Test
+    void whoClosesAfterAListenerHasWaitsForTheHandOverToo() throws Exception {
+        var elections = Elections.connect(uri);
+        var closing = new CountDownLatch(1);
+        var secondWaits = new CountDownLatch(1);
+        var workHasEnded = new AtomicBoolean();
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(40))
+                        .listener(event -> {
+                            if (event instanceof LeadershipEvent.Acquired) {
+                                elections.close();
+                                elections.close(); // nor does it wait for itself then
+                                closing.countDown();
+                                secondWaits.await();
+                                workHasEnded.set(true);
+                            }
+                        })
+                        .build());
+        assertThat(closing.await(20, TimeUnit.SECONDS)).isTrue();
+        whenThisThreadWaits(secondWaits::countDown);
+        elections.close();
+        assertThat(workHasEnded).isTrue();
+        assertThat(candidacy.departure()).contains(Departure.CONFIRMED);
+    }
+
+    @Test
+    void aBackendThatClosesItsElectionsDoesNotWaitForItself() {
+        var elections = new CompletableFuture<Elections>();
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        wire.onClose = () -> elections.join().close();
+        elections.complete(Elections.over(wire, ElectionsConfig.defaults()));
+        elections.join().close();
+    }
+
+    @Test
+    void aBackendWhoseClientIsBrokenLeavesNoThreadBehind() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        wire.onClose = () -> {
+            throw new NoClassDefFoundError("planted: a class loader that ends");
+        };
+        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
+        thread.start();
+        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        Elections.over(wire, ElectionsConfig.builder().loop(loop).build()).close();
+        assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
@@ -448,6 +530,48 @@ class LoopElectionsTest {
             assertThat(elections.stand("a", config).await(LONG)).isPresent();
             assertThat(seen.poll(20, TimeUnit.SECONDS)).isEqualTo("c2");
         }
+    }
+
+    /** A loop that tells when it is closed. */
+    private record ToldLoop(Loop loop, CountDownLatch closed) implements Loop {
+        @Override
+        public Clock clock() {
+            return loop.clock();
+        }
+
+        @Override
+        public RandomGenerator random() {
+            return loop.random();
+        }
+
+        @Override
+        public void execute(Runnable turn) {
+            loop.execute(turn);
+        }
+
+        @Override
+        public Timer at(long nanos, Runnable turn) {
+            return loop.at(nanos, turn);
+        }
+
+        @Override
+        public void close() {
+            loop.close();
+            closed.countDown();
+        }
+    }
+
+    /** Runs this once the thread that calls this waits, or soon after it has ended. */
+    private static void whenThisThreadWaits(Runnable what) {
+        var here = Thread.currentThread();
+        var watching = new Thread(() -> {
+            while (here.getState() != Thread.State.WAITING && here.isAlive()) {
+                Thread.onSpinWait();
+            }
+            what.run();
+        });
+        watching.setDaemon(true);
+        watching.start();
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

@@ -630,6 +630,11 @@ public final class CandidacyMachine {
         return phase == Phase.STANDING_BY && (aside || awaitingPulse);
     }
 
+    /** Returns whether it asks nothing for a while, and then again by itself. */
+    public boolean rests() {
+        return phase == Phase.FENCED || (phase == Phase.STANDING_BY && claimAtNanos != null);
+    }
+
     public Phase phase() {
         return phase;
     }

@@ -645,7 +645,9 @@ final class LeaseSeat implements Seat {
         var sent = loop.clock().now();
         var held = token;
         if (isOver(sent)) {
-            renewAt(sent.nanos() + config.renewInterval().toNanos()); // its end is about to be told
+            renewAt(sent.nanos() + config.renewInterval().toNanos());
+            // A mandate knows that by itself, and ends for its own cause. One half of a joint seat is held without any.
+            claimant.lost(held, Cause.EXPIRED);
             return;
         }
         if (unanswered != null) {

@@ -407,6 +407,8 @@ public final class LoopCandidacy implements Candidacy {
         }
         if (machine.asksNothing()) {
             outages.gone(this, now.nanos());
+        } else if (machine.rests()) {
+            outages.rests(this, now.nanos());
         }
         publish(snapshot.mandate); // what changed without a change of phase
         wakeAt(machine.wakeAtNanos());
@@ -731,7 +733,7 @@ public final class LoopCandidacy implements Candidacy {
         @Override
         public void unanswered(Duration waited, @Nullable Throwable why) {
             loop.execute(() -> {
-                if (!machineClosed && !machine.asksNothing()) {
+                if (!machineClosed && !machine.asksNothing() && !machine.rests()) {
                     var retry = standing.config().retryInterval();
                     outages.unanswered(
                             LoopCandidacy.this, waited, retry, why, loop.clock().nanos());

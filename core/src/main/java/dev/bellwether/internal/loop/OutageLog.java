@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 public final class OutageLog {
     /*
      * Each of them asks for itself, and of many that ask one may be unlucky: it is no outage if another has been
-     * answered since. It is over only when all who were without an answer have one, or are gone; else each retry of
-     * each would be a line.
+     * answered since. It is over only when all who were without an answer have one, or ask no more; else each retry of
+     * each would be a line. If all who ask no more will ask again, nobody knows whether it is over until one does.
      */
     private final Logger log;
     private final Supplier<String> where;
@@ -66,6 +66,14 @@ public final class OutageLog {
                             + " out. Trying again every {}",
                     what,
                     Durations.show(retry)));
+        }
+    }
+
+    /** It asks nothing for a while: whether the outage is over, others know. */
+    public void rests(Object who, long nowNanos) {
+        unanswered.remove(who);
+        if (everAnswered && answeredNanos - sinceNanos > 0) {
+            endIfAllAnswered(nowNanos);
         }
     }
 

@@ -114,7 +114,10 @@ public final class RecordLeases implements LeaseStore {
     @Override
     public List<Finding> findings(CandidacyConfig candidacy) {
         var all = new ArrayList<>(Finding.vacancies(candidacy));
-        all.add(Finding.ok("clock", "no server's clock decides: each candidate waits for the lease by its own"));
+        all.add(Finding.ok(
+                "clock",
+                "no server's clock decides: each candidate waits for the lease by its own, from the last renewal that"
+                        + " it saw; one that missed the last notices may wait up to a lease more"));
         all.addAll(store.findings(candidacy));
         if (store.traits().writeOnly()) {
             all.add(Finding.warning(

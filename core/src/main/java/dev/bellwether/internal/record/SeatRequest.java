@@ -30,6 +30,7 @@ abstract class SeatRequest<T> {
     private boolean tracked;
     private boolean inDoubt; // a write went unanswered, and was asked for
     private boolean doubted; // what was sent is said not to have been carried out
+    private boolean withdrawn;
 
     SeatRequest(SeatMemory memory, Supplier<String> stamps) {
         this.memory = memory;
@@ -111,6 +112,13 @@ abstract class SeatRequest<T> {
         return SeatStep.failed(error);
     }
 
+    /**
+     * Nobody waits for this any more: it writes nothing from here on. What was sent before may still be carried out.
+     */
+    final void withdraw() {
+        withdrawn = true;
+    }
+
     // ---------------------------------------------------------------- what each does
 
     /** Looks at what is there now. */
@@ -163,7 +171,9 @@ abstract class SeatRequest<T> {
 
     /** Writes what is a holder's own, so that it is known again if the answer is lost. */
     final SeatStep<T> writeOwn(long over, SeatRecord next) {
-        memory.sending(next.nonce(), next.stamp(), over);
+        if (!withdrawn) {
+            memory.sending(next.nonce(), next.stamp(), over);
+        }
         return write(over, next, true);
     }
 
@@ -173,6 +183,10 @@ abstract class SeatRequest<T> {
     }
 
     private SeatStep<T> write(long over, SeatRecord next, boolean own) {
+        if (withdrawn) {
+            return SeatStep.failed(new UnavailableException(
+                    "a claim of \"" + memory.election() + "\" took too long and was given up: the seat is given back"));
+        }
         expected = over;
         sent = next;
         tracked = own;

@@ -58,10 +58,10 @@ final class Seats {
     /** The claims of each candidacy that have no definite answer, as long as that matters. */
     private final Map<String, List<Doubtful>> doubtful = new ConcurrentHashMap<>();
 
-    /** A claim that has no definite answer. After so long its store has given it up, whether it says so or not. */
-    private record Doubtful(CompletableFuture<?> answer, long untilNanos) {
+    /** A claim that has no definite answer. It is waited for so long, and no longer: it may be many requests. */
+    private record Doubtful(Running<?> claim, long untilNanos) {
         boolean isUnderWay(long nowNanos) {
-            return !answer.isDone() && nowNanos - untilNanos < 0;
+            return !claim.answer.isDone() && nowNanos - untilNanos < 0;
         }
     }
 
@@ -119,19 +119,19 @@ final class Seats {
 
     CompletableFuture<Answer> acquire(Claim claim, boolean lookFirst) {
         var candidacy = SeatMemory.candidacy(claim.nonce());
-        var answer = run(
-                claim.election(),
+        var running = begin(
+                RecordKey.seat(claim.election()),
                 patience(claim.lease()),
                 memory -> new ClaimRequest(memory, stamps, claim, lookFirst));
-        var one = new Doubtful(answer, clock.nanos() + patience(claim.lease()).toNanos());
+        var one = new Doubtful(running, clock.nanos() + patience(claim.lease()).toNanos());
         doubtful.merge(
                 candidacy,
                 List.of(one),
                 (before, added) -> Stream.concat(
-                                before.stream().filter(each -> each.isUnderWay(clock.nanos())), added.stream())
+                                before.stream().filter(each -> !each.claim.answer.isDone()), added.stream())
                         .toList());
-        var unused = answer.thenRun(() -> settled(candidacy, List.of(one)));
-        return answer;
+        var unused = running.answer.thenRun(() -> settled(candidacy, List.of(one)));
+        return running.answer;
     }
 
     /** Extends a lease that is to share no other. */
@@ -207,7 +207,8 @@ final class Seats {
 
     /**
      * Vacates, once all claims of the same candidacy that are under way have been answered: else they would come after.
-     * So does each further try.
+     * So does each further try. Those that take too long are withdrawn: what they have sent may still be carried out,
+     * which the memory knows, and they send nothing more.
      */
     CompletableFuture<Answer> release(Claim claim) {
         return release(claim, false);
@@ -221,13 +222,14 @@ final class Seats {
             return vacate(claim, lookFirst);
         }
         var now = clock.nanos();
-        var underWay = all.stream()
-                .filter(each -> each.isUnderWay(now))
-                .map(Doubtful::answer)
-                .toArray(CompletableFuture[]::new);
-        return CompletableFuture.allOf(underWay)
+        var underWay = all.stream().filter(each -> each.isUnderWay(now)).toList();
+        return CompletableFuture.allOf(
+                        underWay.stream().map(each -> each.claim.answer).toArray(CompletableFuture[]::new))
                 .handle((done, error) -> true)
-                .thenCompose(done -> vacate(claim, true))
+                .thenCompose(done -> {
+                    all.stream().filter(each -> !underWay.contains(each)).forEach(each -> each.claim.withdraw());
+                    return vacate(claim, true);
+                })
                 .whenComplete((answer, error) -> settled(candidacy, all));
     }
 
@@ -523,6 +525,10 @@ final class Seats {
     }
 
     private <T> CompletableFuture<T> run(RecordKey key, Duration timeout, Function<SeatMemory, SeatRequest<T>> making) {
+        return begin(key, timeout, making).answer;
+    }
+
+    private <T> Running<T> begin(RecordKey key, Duration timeout, Function<SeatMemory, SeatRequest<T>> making) {
         var known = use(key);
         var request = making.apply(known.memory);
         var running = new Running<>(known, request, timeout);
@@ -531,7 +537,7 @@ final class Seats {
             known.memory.over(store.session());
             return request.begin(clock.nanos());
         });
-        return running.answer;
+        return running;
     }
 
     /** What happens next in a request. */
@@ -550,6 +556,12 @@ final class Seats {
             this.known = known;
             this.request = request;
             this.timeout = timeout;
+        }
+
+        private void withdraw() {
+            synchronized (known.memory) {
+                request.withdraw();
+            }
         }
 
         private void advance(Event<T> event) {

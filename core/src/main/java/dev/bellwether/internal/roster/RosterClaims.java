@@ -102,7 +102,19 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         act(false);
     }
 
-    /** In the turn of the timer all that has come was read: after a freeze, our own record may be the next. */
+    /**
+     * The turn of the timer: all that has come was read, so that our own record is not the next. If the turn is late,
+     * the process was frozen, and the thread that polls has woken only just: what has come meanwhile is still to be
+     * read.
+     */
+    private void actInTime(long dueNanos) {
+        var now = nanos();
+        if (now - dueNanos > retryNanos && mutedAt(now)) {
+            unheardNanos = now - leaseNanos / 2 + retryNanos;
+        }
+        act(true);
+    }
+
     private void act(boolean allWasRead) {
         if (over) {
             return;
@@ -168,7 +180,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         timerNanos = next;
         timer = loop.at(next, () -> {
             timer = null;
-            act(true);
+            actInTime(timerNanos);
         });
     }
 

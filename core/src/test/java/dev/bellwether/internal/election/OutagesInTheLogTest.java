@@ -122,6 +122,42 @@ class OutagesInTheLogTest {
     }
 
     @Test
+    void oneWhoseWorkIsStuckDoesNotKeepAnOutageOpen() {
+        rig.stand("stuck", rig.config().executor(work -> {}));
+        var other = rig.elections.stand("other");
+        rig.settle();
+        for (var outage = 1; outage <= 2; outage++) {
+            rig.wire.failed = new UnavailableException("connection refused");
+            rig.pass(Duration.ofSeconds(20));
+            rig.wire.failed = null;
+            rig.pass(Duration.ofSeconds(11));
+            assertThat(other.isLeader()).isTrue();
+            assertThat(said("WARN"))
+                    .filteredOn(line -> line.startsWith("No answer from rig"))
+                    .hasSize(outage);
+            assertThat(said("INFO"))
+                    .filteredOn(line -> line.startsWith("rig answers again, after "))
+                    .hasSize(outage);
+        }
+    }
+
+    @Test
+    void oneThatHoldsBackForALeaseDoesNotKeepAnOutageOpen() {
+        var candidacy = rig.stand("a", rig.config().lease(Duration.ofSeconds(30)));
+        rig.elections.stand("other");
+        rig.settle();
+        rig.wire.failed = new UnavailableException("connection refused");
+        rig.pass(Duration.ofSeconds(15));
+        candidacy.standDown();
+        rig.pass(Duration.ofSeconds(10));
+        rig.wire.failed = null;
+        rig.pass(Duration.ofSeconds(5));
+        assertThat(said("INFO"))
+                .filteredOn(line -> line.startsWith("rig answers again, after "))
+                .hasSize(1);
+    }
+
+    @Test
     void refusedAccessIsToldAsThat() {
         rig.stand("a", rig.config());
         rig.wire.failed = new AccessRefusedException("permission denied");

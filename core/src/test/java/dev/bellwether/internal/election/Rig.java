@@ -113,6 +113,11 @@ public final class Rig implements AutoCloseable {
         clock.forward(time);
     }
 
+    /** Sets the wall clock back. */
+    public void setBack(Duration time) {
+        clock.wallNanos -= time.toNanos();
+    }
+
     @Override
     public void close() {
         loop.close();
@@ -273,6 +278,8 @@ public final class Rig implements AutoCloseable {
         RuntimeException thrown;
         /** What is done while a name is checked. */
         public Runnable onCheck = () -> {};
+        /** What is done when it is closed. */
+        public Runnable onClose = () -> {};
 
         public final List<Consumer<View>> watchers = new CopyOnWriteArrayList<>();
 
@@ -394,7 +401,9 @@ public final class Rig implements AutoCloseable {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            onClose.run();
+        }
     }
 
     /** Writes the figures down. */

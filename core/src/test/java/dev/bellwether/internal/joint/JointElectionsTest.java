@@ -147,6 +147,29 @@ class JointElectionsTest {
     }
 
     @Test
+    void whoWaitsForTheNextSeatKeepsTheOldOneOrClaimsItAgain() {
+        var leader = stand(byNext, "next");
+        var joint = stand(byBoth, "both");
+        List<Runnable> troubles = List.of(
+                () -> {
+                    old.cut = true;
+                    rig.pass(LEASE.multipliedBy(17).dividedBy(20)); // beyond the deadline, within the lease
+                    old.cut = false;
+                },
+                () -> rig.stall(LEASE.multipliedBy(17).dividedBy(20)),
+                () -> rig.setBack(LEASE.multipliedBy(3).dividedBy(200))); // beyond what the drift bound allows
+        for (var trouble : troubles) {
+            trouble.run();
+            rig.pass(LEASE.multipliedBy(3));
+            assertThat(byOld.election("billing").leader())
+                    .as("who has the old seat after trouble number %d", troubles.indexOf(trouble))
+                    .hasValueSatisfying(one -> assertThat(one.candidate()).isEqualTo("both"));
+        }
+        leave(leader);
+        assertThat(joint.isLeader()).isTrue();
+    }
+
+    @Test
     void ordersReachWhoLeads() {
         var watched = new ArrayList<String>();
         try (var watch = byBoth.election("billing")

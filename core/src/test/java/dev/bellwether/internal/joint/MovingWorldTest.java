@@ -17,7 +17,8 @@ class MovingWorldTest {
     /** What would break if a decision were made wrongly. */
     enum Mistake {
         LEADS_BY_ONE("lead at once"),
-        GOES_BY_THE_PROOF_OF_ONE("lead at once"),
+        /** Each seat tells when it is over, at its next renewal: the mandate seldom lasts until another leads. */
+        GOES_BY_THE_PROOF_OF_ONE("works beside"),
         GIVES_BACK_WHILE_THE_WORK_RUNS("works beside"),
         HAS_THE_TOKEN_OF_THE_OLD_SEAT("token"),
         CLAIMS_THE_NEXT_SEAT_WITH_ANY_TOKEN("token"),

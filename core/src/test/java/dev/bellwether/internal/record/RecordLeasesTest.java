@@ -127,6 +127,48 @@ class RecordLeasesTest {
         }
     }
 
+    /** A claim is several requests, each of which may take that long. */
+    @Test
+    void aClaimThatWasGivenUpWritesNothingMoreOnceItsReleaseWasAnswered() {
+        for (var step : List.of("read", "write")) {
+            var election = "during its " + step;
+            var late = new LateWrites(records);
+            var slow = over(late);
+            late.hold();
+            late.holdReads();
+            var claimed = slow.acquire(claim(election, "a", 1));
+            clock.nanos += LEASE.dividedBy(4).toNanos();
+            if (step.equals("write")) {
+                late.carryOut(); // the reading; the write is under way now
+            }
+            late.holdNoMore();
+            clock.nanos += LEASE.dividedBy(4).toNanos();
+            assertThat(get(slow.release(claim(election, "a", 1))).granted()).isFalse();
+            late.carryOut();
+            assertThat(get(leases.read(election)).holder()).as(election).isEmpty();
+            assertThat(failure(claimed)).hasMessageContaining("given up");
+            assertThat(get(slow.acquire(claim(election, "a", 2))).granted())
+                    .as("a later claim of the same candidacy, %s", election)
+                    .isTrue();
+        }
+    }
+
+    /** A claim that was given up is no longer known once another has been made, but must be withdrawn all the same. */
+    @Test
+    void allClaimsThatWereGivenUpWriteNothingMoreOnceTheReleaseWasAnswered() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        late.holdReads();
+        slow.acquire(claim("e", "a", 1));
+        clock.nanos += LEASE.dividedBy(2).toNanos();
+        slow.acquire(claim("e", "a", 2));
+        clock.nanos += LEASE.dividedBy(2).toNanos();
+        late.holdNoMore();
+        get(slow.release(claim("e", "a", 2)));
+        late.carryOut();
+        assertThat(get(leases.read("e")).holder()).isEmpty();
+    }
+
     /** Nobody may write over the record of another to keep our own claim from it. */
     @Test
     void aReleaseHasNoAnswerWhileAClaimMayStillTakeTheSeatOfOneThatIsGone() {
@@ -479,12 +521,36 @@ class RecordLeasesTest {
         assertThat(get(leases.list())).containsExactly("e");
     }
 
+    /** It cannot know how old a record is that it has not seen before: docs/records.md. */
+    @Test
+    void aStandbyThatMissedTheLastRenewalsMayWaitUpToALeaseMore() {
+        var leader = over(records);
+        var token = get(leader.acquire(claim("a"))).view().token();
+        var standby = over(new Wrapped(records));
+        assertThat(get(standby.acquire(claim("b"))).granted()).isFalse();
+        clock.nanos += 1;
+        assertThat(get(leader.renew(List.of(new Lease(claim("a"), token, LEASE)))
+                                .get(0))
+                        .granted())
+                .as("the last renewal, of which nobody tells the standby")
+                .isTrue();
+        clock.nanos += LEASE.toNanos();
+        var late = get(standby.acquire(claim("b")));
+        assertThat(late.granted()).isFalse();
+        assertThat(late.view().remaining()).isEqualTo(LEASE);
+        clock.nanos += LEASE.toNanos();
+        assertThat(get(standby.acquire(claim("b"))).granted()).isTrue();
+    }
+
     @Test
     void theFindingsSayHowLongNobodyLeadsAndWhoseClockDecides() {
         var config = CandidacyConfig.ofLease(LEASE);
         assertThat(leases.findings(config))
                 .extracting(Finding::about)
                 .contains("crash", "freeze", "hand-over", "clock");
+        assertThat(leases.findings(config))
+                .extracting(Finding::says)
+                .anyMatch(line -> line.contains("one that missed the last notices may wait up to a lease more"));
         assertThat(leases.completed(config)).isEqualTo(config);
         leases.check("e", config);
         assertThat(leases.describe()).isEqualTo("memory");
@@ -588,6 +654,7 @@ class RecordLeasesTest {
     /** The same records; what is written to them arrives late, if it is held up. */
     private static final class LateWrites extends Wrapped {
         private boolean holds;
+        private boolean holdsReads;
         private boolean holdsRemovals;
         private boolean loses;
         private final List<Runnable> held = new ArrayList<>();
@@ -601,6 +668,10 @@ class RecordLeasesTest {
             holds = true;
         }
 
+        void holdReads() {
+            holdsReads = true;
+        }
+
         void holdRemovals() {
             holdsRemovals = true;
         }
@@ -612,6 +683,7 @@ class RecordLeasesTest {
 
         void holdNoMore() {
             holds = false;
+            holdsReads = false;
         }
 
         void carryOut() {
@@ -641,6 +713,16 @@ class RecordLeasesTest {
             var answer = new CompletableFuture<Written>();
             answers.add(answer);
             held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
+            return answer;
+        }
+
+        @Override
+        public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+            if (!holdsReads) {
+                return super.read(key, timeout);
+            }
+            var answer = new CompletableFuture<Found>();
+            held.add(() -> answer.complete(get(super.read(key, timeout))));
             return answer;
         }
 

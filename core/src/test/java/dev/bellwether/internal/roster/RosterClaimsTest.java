@@ -103,12 +103,29 @@ class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
         assertThat(told).startsWith("granted 0").doesNotContain("aside");
     }
 
+    /** The thread that polls has woken only just: its records come later than the turns that are overdue. */
+    @Test
+    void whoStoodStillWaitsForWhatItHasToRead() {
+        claimUnread();
+        rig.stall(config.lease().multipliedBy(6).dividedBy(10));
+        rig.settle();
+        readForeign();
+        claims.read(0, offset++, 0, written.removeFirst().bytes());
+        rig.settle();
+        rig.pass(config.candidacy().retryInterval().multipliedBy(2));
+        while (!written.isEmpty()) {
+            readNext();
+        }
+        assertThat(told).startsWith("granted 0").doesNotContain("aside");
+    }
+
     @Test
     void whoReadsOthersAndNothingOfItsOwnStandsAside() {
         claimUnread();
         rig.stall(config.lease().multipliedBy(6).dividedBy(10));
         readForeign();
         rig.settle();
+        rig.pass(config.candidacy().retryInterval().plusMillis(1));
         assertThat(told).containsExactly("aside");
     }
 

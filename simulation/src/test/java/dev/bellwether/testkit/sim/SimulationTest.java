@@ -50,6 +50,13 @@ class SimulationTest {
     }
 
     @Test
+    void nothingIsTakenForACandidacyThatHasLeft() {
+        var report = ComingAndGoing.simulation().overRecords().seeds(300).run();
+        System.out.println("coming and going: " + report);
+        assertThat(report.mandates()).isGreaterThan(10 * report.worlds());
+    }
+
+    @Test
     void theSameSeedIsTheSameWorld() {
         for (var seed = 1; seed <= 20; seed++) {
             assertThat(traceOf(seed)).isEqualTo(traceOf(seed)).hasSizeGreaterThan(10);

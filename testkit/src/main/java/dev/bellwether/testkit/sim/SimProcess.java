@@ -1,13 +1,18 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
+import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +34,7 @@ public final class SimProcess {
     private final Elections real;
     private final SimElections elections;
     private final List<ObservedCandidacy> candidacies = new ArrayList<>();
+    private final Map<String, ObservedCandidacy> claimants = new HashMap<>(); // by instance
     private final List<Runnable> frozen = new ArrayList<>();
     private long frozenUntil;
     private long stalledUntil;
@@ -337,6 +343,27 @@ public final class SimProcess {
         candidacies.add(candidacy);
         if (leaving) {
             candidacy.resign(); // it was told to leave before it came to stand
+        }
+    }
+
+    /** A candidacy of this process claims its seat. */
+    void claims(Claim claim) {
+        candidacies.stream()
+                .filter(one -> one.election().equals(claim.election())
+                        && one.candidate().equals(claim.candidate())
+                        && !one.isClosed())
+                .findFirst()
+                .ifPresent(one -> claimants.put(Twin.instance(claim.nonce()), one));
+    }
+
+    /** The store has written that the seat is held under this nonce. */
+    void took(String nonce) {
+        var claimant = claimants.get(Twin.instance(nonce));
+        if (claimant != null && claimant.departure().equals(Optional.of(Departure.CONFIRMED))) {
+            world.violate(
+                    "a departure that is confirmed leaves nothing behind",
+                    claimant + " has left, and the store writes that it holds the seat",
+                    null);
         }
     }
 

@@ -19,11 +19,13 @@ import java.util.function.Consumer;
  */
 final class SimRecordLeases implements LeaseStore {
     private final World world;
+    private final SimProcess process;
     private final LeaseStore engine;
     private final SimCalls calls;
 
     SimRecordLeases(World world, SimProcess process, SimRecordStore records) {
         this.world = world;
+        this.process = process;
         engine = LeaseStore.over(records, process.clock(), world::stamp);
         calls = new SimCalls(world, process);
     }
@@ -40,6 +42,7 @@ final class SimRecordLeases implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
+        process.claims(claim);
         return engine.acquire(claim);
     }
 

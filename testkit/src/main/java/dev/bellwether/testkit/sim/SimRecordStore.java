@@ -2,6 +2,7 @@ package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
@@ -54,7 +55,12 @@ final class SimRecordStore implements RecordStore {
     public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
         return call(
                 "write of " + key.parts() + " over " + expected + ": " + draft.text(),
-                () -> records.write(key, expected, draft, timeout));
+                () -> records.write(key, expected, draft, timeout).thenApply(written -> {
+                    if (written.done() && !draft.leader().isEmpty()) {
+                        process.took(Fields.parse(draft.text()).text("nonce"));
+                    }
+                    return written;
+                }));
     }
 
     @Override

@@ -82,7 +82,7 @@ final class Twin {
         return theirs.get(mine);
     }
 
-    private static String instance(String nonce) {
+    static String instance(String nonce) {
         return nonce.length() < INSTANCE ? nonce : nonce.substring(0, INSTANCE);
     }
 
