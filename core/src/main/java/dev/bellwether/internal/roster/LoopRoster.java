@@ -27,6 +27,7 @@ import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -51,6 +52,8 @@ public final class LoopRoster implements Roster {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
     private static final long SLICE_NANOS = 20_000_000;
     private static final int MOST_NAMED = 8;
+    /** So many looks, and more, a turn that was broken is tried to be put in order. */
+    private static final int MOST_RECOVERIES = 1_000;
 
     private final RosterStanding standing;
     private final RosterConfig config;
@@ -68,11 +71,12 @@ public final class LoopRoster implements Roster {
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
     private volatile int roleCount;
-    private volatile boolean broken;
     private int over;
     private boolean leaving;
     private boolean ended;
     private boolean failureTold;
+    private boolean broken; // by what a turn threw
+    private int recoveries; // that have failed, one after another
 
     /** Guards nothing but the wait of {@link #await}. */
     private final Object turned = new Object();
@@ -87,7 +91,7 @@ public final class LoopRoster implements Roster {
             OutageLog outages,
             Consumer<LoopRoster> onClosed) {
         this.standing = standing;
-        loop = new GuardedLoop(shared, this::thrown);
+        loop = new GuardedLoop(shared, this::recover);
         this.metrics = metrics;
         this.onClosed = onClosed;
         config = standing.config();
@@ -125,12 +129,9 @@ public final class LoopRoster implements Roster {
     /** Lets overdue deadlines take effect; called now and then, in case the clocks jumped. */
     public void check() {
         loop.run(() -> {
-            if (broken) {
-                collapse(); // once more, if it did not come to its end
-            } else {
-                for (var seat : seats) {
-                    seat.check();
-                }
+            callbacks.look();
+            for (var seat : seats) {
+                seat.check();
             }
         });
     }
@@ -365,63 +366,58 @@ public final class LoopRoster implements Roster {
         }
     }
 
-    /** A turn threw, and may have been left half done: the membership ends. */
-    private void thrown(Throwable error) {
-        broken = true;
+    /** A turn threw: the membership ends, in order. If this throws as well, it is called again. */
+    private void recover(Throwable thrown) {
         for (var seat : seats) {
-            seat.endMandate(); // before all that may fail
+            seat.endNow(); // before anything that takes memory
         }
-        closing.set(true);
-        if (failure.get() == null) {
-            failure.compareAndSet(
-                    null,
-                    new ElectionException(
-                            this + " failed inside (" + error
-                                    + "). It leads nothing, and leaves its group. Join again, and"
-                                    + " report this if it is no lack of memory",
-                            error));
-        }
-        collapse();
-    }
-
-    /**
-     * Ends a membership that is broken, in order as far as that goes. Each step is tried, whatever became of those
-     * before.
-     */
-    private void collapse() {
         if (ended) {
             return;
         }
-        var whole = attempt(() -> {
-            if (!failureTold) {
-                log.error("{} has failed, and leads nothing any more", this, failure.get());
-            }
-        });
-        for (var seat : seats) {
-            whole &= attempt(() -> seat.collapse(Cause.FAILED));
-        }
-        whole &= attempt(() -> {
-            var failed = failure.get();
-            if (failed != null && !failureTold) {
-                failureTold = true;
-                callbacks.tell(0, new RosterEvent.Failed(name(), failed), List.of());
-            }
-        });
-        whole &= attempt(driver::end);
-        whole &= attempt(membership::leave);
-        if (whole) {
+        broken = true;
+        closing.set(true);
+        if (recoveries++ < MOST_RECOVERIES) {
+            breakOff(thrown);
+            recoveries = 0;
+        } else { // it cannot be ended in order: at least nobody waits for it forever
             finish();
         }
     }
 
-    private static boolean attempt(Runnable step) {
+    /** All seats end as candidacies do, each when its work has; but others need not wait for that. */
+    private void breakOff(Throwable thrown) {
+        var error = failure.get();
+        if (error == null) {
+            error = new ElectionException(
+                    this + " failed inside (" + thrown
+                            + "). It leads nothing, and leaves its group. Join again, and"
+                            + " report this if it is no lack of memory",
+                    thrown);
+            failure.set(error);
+        }
+        driver.end();
+        for (var seat : seats) {
+            seat.broken(error);
+        }
+        tellFailure(error, "leads nothing any more");
+        leaveGroup();
+    }
+
+    private void tellFailure(ElectionException error, String what) {
+        if (!failureTold) {
+            Quietly.run(() -> log.error("{} has failed, and {}", this, what, error));
+            callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+            failureTold = true; // last: it has been told, or this has thrown
+        }
+    }
+
+    private void leaveGroup() {
         try {
-            step.run();
-            return true;
+            membership.leave();
         } catch (VirtualMachineError e) {
-            return false; // again, a little later
-        } catch (Throwable e) {
-            return true; // it would not be better the next time
+            throw e; // again, a little later
+        } catch (Throwable e) { // it would not be better the next time, and its session runs out
+            Quietly.run(() -> log.debug("{} cannot leave its group", this, e));
         }
     }
 
@@ -455,7 +451,9 @@ public final class LoopRoster implements Roster {
         }
 
         @Override
-        public void working(int partition, LocalMandate mandate) {} // once the listener has heard of it
+        public boolean works(int partition) {
+            return callbacks.works(partition);
+        }
 
         @Override
         public void stopped(int partition) {
@@ -479,6 +477,9 @@ public final class LoopRoster implements Roster {
 
         @Override
         public void changed() {
+            if (broken && Arrays.stream(seats).allMatch(RosterSeat::isOver)) {
+                finish(); // the group may not answer any more
+            }
             wakeWaiting();
         }
     }
@@ -522,9 +523,7 @@ public final class LoopRoster implements Roster {
         @Override
         public void failed(ElectionException error) {
             if (failure.compareAndSet(null, error)) {
-                failureTold = true;
-                log.error("{} has failed, and gives up its roles", LoopRoster.this, error);
-                callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+                tellFailure(error, "gives up its roles");
                 closing.set(true);
                 for (var seat : seats) {
                     seat.resign();
