@@ -56,8 +56,6 @@ import org.slf4j.LoggerFactory;
 public final class LoopCandidacy implements Candidacy {
     private static final Logger log = LoggerFactory.getLogger(Candidacy.class);
 
-    /** The exit code of a process that {@link dev.bellwether.CandidacyConfig#haltOnOverrun} halted. */
-    private static final int HALTED = 86;
     /** So many looks, and more, a turn that was broken is tried to be put in order. */
     private static final int MOST_RECOVERIES = 1_000;
 
@@ -69,6 +67,7 @@ public final class LoopCandidacy implements Candidacy {
     private final Metrics metrics;
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
+    private final MachineTurns turns;
     private final SerialExecutor events;
     private final SerialExecutor work;
     private final FlightLog flight = new FlightLog();
@@ -81,8 +80,6 @@ public final class LoopCandidacy implements Candidacy {
     private volatile Snapshot snapshot = Snapshot.BEFORE;
     private @Nullable LocalMandate working; // the mandate whose steps may run
     private Loop.@Nullable Timer nextStep;
-    private Loop.@Nullable Timer timer;
-    private long timerNanos;
     private boolean machineClosed;
     private @Nullable ElectionException broken; // by what a turn threw
     private int recoveries;
@@ -131,6 +128,7 @@ public final class LoopCandidacy implements Candidacy {
         work = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
         var seat = arbiter.seat(standing, new Reports(), this.loop);
         machine = new CandidacyMachine(standing, loop.clock(), seat, new Doing(), pauseBound);
+        turns = new MachineTurns(machine, this.loop, this::workHasEnded, this::settled);
     }
 
     public void start() {
@@ -397,36 +395,22 @@ public final class LoopCandidacy implements Candidacy {
 
     // ---------------------------------------------------------------- the turns of the loop
 
-    /** Gives the machine a command, then lets it see whether the work has ended, then sets the timer. */
     private void turn(Consumer<Moment> command) {
-        var now = loop.clock().now();
-        command.accept(now);
-        if (events.idle() && work.idle()) {
-            machine.workEnded(now);
-            over = over || machineClosed;
-        }
+        turns.take(command);
+    }
+
+    private boolean workHasEnded() {
+        return events.idle() && work.idle();
+    }
+
+    private void settled(Moment now) {
+        over = over || (machineClosed && workHasEnded());
         if (machine.asksNothing()) {
             outages.gone(this, now.nanos());
         }
         publish(snapshot.mandate); // what changed without a change of phase
-        wakeAt(machine.wakeAtNanos());
         if (over && closed.getCount() > 0) {
             closed.countDown(); // last: until then we are looked at now and then, should this turn have been broken
-        }
-    }
-
-    /** Sets the timer, unless it goes off sooner as it is: then it finds nothing to do, and sets itself again. */
-    private void wakeAt(@Nullable Long nanos) {
-        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
-            timer.cancel();
-            timer = null;
-        }
-        if (timer == null && nanos != null) {
-            timerNanos = nanos;
-            timer = loop.at(nanos, () -> {
-                timer = null;
-                turn(machine::tick);
-            });
         }
     }
 
@@ -641,9 +625,7 @@ public final class LoopCandidacy implements Candidacy {
 
         @Override
         public void halt(LocalMandate mandate) {
-            Quietly.run(() ->
-                    log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", mandate));
-            Runtime.getRuntime().halt(HALTED);
+            MachineTurns.halt(log, mandate);
         }
 
         @Override

@@ -6,7 +6,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.internal.election.CandidacyMachine;
 import dev.bellwether.internal.election.LocalMandate;
-import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.election.MachineTurns;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
@@ -27,9 +27,6 @@ import org.slf4j.LoggerFactory;
  */
 final class RosterSeat implements CandidacyMachine.Effects {
     private static final Logger log = LoggerFactory.getLogger(dev.bellwether.Roster.class);
-
-    /** The exit code of a process that was halted because its work outlasted a mandate. */
-    private static final int HALTED = 86;
 
     /** Where a partition's turns are heard. */
     interface Owner {
@@ -52,11 +49,10 @@ final class RosterSeat implements CandidacyMachine.Effects {
     private final Loop loop;
     private final Owner owner;
     private final CandidacyMachine machine;
+    private final MachineTurns turns;
     private final SerialExecutor events;
     private volatile @Nullable LocalMandate mandate;
     private boolean closed;
-    private Loop.@Nullable Timer timer;
-    private long timerNanos;
 
     RosterSeat(
             int partition,
@@ -72,6 +68,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
         this.owner = owner;
         events = new SerialExecutor(executor, loop, () -> turn(now -> {}));
         machine = new CandidacyMachine(standing, loop.clock(), seat, this, pauseBound);
+        turns = new MachineTurns(machine, loop, this::workHasEnded, this::settled);
     }
 
     /** Returns the mandate that was last published; it may have run out. For any thread. */
@@ -148,28 +145,12 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     private void turn(Consumer<Moment> command) {
-        var now = loop.clock().now();
-        command.accept(now);
-        if (workHasEnded()) {
-            machine.workEnded(now);
-        }
-        wakeAt(machine.wakeAtNanos());
-        if (isOver()) {
-            owner.changed();
-        }
+        turns.take(command);
     }
 
-    private void wakeAt(@Nullable Long nanos) {
-        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
-            timer.cancel();
-            timer = null;
-        }
-        if (timer == null && nanos != null) {
-            timerNanos = nanos;
-            timer = loop.at(nanos, () -> {
-                timer = null;
-                turn(machine::tick);
-            });
+    private void settled(Moment now) {
+        if (isOver()) {
+            owner.changed();
         }
     }
 
@@ -205,9 +186,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
 
     @Override
     public void halt(LocalMandate ended) {
-        Quietly.run(() ->
-                log.error("work lasts longer than {}: halting the process, as configured by haltOnOverrun", ended));
-        Runtime.getRuntime().halt(HALTED);
+        MachineTurns.halt(log, ended);
     }
 
     @Override
