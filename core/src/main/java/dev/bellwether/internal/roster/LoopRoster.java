@@ -13,12 +13,10 @@ import dev.bellwether.RosterMode;
 import dev.bellwether.internal.election.FlightLog;
 import dev.bellwether.internal.election.LocalMandate;
 import dev.bellwether.internal.election.LossLog;
+import dev.bellwether.internal.loop.Ending;
 import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
-import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
-import dev.bellwether.internal.loop.Retold;
-import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
@@ -30,9 +28,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -50,7 +46,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class LoopRoster implements Roster {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
-    private static final long SLICE_NANOS = 20_000_000;
     private static final int MOST_NAMED = 8;
     /** So many looks, and more, a turn that was broken is tried to be put in order. */
     private static final int MOST_RECOVERIES = 1_000;
@@ -67,7 +62,7 @@ public final class LoopRoster implements Roster {
     private final RosterCallbacks callbacks;
     private final FlightLog[] flights;
     private final LossLog[] losses;
-    private final CountDownLatch closed = new CountDownLatch(1);
+    private final Ending ending;
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
     private volatile int roleCount;
@@ -77,9 +72,6 @@ public final class LoopRoster implements Roster {
     private boolean failureTold;
     private boolean broken; // by what a turn threw
     private int recoveries; // that have failed, one after another
-
-    /** Guards nothing but the wait of {@link #await}. */
-    private final Object turned = new Object();
 
     public LoopRoster(
             RosterStanding standing,
@@ -95,6 +87,7 @@ public final class LoopRoster implements Roster {
         this.metrics = metrics;
         this.onClosed = onClosed;
         config = standing.config();
+        ending = new Ending(this, log, longestClose(config), this::runsHere, failure::get);
         roleCount = config.roles();
         observer = new LoopGroupObserver(loop, outages, config.candidacy().retryInterval());
         membership = carrier.join(standing, observer, loop);
@@ -113,6 +106,12 @@ public final class LoopRoster implements Roster {
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
         }
         callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);
+    }
+
+    private static Duration longestClose(RosterConfig config) {
+        var candidacy = config.candidacy();
+        var bound = candidacy.standDownBudget().plus(candidacy.renewInterval().multipliedBy(2));
+        return config.mode() == RosterMode.OVERLAPPING ? bound.plus(config.threshold()) : bound;
     }
 
     public void start() {
@@ -144,6 +143,7 @@ public final class LoopRoster implements Roster {
             }
             finish();
         });
+        ending.come(); // whatever else is going on
     }
 
     // ---------------------------------------------------------------- for any thread
@@ -226,18 +226,8 @@ public final class LoopRoster implements Roster {
 
     @Override
     public boolean await(int roles, Duration timeout) throws InterruptedException {
-        var deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
-        synchronized (turned) {
-            while (roles().size() < roles) {
-                var left = deadline - System.nanoTime();
-                throwFailure();
-                if (left <= 0 || closed.getCount() == 0) {
-                    return false;
-                }
-                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(1_000_000, Math.min(left, SLICE_NANOS)));
-            }
-            return true;
-        }
+        return ending.await(timeout, () -> roles().size() >= roles ? Optional.of(roles) : Optional.empty())
+                .isPresent();
     }
 
     @Override
@@ -247,15 +237,7 @@ public final class LoopRoster implements Roster {
 
     @Override
     public void awaitClose() throws InterruptedException {
-        OwnEnd.await(this, runsHere(), closed);
-        throwFailure();
-    }
-
-    private void throwFailure() {
-        var failed = failure.get();
-        if (failed != null) {
-            throw Retold.of(this + " has failed", failed);
-        }
+        ending.awaitClose();
     }
 
     @Override
@@ -276,9 +258,7 @@ public final class LoopRoster implements Roster {
     @Override
     public void close() {
         resign();
-        if (!runsHere()) { // else we would wait for ourselves
-            awaitClosed(System.nanoTime());
-        }
+        ending.awaitClosed();
     }
 
     /** Returns whether the caller is the listener or the task of this member. */
@@ -288,17 +268,7 @@ public final class LoopRoster implements Roster {
 
     /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
     public void awaitClosed(long sinceNanos) {
-        var candidacy = config.candidacy();
-        var bound = candidacy.standDownBudget().plus(candidacy.renewInterval().multipliedBy(2));
-        if (config.mode() == RosterMode.OVERLAPPING) {
-            bound = bound.plus(config.threshold());
-        }
-        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
-            log.warn(
-                    "{} did not end within {}: its work runs on, or the infrastructure does not answer",
-                    this,
-                    Durations.show(bound));
-        }
+        ending.awaitClosed(sinceNanos);
     }
 
     RosterStanding standing() {
@@ -342,13 +312,7 @@ public final class LoopRoster implements Roster {
                 callbacks.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
             }
         }
-        wakeWaiting();
-    }
-
-    private void wakeWaiting() {
-        synchronized (turned) {
-            turned.notifyAll();
-        }
+        ending.turned();
     }
 
     private void finish() {
@@ -360,8 +324,7 @@ public final class LoopRoster implements Roster {
             } finally {
                 observer.end();
                 onClosed.accept(this);
-                closed.countDown();
-                wakeWaiting();
+                ending.come();
             }
         }
     }
@@ -407,6 +370,7 @@ public final class LoopRoster implements Roster {
         if (!failureTold) {
             Quietly.run(() -> log.error("{} has failed, and {}", this, what, error));
             callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+            ending.turned();
             failureTold = true; // last: it has been told, or this has thrown
         }
     }
@@ -480,7 +444,7 @@ public final class LoopRoster implements Roster {
             if (broken && Arrays.stream(seats).allMatch(RosterSeat::isOver)) {
                 finish(); // the group may not answer any more
             }
-            wakeWaiting();
+            ending.turned();
         }
     }
 
