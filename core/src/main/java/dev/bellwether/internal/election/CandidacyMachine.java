@@ -147,9 +147,14 @@ public final class CandidacyMachine {
 
     /** Claims the seat, unless there is a reason not to. */
     private void claim() {
-        if (phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside) {
+        if (wantsSeat()) {
             seat.claim();
         }
+    }
+
+    /** Whether the seat is to be ours: not for who was told to leave it to others, or holds back for a while. */
+    private boolean wantsSeat() {
+        return phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside && !closing;
     }
 
     public void pulse(Moment now) {
@@ -352,8 +357,8 @@ public final class CandidacyMachine {
         var validity = validity(proof);
         if (aside && phase == Phase.STANDING_BY) {
             giveUp(now);
-        } else if (phase != Phase.STANDING_BY || awaitingPulse || claimAtNanos != null) {
-            seat.release(); // we no longer want it
+        } else if (!wantsSeat()) {
+            seat.release();
         } else if (!validity.holdsAt(now) || isFromBeforeWeGaveUp(proof)) {
             seat.release(); // the grant took so long to come that nothing of it is left, or it has been given back
             claimAtNanos = now.nanos() + standing.config().retryInterval().toNanos();
@@ -410,7 +415,7 @@ public final class CandidacyMachine {
 
     /** Asked to get ready for the seat of this leader. What we do not claim, we do not get ready for. */
     public void prepare(Moment now, HandOverNote order, String leader) {
-        if (phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside && !closing) {
+        if (wantsSeat()) {
             preparing = order;
             prepareUntilNanos = now.nanos() + order.within().toNanos();
             effects.prepare(order, new LeadershipEvent.Preparing(standing.election(), leader, order.within()));
@@ -423,7 +428,7 @@ public final class CandidacyMachine {
             return; // another has come since
         }
         preparing = null;
-        if (phase == Phase.STANDING_BY && !awaitingPulse && !aside && !closing && now.nanos() - prepareUntilNanos < 0) {
+        if (wantsSeat() && now.nanos() - prepareUntilNanos < 0) {
             seat.ready(order);
         }
     }
