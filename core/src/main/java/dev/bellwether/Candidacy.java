@@ -157,10 +157,10 @@ public interface Candidacy extends AutoCloseable {
      * <p>Meanwhile it need not be listed among the candidates, and what it knows may be old: which leader it follows,
      * and that the election has ended, of which it hears at the latest when it stands again.
      */
-    void standBy();
+    void standAside();
 
     /**
-     * Claims the seat again after {@link #standBy}, and returns at once; does nothing if this candidate does not stand
+     * Claims the seat again after {@link #standAside}, and returns at once; does nothing if this candidate does not stand
      * by. One that an operator ordered to stand down holds back for the rest of that lease.
      */
     void standAgain();

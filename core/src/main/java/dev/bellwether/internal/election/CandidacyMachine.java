@@ -43,7 +43,7 @@ public final class CandidacyMachine {
      * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
      * every step is safe to take twice, and what may be told once only is remembered when it has been told.
      *
-     * Who was told to stand by stays in STANDING_BY and claims nothing; a grant that comes anyway is given back.
+     * Who was told to stand aside stays in STANDING_BY and claims nothing; a grant that comes anyway is given back.
      * Reports come later than what they tell of: a grant may be told when the seat was given up and is claimed again.
      * That it is from before shows in its proof.
      *
@@ -108,7 +108,7 @@ public final class CandidacyMachine {
 
     private long pulsedNanos;
     private boolean awaitingPulse;
-    /** Told to stand by: others may lead, and we do not claim. */
+    /** Told to stand aside: others may lead, and we do not claim. */
     private boolean aside;
     /** When the seat was given up while we stood by: what was granted by then, and is told later, is not ours. */
     private @Nullable Long gaveUpNanos;
@@ -176,7 +176,7 @@ public final class CandidacyMachine {
     }
 
     /** Leaves the seat to others, and claims it no more until {@link #standAgain}. */
-    public void standBy(Moment now) {
+    public void standAside(Moment now) {
         if (aside || closing) {
             return;
         }
@@ -196,7 +196,7 @@ public final class CandidacyMachine {
         seat.release();
     }
 
-    /** Claims the seat again after {@link #standBy}. */
+    /** Claims the seat again after {@link #standAside}. */
     public void standAgain(Moment now) {
         if (aside) {
             aside = false;

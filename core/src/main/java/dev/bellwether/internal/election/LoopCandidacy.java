@@ -315,8 +315,8 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     @Override
-    public void standBy() {
-        loop.execute(() -> turn(machine::standBy));
+    public void standAside() {
+        loop.execute(() -> turn(machine::standAside));
     }
 
     @Override
