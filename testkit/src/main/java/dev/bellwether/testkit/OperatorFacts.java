@@ -178,7 +178,9 @@ abstract class OperatorFacts extends OutageFacts {
         first.candidacy().standAside();
         var after = second.awaitLeads();
         assertThat(after.token()).isGreaterThan(before.token());
-        assertThat(before.isValid()).as("the mandate of the one who stands aside").isFalse();
+        assertThat(before.isValid())
+                .as("the mandate of the one who stands aside")
+                .isFalse();
         second.candidacy().close();
         Eventually.throughout("the seat stays vacant", stage.lease().multipliedBy(3), () -> !first.isLeader());
         first.candidacy().standAgain();

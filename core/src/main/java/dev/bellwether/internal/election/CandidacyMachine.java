@@ -43,7 +43,8 @@ public final class CandidacyMachine {
      * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
      * every step is safe to take twice, and what may be told once only is remembered when it has been told.
      *
-     * Who was told to stand aside stays in STANDING_BY and claims nothing; a grant that comes anyway is given back.
+     * Who was told to stand aside stays in STANDING_BY and claims nothing; a grant that comes anyway is given back. To
+     * others that is shown as STANDING_ASIDE, a phase that is never assigned.
      * Reports come later than what they tell of: a grant may be told when the seat was given up and is claimed again.
      * That it is from before shows in its proof.
      *
@@ -244,7 +245,7 @@ public final class CandidacyMachine {
             return;
         }
         switch (phase) {
-            case STANDING_BY -> {
+            case STANDING_BY, STANDING_ASIDE -> {
                 if (claimAtNanos != null && now.nanos() - claimAtNanos >= 0) {
                     claimAtNanos = null;
                     claim();
@@ -293,7 +294,7 @@ public final class CandidacyMachine {
         interruptAtNanos = null;
         switch (phase) {
             case LEADING, STANDING_DOWN, FENCED -> brokenOff(now);
-            case STANDING_BY -> leave();
+            case STANDING_BY, STANDING_ASIDE -> leave();
             case LEAVING, CLOSED -> {}
         }
         if (phase == Phase.LEAVING) {
@@ -636,7 +637,7 @@ public final class CandidacyMachine {
     }
 
     public Phase phase() {
-        return phase;
+        return phase == Phase.STANDING_BY && aside ? Phase.STANDING_ASIDE : phase;
     }
 
     public Optional<String> followingNow() {
@@ -672,7 +673,7 @@ public final class CandidacyMachine {
     @Nullable
     public Long wakeAtNanos() {
         return switch (phase) {
-            case STANDING_BY -> claimAtNanos;
+            case STANDING_BY, STANDING_ASIDE -> claimAtNanos;
             case LEADING -> {
                 var validity = present().validity();
                 yield earlier(validity == null ? null : (Long) validity.deadlineNanos(), pulseDueNanos());

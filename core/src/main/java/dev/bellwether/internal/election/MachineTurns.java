@@ -29,8 +29,7 @@ public final class MachineTurns {
      * @param workHasEnded whether nothing of listener or task is running or waiting to run
      * @param settled what follows in each turn
      */
-    public MachineTurns(
-            CandidacyMachine machine, Loop loop, BooleanSupplier workHasEnded, Consumer<Moment> settled) {
+    public MachineTurns(CandidacyMachine machine, Loop loop, BooleanSupplier workHasEnded, Consumer<Moment> settled) {
         this.machine = machine;
         this.loop = loop;
         this.workHasEnded = workHasEnded;
@@ -65,7 +64,8 @@ public final class MachineTurns {
 
     /** Halts the process, because work outlasts the mandate that has ended. */
     public static void halt(Logger log, LocalMandate ended) {
-        Quietly.run(() -> log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", ended));
+        Quietly.run(
+                () -> log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", ended));
         Runtime.getRuntime().halt(HALTED);
     }
 }

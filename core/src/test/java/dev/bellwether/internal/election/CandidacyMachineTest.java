@@ -243,7 +243,7 @@ class CandidacyMachineTest {
     }
 
     @Test
-    void whoStandsByTakesNoVacantSeatUntilItStandsAgain() {
+    void whoStandsAsideTakesNoVacantSeatUntilItStandsAgain() {
         var first = rig.stand("a", rig.config());
         var second = rig.stand("b", rig.config().listener(event -> {}));
         first.standAside();
@@ -252,7 +252,7 @@ class CandidacyMachineTest {
         second.close();
         rig.pass(Duration.ofSeconds(60));
         assertThat(first.isLeader()).isFalse();
-        assertThat(first.status().phase()).isEqualTo(Phase.STANDING_BY);
+        assertThat(first.status().phase()).isEqualTo(Phase.STANDING_ASIDE);
         first.standAgain();
         rig.settle();
         assertThat(first.isLeader()).isTrue();

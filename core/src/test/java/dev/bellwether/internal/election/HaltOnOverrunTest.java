@@ -34,6 +34,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The last resort, in a process that may be halted. */
 class HaltOnOverrunTest {
+    /** Of a roster; a mandate of TIMED is half as long, one of OVERLAPPING more than twice. */
+    private static final Duration LEASE = Duration.ofSeconds(6);
 
     @Test
     @Timeout(60)
@@ -85,7 +87,7 @@ class HaltOnOverrunTest {
     private static void workOn(CountDownLatch working) {
         System.out.println("working");
         working.countDown();
-        var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(45);
         while (System.nanoTime() - until < 0) {
             Thread.onSpinWait();
         }
@@ -106,7 +108,7 @@ class HaltOnOverrunTest {
                             .roles(1)
                             .partitions(1)
                             .mode(RosterMode.valueOf(args[0]))
-                            .lease(Duration.ofSeconds(3))
+                            .lease(LEASE)
                             .haltOnOverrun(true)
                             .build());
             var working = new CountDownLatch(1);
