@@ -154,14 +154,15 @@ public interface Candidacy extends AutoCloseable {
      * a leader's listener hears {@link LeadershipEvent.Revoked} with the cause {@link Cause#STOOD_DOWN}; what a standby
      * is granted just then, it gives back. May be called from a listener or a task. Idempotent.
      *
-     * <p>Meanwhile it need not be listed among the candidates, and what it knows may be old: which leader it follows,
-     * and that the election has ended, of which it hears at the latest when it stands again.
+     * <p>Meanwhile its phase is {@link Phase#STANDING_ASIDE}, and it is not listed among the candidates, so that nobody
+     * who hands over waits for it. What it knows may be old: which leader it follows, and that the election has ended,
+     * of which it hears at the latest when it stands again.
      */
-    void standBy();
+    void standAside();
 
     /**
-     * Claims the seat again after {@link #standBy}, and returns at once; does nothing if this candidate does not stand
-     * by. One that an operator ordered to stand down holds back for the rest of that lease.
+     * Claims the seat again after {@link #standAside}, and returns at once; does nothing if this candidate does not
+     * stand aside. One that an operator ordered to stand down holds back for the rest of that lease.
      */
     void standAgain();
 

@@ -4,7 +4,7 @@ package dev.bellwether;
 public enum Cause {
     /** We gave up the seat: {@link Candidacy#resign} or {@link Candidacy#close}. */
     RESIGNED,
-    /** We left the seat to others: {@link Candidacy#standDown}, {@link Candidacy#standBy}. */
+    /** We left the seat to others: {@link Candidacy#standDown}, {@link Candidacy#standAside}. */
     STOOD_DOWN,
     /** An operator ordered it: {@link Election#standDown}. */
     REVOKED_BY_OPERATOR,

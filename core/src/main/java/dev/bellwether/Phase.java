@@ -4,6 +4,8 @@ package dev.bellwether;
 public enum Phase {
     /** Waiting for the seat. */
     STANDING_BY,
+    /** Told to leave the seat to others, until it stands again: see {@link Candidacy#standAside}. */
+    STANDING_ASIDE,
     /** Holding a mandate. */
     LEADING,
     /** The mandate is revoked; the seat is kept until the work has ended, within the stand-down budget. */

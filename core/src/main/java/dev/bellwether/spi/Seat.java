@@ -28,9 +28,9 @@ public interface Seat {
     void concede(Duration within);
 
     /**
-     * The work has ended: hand over now, if the seat is still ours. Do not claim it again until told. That may be in
-     * the same turn: a {@link #claim} right behind means that the candidate stands on, and what it need not leave for
-     * that it should keep.
+     * The work has ended, or there was none: hand over now, if the seat is still ours. Do not claim it again until
+     * told, and until then be no candidate that anybody waits for. That may be in the same turn: a {@link #claim} right
+     * behind means that the candidate stands on, and what it need not leave for that it should keep.
      */
     void release();
 

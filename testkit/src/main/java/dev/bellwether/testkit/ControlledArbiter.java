@@ -206,6 +206,7 @@ final class ControlledArbiter implements Arbiter {
                     .among(
                             Integer.MIN_VALUE,
                             seats.stream()
+                                    .filter(seat -> seat.wanted || seat == holder)
                                     .map(seat -> new Candidate(
                                             seat.standing.candidate(),
                                             seat.standing.config().priority(),

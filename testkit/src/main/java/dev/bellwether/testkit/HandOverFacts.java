@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.Cause;
+import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.HandOver.Outcome;
 import dev.bellwether.Leader;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.testkit.Infrastructure.Capability;
 import java.time.Duration;
@@ -103,6 +105,33 @@ abstract class HandOverFacts extends LockFacts {
         assertThat(second.awaitLeads().token()).isGreaterThan(mandate.token());
     }
 
+    @Test
+    void nobodyWaitsForACandidateThatStandsAsideToTakeOver() {
+        var operator = stage.observe(stage.client());
+        var first = stage.standLong(stage.client());
+        var mandate = first.awaitLeads();
+        var second = stage.standLong(stage.client());
+        second.awaitFollows(first);
+        awaitListed(second);
+        second.candidacy().standAside();
+        stage.eventually(
+                "it says that it stands aside",
+                () -> second.candidacy().status().phase() == Phase.STANDING_ASIDE);
+        if (lacks(Capability.STANDBYS).isEmpty()) {
+            stage.eventually("it is listed no more", () -> !isListed(operator, second));
+            if (lacks(Capability.HAND_OVER).isEmpty()) {
+                assertThat(operator.handOver(second.id(), stage.patience()).outcome())
+                        .isEqualTo(Outcome.NOT_A_CANDIDATE);
+                assertThat(first.candidacy().handOver(stage.patience()).outcome())
+                        .isEqualTo(Outcome.NOT_A_CANDIDATE);
+            }
+        }
+        second.candidacy().standAgain();
+        awaitListed(second);
+        assertThat(mandate.isValid()).as("the leader does not care").isTrue();
+        assertThat(second.candidacy().status().phase()).isEqualTo(Phase.STANDING_BY);
+    }
+
     /** How a successor is lost that has said that it is ready. */
     enum Loss {
         /** It is cut off, and comes back when somebody else leads. */
@@ -183,10 +212,12 @@ abstract class HandOverFacts extends LockFacts {
     private void awaitListed(Actor actor) {
         if (lacks(Capability.STANDBYS).isEmpty()) {
             var observed = stage.observe(stage.client());
-            stage.eventually(
-                    actor.id() + " is listed",
-                    () -> observed.candidates().stream().map(Candidate::id).anyMatch(actor.id()::equals));
+            stage.eventually(actor.id() + " is listed", () -> isListed(observed, actor));
         }
+    }
+
+    private static boolean isListed(Election observed, Actor actor) {
+        return observed.candidates().stream().map(Candidate::id).anyMatch(actor.id()::equals);
     }
 
     @Test

@@ -170,15 +170,17 @@ abstract class OperatorFacts extends OutageFacts {
     }
 
     @Test
-    void aLeaderThatStandsByLeavesTheSeatToOthersUntilItStandsAgain() {
+    void aLeaderThatStandsAsideLeavesTheSeatToOthersUntilItStandsAgain() {
         var first = stage.stand(stage.client());
         var before = first.awaitLeads();
         var second = stage.stand(stage.client());
         second.awaitFollows(first);
-        first.candidacy().standBy();
+        first.candidacy().standAside();
         var after = second.awaitLeads();
         assertThat(after.token()).isGreaterThan(before.token());
-        assertThat(before.isValid()).as("the mandate of the one who stands by").isFalse();
+        assertThat(before.isValid())
+                .as("the mandate of the one who stands aside")
+                .isFalse();
         second.candidacy().close();
         Eventually.throughout("the seat stays vacant", stage.lease().multipliedBy(3), () -> !first.isLeader());
         first.candidacy().standAgain();
@@ -186,12 +188,12 @@ abstract class OperatorFacts extends OutageFacts {
     }
 
     @Test
-    void aStandbyThatIsToldToStandByDoesNotTakeTheSeatUntilItStandsAgain() {
+    void aStandbyThatIsToldToStandAsideDoesNotTakeTheSeatUntilItStandsAgain() {
         var first = stage.standFirm(stage.client());
         var before = first.awaitLeads();
         var second = stage.stand(stage.client());
         second.awaitFollows(first);
-        second.candidacy().standBy();
+        second.candidacy().standAside();
         Eventually.throughout("the leader does not care", stage.lease(), before::isValid);
         first.candidacy().close();
         Eventually.throughout("the seat stays vacant", stage.lease().multipliedBy(3), () -> !second.isLeader());

@@ -25,10 +25,10 @@ final class SideCar implements AutoCloseable {
     private static final String ELECTIONS = "/elections/";
     private static final String WHAT_THERE_IS =
             "there are /leader, /isleader, /events, /elections and /elections/NAME, and by POST /stand-down,"
-                    + " /stand-by and /stand-again";
+                    + " /stand-aside and /stand-again";
     private static final Map<String, Consumer<Candidacy>> ORDERS = Map.of(
             "/stand-down", Candidacy::standDown,
-            "/stand-by", Candidacy::standBy,
+            "/stand-aside", Candidacy::standAside,
             "/stand-again", Candidacy::standAgain);
 
     private final LocalHttp http;

@@ -166,10 +166,10 @@ class SideCarTest {
                 PATIENCE,
                 () -> ann.get("/isleader?election=billing").statusCode() == 200);
 
-        assertThat(ann.send("POST", "/stand-by", TOKEN).statusCode()).isEqualTo(400);
-        assertThat(ann.send("POST", "/stand-by?election=billing", "").statusCode())
+        assertThat(ann.send("POST", "/stand-aside", TOKEN).statusCode()).isEqualTo(400);
+        assertThat(ann.send("POST", "/stand-aside?election=billing", "").statusCode())
                 .isEqualTo(403);
-        assertThat(ann.send("POST", "/stand-by?election=billing", TOKEN).statusCode())
+        assertThat(ann.send("POST", "/stand-aside?election=billing", TOKEN).statusCode())
                 .isEqualTo(204);
 
         Eventually.eventually(

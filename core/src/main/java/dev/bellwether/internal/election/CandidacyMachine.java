@@ -43,7 +43,8 @@ public final class CandidacyMachine {
      * the mandate is over first, whatever else follows. It may throw as well, and is called again until it returns; so
      * every step is safe to take twice, and what may be told once only is remembered when it has been told.
      *
-     * Who was told to stand by stays in STANDING_BY and claims nothing; a grant that comes anyway is given back.
+     * Who was told to stand aside stays in STANDING_BY and claims nothing; a grant that comes anyway is given back. To
+     * others that is shown as STANDING_ASIDE, a phase that is never assigned.
      * Reports come later than what they tell of: a grant may be told when the seat was given up and is claimed again.
      * That it is from before shows in its proof.
      *
@@ -108,7 +109,7 @@ public final class CandidacyMachine {
 
     private long pulsedNanos;
     private boolean awaitingPulse;
-    /** Told to stand by: others may lead, and we do not claim. */
+    /** Told to stand aside: others may lead, and we do not claim. */
     private boolean aside;
     /** When the seat was given up while we stood by: what was granted by then, and is told later, is not ours. */
     private @Nullable Long gaveUpNanos;
@@ -147,9 +148,14 @@ public final class CandidacyMachine {
 
     /** Claims the seat, unless there is a reason not to. */
     private void claim() {
-        if (phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside) {
+        if (wantsSeat()) {
             seat.claim();
         }
+    }
+
+    /** Whether the seat is to be ours: not for who was told to leave it to others, or holds back for a while. */
+    private boolean wantsSeat() {
+        return phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside && !closing;
     }
 
     public void pulse(Moment now) {
@@ -171,7 +177,7 @@ public final class CandidacyMachine {
     }
 
     /** Leaves the seat to others, and claims it no more until {@link #standAgain}. */
-    public void standBy(Moment now) {
+    public void standAside(Moment now) {
         if (aside || closing) {
             return;
         }
@@ -191,7 +197,7 @@ public final class CandidacyMachine {
         seat.release();
     }
 
-    /** Claims the seat again after {@link #standBy}. */
+    /** Claims the seat again after {@link #standAside}. */
     public void standAgain(Moment now) {
         if (aside) {
             aside = false;
@@ -239,7 +245,7 @@ public final class CandidacyMachine {
             return;
         }
         switch (phase) {
-            case STANDING_BY -> {
+            case STANDING_BY, STANDING_ASIDE -> {
                 if (claimAtNanos != null && now.nanos() - claimAtNanos >= 0) {
                     claimAtNanos = null;
                     claim();
@@ -288,7 +294,7 @@ public final class CandidacyMachine {
         interruptAtNanos = null;
         switch (phase) {
             case LEADING, STANDING_DOWN, FENCED -> brokenOff(now);
-            case STANDING_BY -> leave();
+            case STANDING_BY, STANDING_ASIDE -> leave();
             case LEAVING, CLOSED -> {}
         }
         if (phase == Phase.LEAVING) {
@@ -352,8 +358,8 @@ public final class CandidacyMachine {
         var validity = validity(proof);
         if (aside && phase == Phase.STANDING_BY) {
             giveUp(now);
-        } else if (phase != Phase.STANDING_BY || awaitingPulse || claimAtNanos != null) {
-            seat.release(); // we no longer want it
+        } else if (!wantsSeat()) {
+            seat.release();
         } else if (!validity.holdsAt(now) || isFromBeforeWeGaveUp(proof)) {
             seat.release(); // the grant took so long to come that nothing of it is left, or it has been given back
             claimAtNanos = now.nanos() + standing.config().retryInterval().toNanos();
@@ -410,7 +416,7 @@ public final class CandidacyMachine {
 
     /** Asked to get ready for the seat of this leader. What we do not claim, we do not get ready for. */
     public void prepare(Moment now, HandOverNote order, String leader) {
-        if (phase == Phase.STANDING_BY && claimAtNanos == null && !awaitingPulse && !aside && !closing) {
+        if (wantsSeat()) {
             preparing = order;
             prepareUntilNanos = now.nanos() + order.within().toNanos();
             effects.prepare(order, new LeadershipEvent.Preparing(standing.election(), leader, order.within()));
@@ -423,7 +429,7 @@ public final class CandidacyMachine {
             return; // another has come since
         }
         preparing = null;
-        if (phase == Phase.STANDING_BY && !awaitingPulse && !aside && !closing && now.nanos() - prepareUntilNanos < 0) {
+        if (wantsSeat() && now.nanos() - prepareUntilNanos < 0) {
             seat.ready(order);
         }
     }
@@ -636,7 +642,7 @@ public final class CandidacyMachine {
     }
 
     public Phase phase() {
-        return phase;
+        return phase == Phase.STANDING_BY && aside ? Phase.STANDING_ASIDE : phase;
     }
 
     public Optional<String> followingNow() {
@@ -672,7 +678,7 @@ public final class CandidacyMachine {
     @Nullable
     public Long wakeAtNanos() {
         return switch (phase) {
-            case STANDING_BY -> claimAtNanos;
+            case STANDING_BY, STANDING_ASIDE -> claimAtNanos;
             case LEADING -> {
                 var validity = present().validity();
                 yield earlier(validity == null ? null : (Long) validity.deadlineNanos(), pulseDueNanos());

@@ -41,7 +41,7 @@ final class LeaseSeat implements Seat {
      *                    |  | +-no answer--> RESOLVING (read back)    |
      *                    |  +---refused--> WAITING                    |
      *                    +-------------------'                        |
-     *   HOLDING, CONCEDING --release--> RELEASING --answer, or lease run out--> IDLE;  --refused--> IDLE, lost
+     *   HOLDING, CONCEDING, WAITING --release--> RELEASING --answer, or lease run out--> IDLE;  --refused--> IDLE, lost
      *   any --leave--> LEAVING (release) --> LEFT
      *
      * How long each of them waits, and for an answer, says Timings.
@@ -253,14 +253,16 @@ final class LeaseSeat implements Seat {
     public void release() {
         wanted = false;
         switch (phase) {
-            case HOLDING, CONCEDING -> {
-                become(Phase.RELEASING);
-                sendRelease(1);
-            }
-            case WAITING -> become(Phase.IDLE);
+            case HOLDING, CONCEDING, WAITING -> giveBackAndForget(); // waiting: so that nobody waits for us
             case CLAIMING, RESOLVING -> {} // its answer will find that it is not wanted
             case IDLE, RELEASING, LEAVING, LEFT -> {}
         }
+    }
+
+    /** Gives back what we may hold, and is listed no more. */
+    private void giveBackAndForget() {
+        become(Phase.RELEASING);
+        sendRelease(1);
     }
 
     @Override
@@ -442,8 +444,7 @@ final class LeaseSeat implements Seat {
         learn(view);
         refusals = 0;
         if (!wanted) {
-            become(Phase.RELEASING);
-            sendRelease(1);
+            giveBackAndForget();
             return;
         }
         become(Phase.HOLDING);
@@ -463,7 +464,7 @@ final class LeaseSeat implements Seat {
             giveBack(holderOf(view)); // an older claim of ours was carried out after we had given up on it
         }
         if (!wanted) {
-            become(Phase.IDLE);
+            giveBackAndForget(); // the claim has listed us
         } else if (endedFor(view)) {
             over();
         } else if (isOurs(view)) {

@@ -16,11 +16,10 @@ import dev.bellwether.Phase;
 import dev.bellwether.Status;
 import dev.bellwether.TaskFailure;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.Ending;
 import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
-import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
-import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.internal.loop.TaskEnd;
 import dev.bellwether.spi.Arbiter;
@@ -37,9 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -56,8 +53,6 @@ import org.slf4j.LoggerFactory;
 public final class LoopCandidacy implements Candidacy {
     private static final Logger log = LoggerFactory.getLogger(Candidacy.class);
 
-    /** The exit code of a process that {@link dev.bellwether.CandidacyConfig#haltOnOverrun} halted. */
-    private static final int HALTED = 86;
     /** So many looks, and more, a turn that was broken is tried to be put in order. */
     private static final int MOST_RECOVERIES = 1_000;
 
@@ -69,28 +64,24 @@ public final class LoopCandidacy implements Candidacy {
     private final Metrics metrics;
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
+    private final MachineTurns turns;
     private final SerialExecutor events;
     private final SerialExecutor work;
     private final FlightLog flight = new FlightLog();
     private final LossLog losses;
     private final OutageLog outages;
     private final List<Listening> listeners = new ArrayList<>();
-    private final CountDownLatch closed = new CountDownLatch(1);
+    private final Ending ending;
     private final AtomicReference<@Nullable LeaderTask> task = new AtomicReference<>();
 
     private volatile Snapshot snapshot = Snapshot.BEFORE;
     private @Nullable LocalMandate working; // the mandate whose steps may run
     private Loop.@Nullable Timer nextStep;
-    private Loop.@Nullable Timer timer;
-    private long timerNanos;
     private boolean machineClosed;
     private @Nullable ElectionException broken; // by what a turn threw
     private int recoveries;
     private volatile @Nullable Throwable lostReport;
     private boolean over; // and the last event has been heard
-
-    /** Guards nothing but the wait of {@link #await} and {@link #pulse}. */
-    private final Object turned = new Object();
 
     private record Snapshot(
             @Nullable LocalMandate mandate,
@@ -123,7 +114,10 @@ public final class LoopCandidacy implements Candidacy {
         this.outages = outages;
         losses = new LossLog(log, metrics);
         this.onClosed = onClosed;
-        standing.config().listener().ifPresent(listener -> listeners.add(new Listening(listener)));
+        var config = standing.config();
+        var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
+        ending = new Ending(this, log, bound, this::runsHere, () -> snapshot.failure);
+        config.listener().ifPresent(listener -> listeners.add(new Listening(listener)));
         events = new SerialExecutor(executor, this.loop, () -> {
             turn(now -> {});
             runStep();
@@ -131,6 +125,7 @@ public final class LoopCandidacy implements Candidacy {
         work = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
         var seat = arbiter.seat(standing, new Reports(), this.loop);
         machine = new CandidacyMachine(standing, loop.clock(), seat, new Doing(), pauseBound);
+        turns = new MachineTurns(machine, this.loop, this::workHasEnded, this::settled);
     }
 
     public void start() {
@@ -139,7 +134,7 @@ public final class LoopCandidacy implements Candidacy {
 
     /** Lets an overdue deadline take effect, and whatever went wrong be fixed; called now and then, on the loop. */
     public void check() {
-        if (closed.getCount() > 0) {
+        if (!ending.hasCome()) {
             loop.run(this::look);
         }
     }
@@ -176,7 +171,7 @@ public final class LoopCandidacy implements Candidacy {
     public void abandon() {
         over = true;
         loop.run(() -> turn(machine::abandon));
-        closed.countDown(); // whatever else is going on
+        ending.come(); // whatever else is going on
     }
 
     // ---------------------------------------------------------------- for any thread
@@ -205,20 +200,7 @@ public final class LoopCandidacy implements Candidacy {
 
     @Override
     public Optional<Mandate> await(Duration timeout) throws InterruptedException {
-        var deadline =
-                System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout); // at most 292 years, compared by subtraction
-        synchronized (turned) {
-            for (var mandate = mandate(); ; mandate = mandate()) {
-                var left = deadline - System.nanoTime();
-                if (mandate.isEmpty()) {
-                    throwFailure(snapshot); // no waiting would help
-                }
-                if (mandate.isPresent() || left <= 0 || snapshot.phase == Phase.CLOSED) {
-                    return mandate;
-                }
-                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(left, 1_000_000));
-            }
-        }
+        return ending.await(timeout, this::mandate);
     }
 
     @Override
@@ -265,16 +247,10 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     private void requireOpen() {
-        var s = snapshot;
-        throwFailure(s);
-        if (s.phase == Phase.CLOSED || s.phase == Phase.LEAVING) {
+        ending.throwFailure();
+        var phase = snapshot.phase;
+        if (phase == Phase.CLOSED || phase == Phase.LEAVING) {
             throw new IllegalStateException("the candidacy in \"" + election() + "\" has ended: it cannot be pulsed");
-        }
-    }
-
-    private void throwFailure(Snapshot s) {
-        if (s.failure != null) {
-            throw Retold.of(this + " has failed", s.failure);
         }
     }
 
@@ -339,8 +315,8 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     @Override
-    public void standBy() {
-        loop.execute(() -> turn(machine::standBy));
+    public void standAside() {
+        loop.execute(() -> turn(machine::standAside));
     }
 
     @Override
@@ -355,16 +331,13 @@ public final class LoopCandidacy implements Candidacy {
 
     @Override
     public void awaitClose() throws InterruptedException {
-        OwnEnd.await(this, runsHere(), closed);
-        throwFailure(snapshot);
+        ending.awaitClose();
     }
 
     @Override
     public void close() {
         resign();
-        if (!runsHere()) { // else we would wait for ourselves
-            awaitClosed(System.nanoTime());
-        }
+        ending.awaitClosed();
     }
 
     public Duration lease() {
@@ -378,16 +351,7 @@ public final class LoopCandidacy implements Candidacy {
 
     /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
     public void awaitClosed(long sinceNanos) {
-        var config = standing.config();
-        var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
-        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
-            log.warn(
-                    "candidacy {} in \"{}\" did not end within {}: its work still runs, or the infrastructure"
-                            + " does not answer; the lease runs out by itself",
-                    candidate(),
-                    election(),
-                    Durations.show(bound));
-        }
+        ending.awaitClosed(sinceNanos);
     }
 
     @Override
@@ -397,38 +361,24 @@ public final class LoopCandidacy implements Candidacy {
 
     // ---------------------------------------------------------------- the turns of the loop
 
-    /** Gives the machine a command, then lets it see whether the work has ended, then sets the timer. */
     private void turn(Consumer<Moment> command) {
-        var now = loop.clock().now();
-        command.accept(now);
-        if (events.idle() && work.idle()) {
-            machine.workEnded(now);
-            over = over || machineClosed;
-        }
+        turns.take(command);
+    }
+
+    private boolean workHasEnded() {
+        return events.idle() && work.idle();
+    }
+
+    private void settled(Moment now) {
+        over = over || (machineClosed && workHasEnded());
         if (machine.asksNothing()) {
             outages.gone(this, now.nanos());
         } else if (machine.rests()) {
             outages.rests(this, now.nanos());
         }
         publish(snapshot.mandate); // what changed without a change of phase
-        wakeAt(machine.wakeAtNanos());
-        if (over && closed.getCount() > 0) {
-            closed.countDown(); // last: until then we are looked at now and then, should this turn have been broken
-        }
-    }
-
-    /** Sets the timer, unless it goes off sooner as it is: then it finds nothing to do, and sets itself again. */
-    private void wakeAt(@Nullable Long nanos) {
-        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
-            timer.cancel();
-            timer = null;
-        }
-        if (timer == null && nanos != null) {
-            timerNanos = nanos;
-            timer = loop.at(nanos, () -> {
-                timer = null;
-                turn(machine::tick);
-            });
+        if (over && !ending.hasCome()) {
+            ending.come(); // last: until then we are looked at now and then, should this turn have been broken
         }
     }
 
@@ -451,13 +401,7 @@ public final class LoopCandidacy implements Candidacy {
         }
         snapshot = next;
         if (!Objects.equals(mandate, before.mandate) || next.phase == Phase.CLOSED || next.failure != before.failure) {
-            wakeWaiting();
-        }
-    }
-
-    private void wakeWaiting() {
-        synchronized (turned) {
-            turned.notifyAll();
+            ending.turned();
         }
     }
 
@@ -643,9 +587,7 @@ public final class LoopCandidacy implements Candidacy {
 
         @Override
         public void halt(LocalMandate mandate) {
-            Quietly.run(() ->
-                    log.error("{} outlasts its lease: halting the process, as configured by haltOnOverrun", mandate));
-            Runtime.getRuntime().halt(HALTED);
+            MachineTurns.halt(log, mandate);
         }
 
         @Override

@@ -13,12 +13,10 @@ import dev.bellwether.RosterMode;
 import dev.bellwether.internal.election.FlightLog;
 import dev.bellwether.internal.election.LocalMandate;
 import dev.bellwether.internal.election.LossLog;
+import dev.bellwether.internal.loop.Ending;
 import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.OutageLog;
-import dev.bellwether.internal.loop.OwnEnd;
 import dev.bellwether.internal.loop.Quietly;
-import dev.bellwether.internal.loop.Retold;
-import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
@@ -27,11 +25,10 @@ import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -49,8 +46,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class LoopRoster implements Roster {
     private static final Logger log = LoggerFactory.getLogger(Roster.class);
-    private static final long SLICE_NANOS = 20_000_000;
     private static final int MOST_NAMED = 8;
+    /** So many looks, and more, a turn that was broken is tried to be put in order. */
+    private static final int MOST_RECOVERIES = 1_000;
 
     private final RosterStanding standing;
     private final RosterConfig config;
@@ -64,18 +62,16 @@ public final class LoopRoster implements Roster {
     private final RosterCallbacks callbacks;
     private final FlightLog[] flights;
     private final LossLog[] losses;
-    private final CountDownLatch closed = new CountDownLatch(1);
+    private final Ending ending;
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
     private volatile int roleCount;
-    private volatile boolean broken;
     private int over;
     private boolean leaving;
     private boolean ended;
     private boolean failureTold;
-
-    /** Guards nothing but the wait of {@link #await}. */
-    private final Object turned = new Object();
+    private boolean broken; // by what a turn threw
+    private int recoveries; // that have failed, one after another
 
     public LoopRoster(
             RosterStanding standing,
@@ -87,10 +83,11 @@ public final class LoopRoster implements Roster {
             OutageLog outages,
             Consumer<LoopRoster> onClosed) {
         this.standing = standing;
-        loop = new GuardedLoop(shared, this::thrown);
+        loop = new GuardedLoop(shared, this::recover);
         this.metrics = metrics;
         this.onClosed = onClosed;
         config = standing.config();
+        ending = new Ending(this, log, longestClose(config), this::runsHere, failure::get);
         roleCount = config.roles();
         observer = new LoopGroupObserver(loop, outages, config.candidacy().retryInterval());
         membership = carrier.join(standing, observer, loop);
@@ -111,6 +108,12 @@ public final class LoopRoster implements Roster {
         callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);
     }
 
+    private static Duration longestClose(RosterConfig config) {
+        var candidacy = config.candidacy();
+        var bound = candidacy.standDownBudget().plus(candidacy.renewInterval().multipliedBy(2));
+        return config.mode() == RosterMode.OVERLAPPING ? bound.plus(config.threshold()) : bound;
+    }
+
     public void start() {
         config.advice().forEach(advice -> log.warn("{}: {}", this, advice));
         loop.execute(() -> {
@@ -125,12 +128,9 @@ public final class LoopRoster implements Roster {
     /** Lets overdue deadlines take effect; called now and then, in case the clocks jumped. */
     public void check() {
         loop.run(() -> {
-            if (broken) {
-                collapse(); // once more, if it did not come to its end
-            } else {
-                for (var seat : seats) {
-                    seat.check();
-                }
+            callbacks.look();
+            for (var seat : seats) {
+                seat.check();
             }
         });
     }
@@ -143,6 +143,7 @@ public final class LoopRoster implements Roster {
             }
             finish();
         });
+        ending.come(); // whatever else is going on
     }
 
     // ---------------------------------------------------------------- for any thread
@@ -225,18 +226,8 @@ public final class LoopRoster implements Roster {
 
     @Override
     public boolean await(int roles, Duration timeout) throws InterruptedException {
-        var deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
-        synchronized (turned) {
-            while (roles().size() < roles) {
-                var left = deadline - System.nanoTime();
-                throwFailure();
-                if (left <= 0 || closed.getCount() == 0) {
-                    return false;
-                }
-                TimeUnit.NANOSECONDS.timedWait(turned, Math.max(1_000_000, Math.min(left, SLICE_NANOS)));
-            }
-            return true;
-        }
+        return ending.await(timeout, () -> roles().size() >= roles ? Optional.of(roles) : Optional.empty())
+                .isPresent();
     }
 
     @Override
@@ -246,15 +237,7 @@ public final class LoopRoster implements Roster {
 
     @Override
     public void awaitClose() throws InterruptedException {
-        OwnEnd.await(this, runsHere(), closed);
-        throwFailure();
-    }
-
-    private void throwFailure() {
-        var failed = failure.get();
-        if (failed != null) {
-            throw Retold.of(this + " has failed", failed);
-        }
+        ending.awaitClose();
     }
 
     @Override
@@ -275,9 +258,7 @@ public final class LoopRoster implements Roster {
     @Override
     public void close() {
         resign();
-        if (!runsHere()) { // else we would wait for ourselves
-            awaitClosed(System.nanoTime());
-        }
+        ending.awaitClosed();
     }
 
     /** Returns whether the caller is the listener or the task of this member. */
@@ -287,17 +268,7 @@ public final class LoopRoster implements Roster {
 
     /** Waits for the end as long as {@link #close} may, counted from the given reading of {@link System#nanoTime}. */
     public void awaitClosed(long sinceNanos) {
-        var candidacy = config.candidacy();
-        var bound = candidacy.standDownBudget().plus(candidacy.renewInterval().multipliedBy(2));
-        if (config.mode() == RosterMode.OVERLAPPING) {
-            bound = bound.plus(config.threshold());
-        }
-        if (!OwnEnd.awaitUntil(sinceNanos + bound.toNanos(), closed)) {
-            log.warn(
-                    "{} did not end within {}: its work runs on, or the infrastructure does not answer",
-                    this,
-                    Durations.show(bound));
-        }
+        ending.awaitClosed(sinceNanos);
     }
 
     RosterStanding standing() {
@@ -341,13 +312,7 @@ public final class LoopRoster implements Roster {
                 callbacks.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
             }
         }
-        wakeWaiting();
-    }
-
-    private void wakeWaiting() {
-        synchronized (turned) {
-            turned.notifyAll();
-        }
+        ending.turned();
     }
 
     private void finish() {
@@ -359,69 +324,64 @@ public final class LoopRoster implements Roster {
             } finally {
                 observer.end();
                 onClosed.accept(this);
-                closed.countDown();
-                wakeWaiting();
+                ending.come();
             }
         }
     }
 
-    /** A turn threw, and may have been left half done: the membership ends. */
-    private void thrown(Throwable error) {
-        broken = true;
+    /** A turn threw: the membership ends, in order. If this throws as well, it is called again. */
+    private void recover(Throwable thrown) {
         for (var seat : seats) {
-            seat.endMandate(); // before all that may fail
+            seat.endNow(); // before anything that takes memory
         }
-        closing.set(true);
-        if (failure.get() == null) {
-            failure.compareAndSet(
-                    null,
-                    new ElectionException(
-                            this + " failed inside (" + error
-                                    + "). It leads nothing, and leaves its group. Join again, and"
-                                    + " report this if it is no lack of memory",
-                            error));
-        }
-        collapse();
-    }
-
-    /**
-     * Ends a membership that is broken, in order as far as that goes. Each step is tried, whatever became of those
-     * before.
-     */
-    private void collapse() {
         if (ended) {
             return;
         }
-        var whole = attempt(() -> {
-            if (!failureTold) {
-                log.error("{} has failed, and leads nothing any more", this, failure.get());
-            }
-        });
-        for (var seat : seats) {
-            whole &= attempt(() -> seat.collapse(Cause.FAILED));
-        }
-        whole &= attempt(() -> {
-            var failed = failure.get();
-            if (failed != null && !failureTold) {
-                failureTold = true;
-                callbacks.tell(0, new RosterEvent.Failed(name(), failed), List.of());
-            }
-        });
-        whole &= attempt(driver::end);
-        whole &= attempt(membership::leave);
-        if (whole) {
+        broken = true;
+        closing.set(true);
+        if (recoveries++ < MOST_RECOVERIES) {
+            breakOff(thrown);
+            recoveries = 0;
+        } else { // it cannot be ended in order: at least nobody waits for it forever
             finish();
         }
     }
 
-    private static boolean attempt(Runnable step) {
+    /** All seats end as candidacies do, each when its work has; but others need not wait for that. */
+    private void breakOff(Throwable thrown) {
+        var error = failure.get();
+        if (error == null) {
+            error = new ElectionException(
+                    this + " failed inside (" + thrown
+                            + "). It leads nothing, and leaves its group. Join again, and"
+                            + " report this if it is no lack of memory",
+                    thrown);
+            failure.set(error);
+        }
+        driver.end();
+        for (var seat : seats) {
+            seat.broken(error);
+        }
+        tellFailure(error, "leads nothing any more");
+        leaveGroup();
+    }
+
+    private void tellFailure(ElectionException error, String what) {
+        if (!failureTold) {
+            Quietly.run(() -> log.error("{} has failed, and {}", this, what, error));
+            callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+            ending.turned();
+            failureTold = true; // last: it has been told, or this has thrown
+        }
+    }
+
+    private void leaveGroup() {
         try {
-            step.run();
-            return true;
+            membership.leave();
         } catch (VirtualMachineError e) {
-            return false; // again, a little later
-        } catch (Throwable e) {
-            return true; // it would not be better the next time
+            throw e; // again, a little later
+        } catch (Throwable e) { // it would not be better the next time, and its session runs out
+            Quietly.run(() -> log.debug("{} cannot leave its group", this, e));
         }
     }
 
@@ -455,7 +415,9 @@ public final class LoopRoster implements Roster {
         }
 
         @Override
-        public void working(int partition, LocalMandate mandate) {} // once the listener has heard of it
+        public boolean works(int partition) {
+            return callbacks.works(partition);
+        }
 
         @Override
         public void stopped(int partition) {
@@ -479,7 +441,10 @@ public final class LoopRoster implements Roster {
 
         @Override
         public void changed() {
-            wakeWaiting();
+            if (broken && Arrays.stream(seats).allMatch(RosterSeat::isOver)) {
+                finish(); // the group may not answer any more
+            }
+            ending.turned();
         }
     }
 
@@ -522,9 +487,7 @@ public final class LoopRoster implements Roster {
         @Override
         public void failed(ElectionException error) {
             if (failure.compareAndSet(null, error)) {
-                failureTold = true;
-                log.error("{} has failed, and gives up its roles", LoopRoster.this, error);
-                callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+                tellFailure(error, "gives up its roles");
                 closing.set(true);
                 for (var seat : seats) {
                     seat.resign();

@@ -6,6 +6,7 @@ import dev.bellwether.RoleTask;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.internal.election.LocalMandate;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.internal.loop.TaskEnd;
 import dev.bellwether.spi.Loop;
@@ -39,14 +40,13 @@ final class RoleWork {
     private final Loop loop;
     private final Executor executor;
     private final Metrics metrics;
-    private final IntConsumer began;
     private final IntConsumer ended;
     private final Map<Integer, Job> jobs = new HashMap<>();
     private final ArrayDeque<Job> due = new ArrayDeque<>();
     private final Set<Job> running = new HashSet<>();
     private final ThreadLocal<Boolean> here = ThreadLocal.withInitial(() -> false);
 
-    /** Told of a partition when a step of one of its roles begins, and when it has ended. */
+    /** Told of a partition when a step of one of its roles has ended. */
     RoleWork(
             String name,
             RoleTask task,
@@ -54,7 +54,6 @@ final class RoleWork {
             Loop loop,
             Executor executor,
             Metrics metrics,
-            IntConsumer began,
             IntConsumer ended) {
         this.name = name;
         this.task = task;
@@ -64,7 +63,6 @@ final class RoleWork {
         this.loop = loop;
         this.executor = executor;
         this.metrics = metrics;
-        this.began = began;
         this.ended = ended;
     }
 
@@ -103,6 +101,21 @@ final class RoleWork {
                 job.serial.interrupt();
             }
         }
+    }
+
+    /** Returns whether a step runs for a partition. */
+    boolean runs(int partition) {
+        for (var job : running) {
+            if (job.partition == partition && !job.serial.idle()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Finds steps that have ended without our being told; called now and then. */
+    void look() {
+        List.copyOf(running).forEach(job -> job.serial.look());
     }
 
     /** Returns whether the calling thread runs a step. For any thread. */
@@ -150,7 +163,6 @@ final class RoleWork {
         private void runStep() {
             var begun = loop.clock().nanos();
             running.add(this);
-            began.accept(partition);
             serial.submit(
                     () -> {
                         if (mandate.isValid()) {
@@ -194,7 +206,7 @@ final class RoleWork {
                 TaskEnd.failedLate(log, task, mandate.election(), mandate.candidate(), metrics, failure);
             } else if (!(failure instanceof NotLeaderException)) {
                 metrics.callbackFailed(mandate.election(), mandate.candidate(), failure);
-                log.error("the task of role {} of \"{}\" failed", role, name, failure);
+                Quietly.run(() -> log.error("the task of role {} of \"{}\" failed", role, name, failure));
             }
         }
     }

@@ -5,6 +5,7 @@ import dev.bellwether.Metrics;
 import dev.bellwether.RoleTask;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterEvent;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterStanding;
 import java.util.List;
@@ -55,7 +56,6 @@ final class RosterCallbacks {
                 loop,
                 executor,
                 metrics,
-                partition -> seats[partition].stepBegan(),
                 partition -> seats[partition].stepEnded());
         if (!work.compareAndSet(null, present)) {
             throw new IllegalStateException(
@@ -109,12 +109,12 @@ final class RosterCallbacks {
                         (failed, queuedNanos) -> {
                             if (failed != null) {
                                 metrics.callbackFailed(standing.roster(), standing.member(), failed);
-                                log.error(
+                                Quietly.run(() -> log.error(
                                         "the listener of {} of roster \"{}\" failed on {}; nothing else changes",
                                         standing.member(),
                                         standing.roster(),
                                         event,
-                                        failed);
+                                        failed));
                             }
                             start(partition, toStart, event);
                         });
@@ -132,6 +132,20 @@ final class RosterCallbacks {
         if (present != null && now != null && mandate == now) {
             var count = roleCount.getAsInt();
             present.start(partition, roles.stream().filter(role -> role < count).toList(), now);
+        }
+    }
+
+    /** Returns whether a step of a task runs for this partition. */
+    boolean works(int partition) {
+        var present = work.get();
+        return present != null && present.runs(partition);
+    }
+
+    /** Finds steps that have ended without our being told; called now and then. */
+    void look() {
+        var present = work.get();
+        if (present != null) {
+            present.look();
         }
     }
 

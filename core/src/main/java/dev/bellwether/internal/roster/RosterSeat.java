@@ -2,10 +2,11 @@ package dev.bellwether.internal.roster;
 
 import dev.bellwether.Cause;
 import dev.bellwether.Departure;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
-import dev.bellwether.Phase;
 import dev.bellwether.internal.election.CandidacyMachine;
 import dev.bellwether.internal.election.LocalMandate;
+import dev.bellwether.internal.election.MachineTurns;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
@@ -27,14 +28,12 @@ import org.slf4j.LoggerFactory;
 final class RosterSeat implements CandidacyMachine.Effects {
     private static final Logger log = LoggerFactory.getLogger(dev.bellwether.Roster.class);
 
-    /** The exit code of a process that was halted because its work outlasted a mandate. */
-    private static final int HALTED = 86;
-
     /** Where a partition's turns are heard. */
     interface Owner {
         void turned(int partition, LeadershipEvent event);
 
-        void working(int partition, LocalMandate mandate);
+        /** Whether a step of one of its roles' tasks runs. */
+        boolean works(int partition);
 
         void stopped(int partition);
 
@@ -50,13 +49,10 @@ final class RosterSeat implements CandidacyMachine.Effects {
     private final Loop loop;
     private final Owner owner;
     private final CandidacyMachine machine;
+    private final MachineTurns turns;
     private final SerialExecutor events;
     private volatile @Nullable LocalMandate mandate;
-    private int runningSteps;
     private boolean closed;
-    private boolean collapsed;
-    private Loop.@Nullable Timer timer;
-    private long timerNanos;
 
     RosterSeat(
             int partition,
@@ -72,6 +68,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
         this.owner = owner;
         events = new SerialExecutor(executor, loop, () -> turn(now -> {}));
         machine = new CandidacyMachine(standing, loop.clock(), seat, this, pauseBound);
+        turns = new MachineTurns(machine, loop, this::workHasEnded, this::settled);
     }
 
     /** Returns the mandate that was last published; it may have run out. For any thread. */
@@ -85,7 +82,11 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     boolean isOver() {
-        return closed && events.idle() && runningSteps == 0;
+        return closed && workHasEnded();
+    }
+
+    private boolean workHasEnded() {
+        return events.idle() && !owner.works(partition);
     }
 
     // ---------------------------------------------------------------- commands
@@ -95,9 +96,8 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     void check() {
-        if (machine.phase() != Phase.CLOSED) {
-            turn(machine::tick);
-        }
+        events.look();
+        turn(machine::tick);
     }
 
     void resign() {
@@ -108,33 +108,15 @@ final class RosterSeat implements CandidacyMachine.Effects {
         turn(machine::abandon);
     }
 
-    /** Nothing of this seat may be relied on any more. First of all, nobody leads by it. Must not fail. */
-    void endMandate() {
-        var ending = mandate;
-        mandate = null;
-        if (ending != null) {
-            ending.end();
-        }
+    /** Nobody leads by this seat any more, though nothing else may work at the moment. Needs no memory. */
+    void endNow() {
+        machine.endNow();
     }
 
-    /**
-     * After {@link #endMandate}: tells the end to anybody who was told of the beginning, and lets nothing begin again.
-     */
-    void collapse(Cause cause) {
-        if (collapsed) {
-            return;
-        }
-        collapsed = true;
-        closed = true;
-        if (timer != null) {
-            timer.cancel();
-        }
-        var led = machine.term();
-        if (led != null && (machine.phase() == Phase.LEADING || machine.phase() == Phase.STANDING_DOWN)) {
-            owner.stopped(partition);
-            owner.turned(partition, new LeadershipEvent.Fenced(led, cause));
-        }
-        interruptWork();
+    /** A turn threw: this ends, in order. If this throws as well, it is called again. */
+    void broken(ElectionException error) {
+        machine.broken(loop.clock().now(), error);
+        turn(now -> {});
     }
 
     void granted(long token, Proof proof) {
@@ -157,42 +139,18 @@ final class RosterSeat implements CandidacyMachine.Effects {
         turn(now -> machine.left(Departure.CONFIRMED));
     }
 
-    /** A step of one of its roles' tasks begins. */
-    void stepBegan() {
-        runningSteps++;
-    }
-
+    /** A step of one of its roles' tasks has ended. */
     void stepEnded() {
-        runningSteps--;
         turn(now -> {});
     }
 
     private void turn(Consumer<Moment> command) {
-        if (collapsed) {
-            return;
-        }
-        var now = loop.clock().now();
-        command.accept(now);
-        if (events.idle() && runningSteps == 0) {
-            machine.workEnded(now);
-        }
-        wakeAt(machine.wakeAtNanos());
-        if (isOver()) {
-            owner.changed();
-        }
+        turns.take(command);
     }
 
-    private void wakeAt(@Nullable Long nanos) {
-        if (timer != null && (nanos == null || nanos - timerNanos < 0)) {
-            timer.cancel();
-            timer = null;
-        }
-        if (timer == null && nanos != null) {
-            timerNanos = nanos;
-            timer = loop.at(nanos, () -> {
-                timer = null;
-                turn(machine::tick);
-            });
+    private void settled(Moment now) {
+        if (isOver()) {
+            owner.changed();
         }
     }
 
@@ -201,7 +159,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
     @Override
     public void publish(@Nullable LocalMandate present) {
         var changed = mandate != present;
-        mandate = collapsed ? null : present;
+        mandate = present;
         if (changed) {
             owner.changed();
         }
@@ -213,9 +171,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     @Override
-    public void startWork(LocalMandate present) {
-        owner.working(partition, present);
-    }
+    public void startWork(LocalMandate present) {} // it starts when the listener has heard of it
 
     @Override
     public void stopWork() {
@@ -230,8 +186,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
 
     @Override
     public void halt(LocalMandate ended) {
-        log.error("work lasts longer than {}: halting the process, as configured by haltOnOverrun", ended);
-        Runtime.getRuntime().halt(HALTED);
+        MachineTurns.halt(log, ended);
     }
 
     @Override

@@ -243,16 +243,16 @@ class CandidacyMachineTest {
     }
 
     @Test
-    void whoStandsByTakesNoVacantSeatUntilItStandsAgain() {
+    void whoStandsAsideTakesNoVacantSeatUntilItStandsAgain() {
         var first = rig.stand("a", rig.config());
         var second = rig.stand("b", rig.config().listener(event -> {}));
-        first.standBy();
+        first.standAside();
         rig.settle();
         assertThat(second.isLeader()).isTrue();
         second.close();
         rig.pass(Duration.ofSeconds(60));
         assertThat(first.isLeader()).isFalse();
-        assertThat(first.status().phase()).isEqualTo(Phase.STANDING_BY);
+        assertThat(first.status().phase()).isEqualTo(Phase.STANDING_ASIDE);
         first.standAgain();
         rig.settle();
         assertThat(first.isLeader()).isTrue();
@@ -263,7 +263,7 @@ class CandidacyMachineTest {
     void whoStandsAgainWhileItsWorkEndsClaimsAtOnceWhenThatHasEnded() {
         var candidacy = rig.stand("a", rig.config());
         rig.executor.keeps = true;
-        candidacy.standBy();
+        candidacy.standAside();
         rig.settle();
         candidacy.standAgain();
         rig.settle();
@@ -278,7 +278,7 @@ class CandidacyMachineTest {
         rig.executor.keeps = true;
         candidacy.standDown();
         rig.settle();
-        candidacy.standBy();
+        candidacy.standAside();
         rig.settle();
         rig.executor.letGo();
         rig.settle();
@@ -294,7 +294,7 @@ class CandidacyMachineTest {
         var first = rig.stand("a", rig.config());
         rig.server.order("billing", Order.STAND_DOWN);
         rig.settle();
-        first.standBy();
+        first.standAside();
         first.standAgain();
         rig.pass(Duration.ofSeconds(9));
         assertThat(first.isLeader()).isFalse();

@@ -55,7 +55,7 @@ class GrantTest {
     void aGrantThatIsToldAfterTheSeatWasGivenUpAndIsClaimedAgainIsNotOurs() {
         machine.start(clock.now());
         var since = clock.now();
-        machine.standBy(clock.now());
+        machine.standAside(clock.now());
         machine.standAgain(clock.now());
         machine.granted(clock.now(), 7, new Proof(since, config.lease()));
         assertThat(done).containsExactly("claim", "release", "claim", "release");
@@ -67,13 +67,13 @@ class GrantTest {
 
     @Test
     void whoWasToldToStandByClaimsNothingAndGivesBackWhatItIsGranted() {
-        machine.standBy(clock.now());
+        machine.standAside(clock.now());
         machine.start(clock.now());
         machine.pulse(clock.now());
         grant(7);
         clock.forward(config.lease().multipliedBy(3));
         machine.tick(clock.now());
-        machine.standBy(clock.now());
+        machine.standAside(clock.now());
         assertThat(done).containsExactly("release", "release");
         machine.standAgain(clock.now());
         machine.standAgain(clock.now());
@@ -83,9 +83,9 @@ class GrantTest {
     @Test
     void whoWasToldToStandByAndResignsLeaves() {
         machine.start(clock.now());
-        machine.standBy(clock.now());
+        machine.standAside(clock.now());
         machine.resign(clock.now());
-        machine.standBy(clock.now());
+        machine.standAside(clock.now());
         machine.standAgain(clock.now());
         assertThat(done).containsExactly("claim", "release", "leave");
     }

@@ -5,38 +5,157 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterMode;
+import dev.bellwether.memory.MemoryGroups;
 import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.memory.MemoryRosters;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.RosterCarrier;
 import java.io.File;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The last resort, in a process that may be halted. */
 class HaltOnOverrunTest {
+    /** Of a roster; a mandate of TIMED is half as long, one of OVERLAPPING more than twice. */
+    private static final Duration LEASE = Duration.ofSeconds(6);
 
     @Test
     @Timeout(60)
     void aProcessWhoseWorkIsDeafToInterruptsHaltsBeforeTheLeaseEnds() throws Exception {
+        assertThat(haltedAfter(Deaf.class)).contains("haltOnOverrun");
+    }
+
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    @Timeout(60)
+    void aMemberOfARosterWhoseWorkIsDeafToInterruptsHaltsItsProcess(RosterMode mode) throws Exception {
+        assertThat(haltedAfter(DeafMember.class, mode.name(), "cut")).contains("haltOnOverrun");
+    }
+
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    @Timeout(60)
+    void aMemberOfARosterWhoseTurnThrewHaltsItsProcess(RosterMode mode) throws Exception {
+        assertThat(haltedAfter(DeafMember.class, mode.name(), "thrown")).contains("haltOnOverrun");
+    }
+
+    @Test
+    @Timeout(60)
+    void aMemberOfARosterHaltsItsProcessThoughItsLogThrows() throws Exception {
+        haltedAfter(DeafMember.class, RosterMode.EXCLUSIVE.name(), "cut and mute");
+    }
+
+    /** Runs this until it has been halted, and returns what it said. */
+    private static String haltedAfter(Class<?> deaf, String... arguments) throws Exception {
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path")
                 + File.pathSeparator
                 + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
-        var process = new ProcessBuilder(java, "-cp", classPath, Deaf.class.getName())
-                .redirectErrorStream(true)
-                .start();
+        var command = new ArrayList<>(List.of(java, "-cp", classPath, deaf.getName()));
+        command.addAll(List.of(arguments));
+        var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
             var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(output).isTrue();
             assertThat(process.exitValue()).as(output).isEqualTo(86);
-            assertThat(output).contains("working").contains("haltOnOverrun").doesNotContain("survived");
+            assertThat(output).contains("working").doesNotContain("survived");
+            return output;
         } finally {
             process.destroyForcibly();
+        }
+    }
+
+    /** Says that it works, and works on for long, whoever interrupts it. */
+    private static void workOn(CountDownLatch working) {
+        System.out.println("working");
+        working.countDown();
+        var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(45);
+        while (System.nanoTime() - until < 0) {
+            Thread.onSpinWait();
+        }
+        System.out.println("survived");
+        Runtime.getRuntime().halt(0);
+    }
+
+    /** Leads a role, works on regardless, and loses its group, or has a turn that throws. */
+    static final class DeafMember {
+        private DeafMember() {}
+
+        public static void main(String[] args) throws InterruptedException {
+            var way = new Way(new MemoryGroups(Clock.system(), true));
+            var elections = Elections.over(way, ElectionsConfig.defaults());
+            var roster = elections.roster(
+                    "pricing",
+                    RosterConfig.builder()
+                            .roles(1)
+                            .partitions(1)
+                            .mode(RosterMode.valueOf(args[0]))
+                            .lease(LEASE)
+                            .haltOnOverrun(true)
+                            .build());
+            var working = new CountDownLatch(1);
+            roster.whileLeading((role, mandate) -> workOn(working));
+            working.await();
+            if (args[1].endsWith("mute")) {
+                System.setErr(new PrintStream(OutputStream.nullOutputStream()) {
+                    @Override
+                    public void println(@Nullable String line) {
+                        throw new IllegalStateException("the log is full");
+                    }
+                });
+            }
+            way.cut = args[1].startsWith("cut");
+            way.broken = args[1].startsWith("thrown");
+            new CountDownLatch(1).await();
+        }
+    }
+
+    /** The way to groups in memory. */
+    private static final class Way extends Rig.Wire implements MemoryRosters.Wire {
+        private final MemoryGroups groups;
+        private volatile boolean broken;
+
+        private Way(MemoryGroups groups) {
+            super(new MemoryLeaseStore(Clock.system()));
+            this.groups = groups;
+        }
+
+        @Override
+        public <T> void call(Function<MemoryGroups, T> request, Consumer<T> answer) {
+            if (broken) {
+                throw new AssertionError("on purpose");
+            }
+            if (!cut) {
+                answer.accept(request.apply(groups));
+            }
+        }
+
+        @Override
+        public Runnable watch(String topic, Runnable watcher) {
+            return () -> {}; // what is new is found by looking
+        }
+
+        @Override
+        public Optional<RosterCarrier> rosters() {
+            return Optional.of(new MemoryRosters(groups, this));
         }
     }
 
@@ -54,15 +173,7 @@ class HaltOnOverrunTest {
                             .haltOnOverrun(true)
                             .build());
             var working = new CountDownLatch(1);
-            candidacy.whileLeading(mandate -> {
-                System.out.println("working");
-                working.countDown();
-                var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-                while (System.nanoTime() - until < 0) {
-                    Thread.onSpinWait();
-                }
-                System.out.println("survived");
-            });
+            candidacy.whileLeading(mandate -> workOn(working));
             working.await();
             wire.cut = true;
             new CountDownLatch(1).await();

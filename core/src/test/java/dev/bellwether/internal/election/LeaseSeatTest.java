@@ -81,7 +81,7 @@ class LeaseSeatTest {
                 var candidacy = late.stand("a", late.config().retryInterval(Duration.ofSeconds(2)));
                 late.pass(Duration.ofSeconds(seconds));
                 assertThat(claims.late).hasSize(seconds - 4);
-                candidacy.standBy();
+                candidacy.standAside();
                 late.settle();
                 claims.late.get(0).run();
                 late.pass(Duration.ofSeconds(4));

@@ -114,7 +114,7 @@ class OutagesInTheLogTest {
         rig.wire.failed = new UnavailableException("connection refused");
         rig.pass(Duration.ofSeconds(5));
         assertThat(said("WARN")).hasSize(1);
-        aside.standBy();
+        aside.standAside();
         rig.pass(Duration.ofSeconds(20));
         rig.wire.failed = null;
         rig.pass(Duration.ofSeconds(11));

@@ -196,7 +196,7 @@ class JointElectionsTest {
     @Test
     void whoStandsByHoldsNeitherSeat() {
         var joint = stand(byBoth, "both");
-        joint.standBy();
+        joint.standAside();
         rig.pass(SOON);
         assertThat(led(byOld, "old")).isEqualTo(2);
         assertThat(led(byNext, "next")).isEqualTo(2);

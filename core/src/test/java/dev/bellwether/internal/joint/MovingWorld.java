@@ -161,7 +161,7 @@ final class MovingWorld {
             case 4 -> instance.freeze();
             case 5 -> instance.thaw();
             case 6 -> instance.candidacy.standDown();
-            case 7 -> instance.candidacy.standBy();
+            case 7 -> instance.candidacy.standAside();
             case 8 -> instance.candidacy.standAgain();
             case 9 -> old.store.order("billing", Order.STAND_DOWN);
             case 10 -> next.store.order("billing", Order.STAND_DOWN);

@@ -185,8 +185,8 @@ class PlantedFaultsTest {
                 new Plant(
                         "work taken for ended while a step of the task is running",
                         "internal/election/LoopCandidacy.java",
-                        "if (events.idle() && work.idle()) {",
-                        "if (events.idle()) {"),
+                        "return events.idle() && work.idle();",
+                        "return events.idle();"),
                 new Plant(
                         "a fenced candidate goes on renewing while its work hangs",
                         "internal/election/CandidacyMachine.java",

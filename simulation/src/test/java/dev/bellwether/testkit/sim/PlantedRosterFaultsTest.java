@@ -156,10 +156,10 @@ class PlantedRosterFaultsTest {
                         "thrown = null;"),
                 fault(
                         RosterMode.TIMED,
-                        "a roster whose turn threw does not leave its group",
+                        "a roster whose turn threw neither ends nor leaves its group",
                         "internal/roster/LoopRoster.java",
-                        "whole &= attempt(membership::leave);",
-                        "whole = false;"));
+                        "breakOff(thrown);",
+                        ""));
     }
 
     private static Fault fault(RosterMode mode, String fault, String file, String text, String instead) {

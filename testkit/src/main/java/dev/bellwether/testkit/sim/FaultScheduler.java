@@ -123,7 +123,7 @@ final class FaultScheduler {
         } else {
             var aside = random.nextInt(4) == 0 ? 1 : nanos;
             tell(Fault.STAND_DOWN, process.name(), aside);
-            candidacies.forEach(ObservedCandidacy::standBy);
+            candidacies.forEach(ObservedCandidacy::standAside);
             process.later(Duration.ofNanos(aside), () -> candidacies.forEach(ObservedCandidacy::standAgain));
         }
     }

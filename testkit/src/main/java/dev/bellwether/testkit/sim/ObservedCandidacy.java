@@ -41,7 +41,7 @@ final class ObservedCandidacy implements Candidacy {
     private boolean toldRevoked;
     private boolean toldTheEnd;
     private long toldToken;
-    private boolean aside; // was told to stand by
+    private boolean aside; // was told to
     private int endsBefore;
     private boolean endedBefore;
 
@@ -165,8 +165,8 @@ final class ObservedCandidacy implements Candidacy {
     }
 
     @Override
-    public void standBy() {
-        real().standBy();
+    public void standAside() {
+        real().standAside();
         process.loop().execute(() -> aside = true); // from when that has been carried out
     }
 
@@ -349,7 +349,7 @@ final class ObservedCandidacy implements Candidacy {
         }
         if (aside) {
             world.violate(
-                    "who was told to stand by does not lead", this + " leads under token " + mandate.token(), null);
+                    "who was told to stand aside does not lead", this + " leads under token " + mandate.token(), null);
         }
         token = mandate.token();
         beganNanos = process.clock().nanos();
