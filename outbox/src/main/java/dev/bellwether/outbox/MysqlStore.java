@@ -358,12 +358,15 @@ class MysqlStore extends Store {
     /** Of locks of rows it is patient for less than a minute by itself; of those of metadata, for a day or more. */
     @Override
     void limitWaits(Connection connection, Duration patience) throws SQLException {
-        execute(connection, "SET SESSION lock_wait_timeout = " + Math.max(1, patience.toMillis() * 9 / 10_000));
+        execute(
+                connection,
+                "SET @bellwether_lock_wait = @@SESSION.lock_wait_timeout, SESSION lock_wait_timeout = "
+                        + Math.max(1, patience.toMillis() * 9 / 10_000));
     }
 
     @Override
     void unlimitWaits(Connection connection) throws SQLException {
-        execute(connection, "SET SESSION lock_wait_timeout = DEFAULT");
+        execute(connection, "SET SESSION lock_wait_timeout = @bellwether_lock_wait");
     }
 
     private static void execute(Connection connection, String sql) throws SQLException {

@@ -264,6 +264,7 @@ class PostgresStore extends Store {
     @Override
     void limitWaits(Connection connection, Duration patience) throws SQLException {
         try (var statement = connection.createStatement()) {
+            statement.execute("SELECT set_config('bellwether.lock_timeout', current_setting('lock_timeout'), false)");
             statement.execute("SET lock_timeout = " + Math.max(1, patience.toMillis() * 9 / 10));
         }
     }
@@ -271,7 +272,7 @@ class PostgresStore extends Store {
     @Override
     void unlimitWaits(Connection connection) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute("RESET lock_timeout");
+            statement.execute("SELECT set_config('lock_timeout', current_setting('bellwether.lock_timeout'), false)");
         }
     }
 

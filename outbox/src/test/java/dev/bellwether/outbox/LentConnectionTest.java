@@ -29,9 +29,13 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(240)
 class LentConnectionTest {
     private static final int UNUSUAL_TIMEOUT = 123_000;
+    /** For a lock, in seconds; set by the pool, or by who had the connection before. */
+    private static final int UNUSUAL_WAIT = 4_321;
+
+    private static final String AS_THEY_WERE = UNUSUAL_TIMEOUT + " ms, false, waits " + UNUSUAL_WAIT + " s for a lock";
 
     private final AtomicInteger lent = new AtomicInteger();
-    /** Network timeout and auto-commit of those that came back unbroken. */
+    /** Network timeout, auto-commit and patience with locks of those that came back unbroken. */
     private final Set<String> cameBack = ConcurrentHashMap.newKeySet();
 
     /** Counts what was lent and not closed: a pool gets nothing back by abort. */
@@ -44,18 +48,42 @@ class LentConnectionTest {
 
     private Connection counted(Connection connection) throws Exception {
         connection.setNetworkTimeout(Runnable::run, UNUSUAL_TIMEOUT);
+        try (var statement = connection.createStatement()) {
+            statement.execute(
+                    isPostgres(connection)
+                            ? "SET lock_timeout = '" + UNUSUAL_WAIT + "s'"
+                            : "SET SESSION lock_wait_timeout = " + UNUSUAL_WAIT);
+        }
         connection.setAutoCommit(false);
         lent.incrementAndGet();
         var closed = new AtomicBoolean();
         return FaultyDatabase.proxy(Connection.class, (called, with) -> {
             if (called.getName().equals("close") && closed.compareAndSet(false, true)) {
                 if (!connection.isClosed()) {
-                    cameBack.add(connection.getNetworkTimeout() + " ms, " + connection.getAutoCommit());
+                    cameBack.add(connection.getNetworkTimeout() + " ms, " + connection.getAutoCommit() + ", waits "
+                            + waits(connection) + " s for a lock");
                 }
                 lent.decrementAndGet();
             }
             return FaultyDatabase.call(connection, called, with);
         });
+    }
+
+    private static boolean isPostgres(Connection connection) throws SQLException {
+        return connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
+    }
+
+    private static int waits(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(
+                        isPostgres(connection)
+                                ? "SELECT extract(epoch FROM current_setting('lock_timeout')::interval)"
+                                : "SELECT @@SESSION.lock_wait_timeout")) {
+            result.next();
+            return result.getInt(1);
+        } finally {
+            connection.rollback();
+        }
     }
 
     private static long faults(RelayStage stage) {
@@ -73,7 +101,7 @@ class LentConnectionTest {
         Eventually.eventually("five attempts have failed", RelayStage.PATIENCE, () -> faults(stage) >= 5);
         relay.close();
         Eventually.eventually("all are back", RelayStage.PATIENCE, () -> lent.get() == 0);
-        assertThat(cameBack).containsExactly(UNUSUAL_TIMEOUT + " ms, false");
+        assertThat(cameBack).containsExactly(AS_THEY_WERE);
     }
 
     @Test
@@ -123,7 +151,7 @@ class LentConnectionTest {
                     () -> relay.state().isPresent());
             relay.close();
             Eventually.eventually("all are back", RelayStage.PATIENCE, () -> lent.get() == 0);
-            assertThat(cameBack).containsExactly(UNUSUAL_TIMEOUT + " ms, false");
+            assertThat(cameBack).containsExactly(AS_THEY_WERE);
         }
     }
 
