@@ -21,7 +21,7 @@ import org.postgresql.jdbc.PreferQueryMode;
  */
 final class LockLimit {
     /*
-     * While somebody alters a table, or waits for a backup before that, all others wait behind. We give up after a while
+     * While somebody alters a table, or waits for a backup first, all others wait behind. We give up after a while
      * and close the connection, or the pool does; the server does not notice, and the session waits on. Each attempt
      * would leave one there, until there is none for the application.
      *
