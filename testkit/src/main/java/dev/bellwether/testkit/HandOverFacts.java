@@ -128,8 +128,8 @@ abstract class HandOverFacts extends LockFacts {
         }
         second.candidacy().standAgain();
         awaitListed(second);
+        stage.eventually("it stands by again", () -> second.candidacy().status().phase() == Phase.STANDING_BY);
         assertThat(mandate.isValid()).as("the leader does not care").isTrue();
-        assertThat(second.candidacy().status().phase()).isEqualTo(Phase.STANDING_BY);
     }
 
     /** How a successor is lost that has said that it is ready. */

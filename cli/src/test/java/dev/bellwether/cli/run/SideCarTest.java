@@ -175,7 +175,7 @@ class SideCarTest {
         Eventually.eventually(
                 "it leads no more",
                 PATIENCE,
-                () -> ann.json("/elections/billing").get("phase").asText().equals("standing-by"));
+                () -> ann.json("/elections/billing").get("phase").asText().equals("standing-aside"));
         Eventually.throughout(
                 "it does not take the seat",
                 Duration.ofSeconds(1),
