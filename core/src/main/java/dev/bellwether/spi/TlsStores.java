@@ -5,10 +5,9 @@ import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.List;
-import javax.net.ssl.KeyManager;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedKeyManager;
 import javax.net.ssl.X509ExtendedTrustManager;
@@ -59,24 +58,22 @@ public final class TlsStores {
     private static X509ExtendedTrustManager trust(@Nullable KeyStore trusted) throws GeneralSecurityException {
         var factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
         factory.init(trusted);
-        for (TrustManager manager : factory.getTrustManagers()) {
-            if (manager instanceof X509ExtendedTrustManager extended) {
-                return extended;
-            }
-        }
-        throw new GeneralSecurityException("this JDK has no managers of trust for X.509");
+        return first(X509ExtendedTrustManager.class, factory.getTrustManagers());
     }
 
     private static X509ExtendedKeyManager keys(@Nullable KeyStore own, char[] password)
             throws GeneralSecurityException {
         var factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         factory.init(own, password);
-        for (KeyManager manager : factory.getKeyManagers()) {
-            if (manager instanceof X509ExtendedKeyManager extended) {
-                return extended;
-            }
-        }
-        throw new GeneralSecurityException("this JDK has no managers of keys for X.509");
+        return first(X509ExtendedKeyManager.class, factory.getKeyManagers());
+    }
+
+    private static <T> T first(Class<T> wanted, Object[] managers) throws GeneralSecurityException {
+        return Stream.of(managers)
+                .filter(wanted::isInstance)
+                .map(wanted::cast)
+                .findFirst()
+                .orElseThrow(() -> new GeneralSecurityException("this JDK has no " + wanted.getSimpleName()));
     }
 
     /** Returns which certificates to trust. */

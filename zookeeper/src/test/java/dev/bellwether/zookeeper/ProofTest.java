@@ -64,7 +64,7 @@ class ProofTest {
         }
     }
 
-    /** On a server that answers late nothing may be asked a thousand times: then it would never answer in time again. */
+    /** What a slow server is asked a thousand times keeps it from ever answering in time. */
     @Tag("full")
     @Test
     void aThousandStandOnAServerThatHardlyGetsOn() {

@@ -105,15 +105,19 @@ class SecurityTest {
 
     // ---------------------------------------------------------------- rights that go and come back
 
+    private static CuratorFramework administrator() throws Exception {
+        var client = Hands.client(SharedServer.get().addresses(), 60_000);
+        client.getZookeeperClient()
+                .getZooKeeper()
+                .addAuthInfo("digest", "admin:secret".getBytes(StandardCharsets.UTF_8));
+        return client;
+    }
+
     @Test
     void rightsThatGoAndComeBackEndNoCandidacy() throws Exception {
         try (var one = Elections.connect(SharedServer.uri());
                 var other = Elections.connect(SharedServer.uri());
-                var administrator = Hands.client(SharedServer.get().addresses(), 60_000)) {
-            administrator
-                    .getZookeeperClient()
-                    .getZooKeeper()
-                    .addAuthInfo("digest", "admin:secret".getBytes(StandardCharsets.UTF_8));
+                var administrator = administrator()) {
             var lease = CandidacyConfig.ofLease(Duration.ofSeconds(2));
             var leader = one.stand(election, lease);
             var mandate = Eventually.eventually("it leads", PATIENCE, leader::mandate);
@@ -153,11 +157,7 @@ class SecurityTest {
     void aNodeThatCouldNotBeDeletedIsDeletedOnceThatIsAllowed() throws Exception {
         try (var one = Elections.connect(SharedServer.uri());
                 var other = Elections.connect(SharedServer.uri());
-                var administrator = Hands.client(SharedServer.get().addresses(), 60_000)) {
-            administrator
-                    .getZookeeperClient()
-                    .getZooKeeper()
-                    .addAuthInfo("digest", "admin:secret".getBytes(StandardCharsets.UTF_8));
+                var administrator = administrator()) {
             var leader = one.stand(election, LEASE); // in the session that observers use
             var mandate = Eventually.eventually("it leads", PATIENCE, leader::mandate);
             var follower = other.stand(election, LEASE);

@@ -84,7 +84,7 @@ class HaltOnOverrunTest {
         }
     }
 
-    /** Says that it works, and works on for long, whoever interrupts it. */
+    /** Says that it works, and continues for long, whatever interrupts it. */
     private static void workOn(CountDownLatch working) {
         System.out.println("working");
         working.countDown();
