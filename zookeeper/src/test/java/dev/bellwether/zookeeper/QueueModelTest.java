@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Seats, with their nodes and their proofs, over a {@link TreeModel} in simulated time: connections break, sessions
  * expire or are given up while the server keeps them, loops stop, operators order, nodes of standbys are deleted by
- * hand, rights go and come back. At no time do two lead, tokens rise, and in the end one leads and nothing is left. No server runs.
+ * hand, rights go and come back. At no time do two lead, tokens rise, and in the end one leads and nothing is left.
+ * No server runs.
  */
 class QueueModelTest {
     private static final long MILLI = 1_000_000;
