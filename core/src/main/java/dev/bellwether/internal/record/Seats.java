@@ -83,7 +83,7 @@ final class Seats {
         private final SeatMemory memory; // guarded by itself
         private final List<Consumer<View>> watchers = new CopyOnWriteArrayList<>();
         /** Of a session: the seats that are watched here and name it. */
-        private final Set<Known> followers = ConcurrentHashMap.newKeySet();
+        private final Map<RecordKey, Known> followers = new ConcurrentHashMap<>();
         /** Who is at work with it, and would not find it again. */
         private final AtomicInteger users = new AtomicInteger();
 
@@ -404,7 +404,7 @@ final class Seats {
     private void noteSession(Known session, Optional<ObservedRecord> before, ObservedRecord after) {
         var kind = after.record().kind();
         if (before.isPresent() && before.get().record().kind() != kind) {
-            session.followers.forEach(this::tell);
+            session.followers.values().forEach(this::tell);
         }
         if (kind == SeatRecord.Kind.VACANT && over.size() < MANY) {
             var lease = before.map(ObservedRecord::record)
@@ -466,13 +466,13 @@ final class Seats {
             if (session.watch.equals(Watch.NONE)) {
                 session.watch = store.watch(session.key, found -> heard(session.key, found));
             }
-            session.followers.add(seat);
+            session.followers.put(seat.key, seat);
         }
     }
 
     private static void unfollow(Known session, Known seat) {
         synchronized (session.followers) {
-            session.followers.remove(seat);
+            session.followers.remove(seat.key, seat);
             if (session.followers.isEmpty()) {
                 session.watch.close();
                 session.watch = Watch.NONE;

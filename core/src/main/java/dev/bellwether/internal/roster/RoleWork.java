@@ -13,7 +13,7 @@ import dev.bellwether.spi.Loop;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -43,7 +43,7 @@ final class RoleWork {
     private final IntConsumer ended;
     private final Map<Integer, Job> jobs = new HashMap<>();
     private final ArrayDeque<Job> due = new ArrayDeque<>();
-    private final Set<Job> running = new HashSet<>();
+    private final Set<Job> running = new LinkedHashSet<>();
     private final ThreadLocal<Boolean> here = ThreadLocal.withInitial(() -> false);
 
     /** Told of a partition when a step of one of its roles has ended. */

@@ -8,6 +8,7 @@ import dev.bellwether.spi.View;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -131,7 +132,7 @@ final class StoreServer {
     }
 
     void watched(SimProcess process, Watch watch) {
-        watches.computeIfAbsent(process, name -> new HashSet<>()).add(watch);
+        watches.computeIfAbsent(process, name -> new LinkedHashSet<>()).add(watch);
     }
 
     void unwatched(SimProcess process, Watch watch) {
