@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.kafka.Broker;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
@@ -17,6 +18,7 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.utils.Utils;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -26,10 +28,16 @@ import org.junit.jupiter.api.Test;
 class ClusterFaultsTest {
     private static final int ROUNDS = Integer.getInteger("bellwether.rounds", 1);
     private static final String TRANSACTIONS = "__transaction_state";
+    private static final KafkaBrokers BROKERS = KafkaBrokers.start(3, 1, Servers.SETTINGS);
+
+    @AfterAll
+    static void close() {
+        BROKERS.close();
+    }
 
     @AfterEach
     void heal() {
-        Servers.brokers().link(0).heal();
+        BROKERS.link(0).heal();
     }
 
     /** Somebody who writes until he is told to stop, and what two kinds of readers have read meanwhile. */
@@ -81,7 +89,7 @@ class ClusterFaultsTest {
 
     @Test
     void deathOfABrokerThatLeadsAPartitionLosesAndReordersNothing() throws Exception {
-        try (var stage = new RelayStage();
+        try (var stage = new RelayStage(BROKERS.bootstrap());
                 var traffic = new Traffic(stage, 31)) {
             stage.relay(more -> more.maxTransactionRecords(100));
             for (var round = 0; round < ROUNDS; round++) {
@@ -93,7 +101,7 @@ class ClusterFaultsTest {
 
     @Test
     void deathOfTheCoordinatorOfTransactionsLosesAndReordersNothing() throws Exception {
-        try (var stage = new RelayStage();
+        try (var stage = new RelayStage(BROKERS.bootstrap());
                 var traffic = new Traffic(stage, 32)) {
             stage.relay(more -> more.maxTransactionRecords(50));
             traffic.awaitMore(1);
@@ -107,7 +115,7 @@ class ClusterFaultsTest {
     @Test
     @Tag("cluster") // each round takes half a minute, until another coordinator is found
     void coordinatorThatIsFrozenWhileItCommitsLosesAndReordersNothing() throws Exception {
-        try (var stage = new RelayStage();
+        try (var stage = new RelayStage(BROKERS.bootstrap());
                 var traffic = new Traffic(stage, 33)) {
             stage.relay(more -> more.maxTransactionRecords(50));
             for (var round = 0; round < ROUNDS; round++) {
@@ -141,12 +149,12 @@ class ClusterFaultsTest {
 
     @Test
     void deliveriesThatTimeOutAreSentAgainInOrder() throws Exception {
-        var link = Servers.brokers().link(0);
-        try (var stage = new RelayStage();
+        var link = BROKERS.link(0);
+        try (var stage = new RelayStage(BROKERS.bootstrap());
                 var traffic = new Traffic(stage, 34)) {
             stage.relay(more -> more.maxTransactionRecords(200)
                     .producer(Map.of(
-                            "bootstrap.servers", Servers.brokers().bootstrap(0),
+                            "bootstrap.servers", BROKERS.bootstrap(0),
                             "delivery.timeout.ms", 1_500,
                             "request.timeout.ms", 1_000,
                             "linger.ms", 0,
@@ -170,7 +178,7 @@ class ClusterFaultsTest {
 
     @Test
     void partitionWithoutALeaderHoldsUpWhatGoesThereAndNothingElse() throws Exception {
-        try (var stage = new RelayStage()) {
+        try (var stage = new RelayStage(BROKERS.bootstrap())) {
             awaitInSync(stage.topic);
             var topic = Servers.fresh("alone");
             var victim = leader(stage.topic, 0).id();
@@ -181,7 +189,7 @@ class ClusterFaultsTest {
                         .all()
                         .get();
             }
-            Servers.brokers().broker(victim).kill();
+            BROKERS.broker(victim).kill();
             var relay = stage.relay(more -> more.haltRetry(Duration.ofSeconds(1))
                     .producer(Map.of(
                             "bootstrap.servers", stage.bootstrap,
@@ -218,7 +226,7 @@ class ClusterFaultsTest {
                 assertThat(Reader.faultsOfCommitted(stage.bootstrap, elsewhere, stage.topic))
                         .isEmpty();
             } finally {
-                Servers.brokers().broker(victim).start();
+                BROKERS.broker(victim).start();
             }
             stage.awaitEmpty();
             try (var reader = new Reader(stage.bootstrap, false, topic)) {
@@ -253,7 +261,7 @@ class ClusterFaultsTest {
     }
 
     private static Broker leader(String topic, int partition) throws Exception {
-        return Servers.brokers()
+        return BROKERS
                 .broker(describe(topic).partitions().get(partition).leader().id());
     }
 
@@ -272,7 +280,7 @@ class ClusterFaultsTest {
 
     private static TopicDescription describe(String topic) throws ExecutionException, InterruptedException {
         try (var admin = Admin.create(
-                Map.<String, Object>of("bootstrap.servers", Servers.brokers().bootstrap()))) {
+                Map.<String, Object>of("bootstrap.servers", BROKERS.bootstrap()))) {
             return admin.describeTopics(List.of(topic))
                     .allTopicNames()
                     .get()

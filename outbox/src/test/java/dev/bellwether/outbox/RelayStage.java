@@ -36,8 +36,7 @@ final class RelayStage implements AutoCloseable {
 
     /** With a table of the form that {@code -Dbellwether.outbox.form} says, so that all tests may be run over both. */
     RelayStage() throws SQLException {
-        this(OutboxForm.valueOf(
-                System.getProperty("bellwether.outbox.form", "plain").toUpperCase(Locale.ROOT)));
+        this(chosenForm());
     }
 
     /** On PostgreSQL, in our own layout. */
@@ -64,7 +63,12 @@ final class RelayStage implements AutoCloseable {
                 Servers.dataSource(PostgresServer.shared().uri()),
                 OutboxTable.Layout.BELLWETHER,
                 bootstrap,
-                OutboxForm.PLAIN);
+                chosenForm());
+    }
+
+    private static OutboxForm chosenForm() {
+        return OutboxForm.valueOf(
+                System.getProperty("bellwether.outbox.form", "plain").toUpperCase(Locale.ROOT));
     }
 
     private RelayStage(DataSource database, OutboxTable.Layout layout, String bootstrap, OutboxForm form)

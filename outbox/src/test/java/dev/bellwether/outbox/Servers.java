@@ -18,15 +18,18 @@ import org.jspecify.annotations.Nullable;
 
 /** The brokers and names that tests share. */
 final class Servers {
+    /** Else a topic that is missing is made as soon as somebody asks for it. */
+    static final Map<String, String> SETTINGS = Map.of("auto.create.topics.enable", "false");
+
     private static final AtomicInteger SERIAL = new AtomicInteger();
     private static @Nullable KafkaBrokers brokers; // ends with this JVM
 
     private Servers() {}
 
+    /** Returns the one broker that tests share: three do more for each other than for a test. */
     static synchronized KafkaBrokers brokers() {
         if (brokers == null) {
-            // else a topic that is missing is made as soon as somebody asks for it
-            brokers = KafkaBrokers.start(3, 1, Map.of("auto.create.topics.enable", "false"));
+            brokers = KafkaBrokers.start(1, 1, SETTINGS);
         }
         return brokers;
     }
