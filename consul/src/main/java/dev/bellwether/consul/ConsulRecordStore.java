@@ -95,9 +95,9 @@ final class ConsulRecordStore implements RecordStore {
     // ---------------------------------------------------------------- records
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
         var name = name(key);
-        return client.read(Urgency.LOOK, ConsulClient.keys(name), List.of("consistent"), timeout)
+        return client.read(urgency, ConsulClient.keys(name), List.of("consistent"), timeout)
                 .thenApply(answer -> answer.json().items().stream()
                         .findFirst()
                         .map(kv -> found(name, kv))
@@ -106,9 +106,11 @@ final class ConsulRecordStore implements RecordStore {
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         var name = name(key);
-        var value = value(draft.text());
+        var now = client.now();
+        var value = value(now, draft.text());
         var operations = new ArrayList<String>();
         known.of(name)
                 .filter(seen -> seen.revision == expected)
@@ -116,7 +118,7 @@ final class ConsulRecordStore implements RecordStore {
         operations.add(operation("cas", name, ",\"Index\":" + expected + ",\"Value\":\"" + value + "\""));
         operations.add(operation("delete-tree", witness(key, ""), ""));
         operations.add(operation("set", witness(key, value), ",\"Value\":\"\""));
-        return client.write(Urgency.KEEP, transaction(operations), timeout).thenApply(answer -> {
+        return client.write(urgency, transaction(operations), timeout).thenApply(answer -> {
             if (!answer.isDone()) {
                 return Written.outdated(-1);
             }
@@ -127,7 +129,7 @@ final class ConsulRecordStore implements RecordStore {
                     .max()
                     .orElseThrow(() -> new UnavailableException(settings + ": a write was answered without its index"));
             known.put(name, new Stored(revision, value));
-            return Written.at(revision);
+            return Written.at(revision, now);
         });
     }
 
@@ -203,7 +205,7 @@ final class ConsulRecordStore implements RecordStore {
     @Override
     public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
         var until = client.now().plus(kept).toEpochMilli();
-        var set = operation("set", name(key), ",\"Value\":\"" + value(until + "\n" + text) + "\"");
+        var set = operation("set", name(key), ",\"Value\":\"" + value(client.now(), until + "\n" + text) + "\"");
         return client.write(Urgency.LIST, transaction(List.of(set)), timeout);
     }
 
@@ -246,8 +248,8 @@ final class ConsulRecordStore implements RecordStore {
         }
     }
 
-    private String value(String text) {
-        var dated = client.now().toEpochMilli() + "\n" + text;
+    private static String value(Instant now, String text) {
+        var dated = now.toEpochMilli() + "\n" + text;
         return Base64.getEncoder().encodeToString(dated.getBytes(StandardCharsets.UTF_8));
     }
 

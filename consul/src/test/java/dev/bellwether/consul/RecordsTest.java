@@ -12,6 +12,7 @@ import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RecordStore.Written;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.net.http.HttpClient;
@@ -53,41 +54,43 @@ class RecordsTest {
     @Test
     void writesGoByTheIndexThatTheyName() {
         try (var store = open("/records")) {
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)).done())
-                    .isFalse();
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
-            assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE))
+            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            var read = now(store.read(key, PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
+                            .done())
+                    .isFalse();
+            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
             assertThat(read.text()).isEqualTo("two");
             assertThat(read.revision()).isEqualTo(second.revision());
             assertThat(read.written())
                     .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE))
+            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            now(store.write(key, second.revision(), new Draft("", ""), PATIENCE));
-            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+            now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
         }
     }
 
     @Test
     void indexesRiseWhenTheKeyIsDeleted() {
         try (var store = open("/deleted")) {
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             now(store.remove(key, PATIENCE));
             assertThat(servers.member(0).get("/v1/kv/deleted/?keys"))
                     .as("its witness, too")
                     .isBlank();
-            assertThat(now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE))
+            assertThat(now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)).revision())
+            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE))
+                            .revision())
                     .isGreaterThan(first.revision());
         }
     }
@@ -98,28 +101,31 @@ class RecordsTest {
                 var holder = open(restored.uri(""));
                 var other = open(restored.uri(""))) {
             var member = restored.member(0);
-            var before = now(holder.write(key, 0, new Draft("vacant", ""), PATIENCE));
+            var before = now(holder.write(key, 0, new Draft("vacant", ""), Urgency.KEEP, PATIENCE));
             member.save();
             var held = before;
             for (var writes = 0; writes < 8; writes++) { // so far ahead that the other comes from below
                 var at = held.revision();
-                held = eventually(() -> holder.write(key, at, new Draft("held by one", ""), PATIENCE));
+                held = eventually(() -> holder.write(key, at, new Draft("held by one", ""), Urgency.KEEP, PATIENCE));
             }
             var taken = held;
             for (var round = 0; round == 0 || (taken.revision() > held.revision() && round < 10); round++) {
                 member.restore(); // once more where an entry of the server's own has taken the index
-                taken = eventually(() -> other.write(key, before.revision(), new Draft("held by two", ""), PATIENCE));
+                taken = eventually(() ->
+                        other.write(key, before.revision(), new Draft("held by two", ""), Urgency.KEEP, PATIENCE));
                 while (taken.revision() < held.revision()) {
                     var at = taken.revision();
-                    taken = eventually(() -> other.write(key, at, new Draft("held by two", ""), PATIENCE));
+                    taken = eventually(
+                            () -> other.write(key, at, new Draft("held by two", ""), Urgency.KEEP, PATIENCE));
                 }
             }
             assertThat(taken.revision()).as("the index is given again").isEqualTo(held.revision());
 
-            var written = now(holder.write(key, taken.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+            var written = now(
+                    holder.write(key, taken.revision(), new Draft("held by one, renewed", ""), Urgency.KEEP, PATIENCE));
 
             assertThat(written.done()).isFalse();
-            assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("held by two");
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)).text()).isEqualTo("held by two");
         }
     }
 
@@ -128,7 +134,7 @@ class RecordsTest {
         try (var store = open("/foreign")) {
             for (var garbage : List.of("garbage", "1\u00e4", "")) {
                 servers.member(0).put("/v1/kv/foreign/records/" + key.path(), garbage, "");
-                var found = now(store.read(key, PATIENCE));
+                var found = now(store.read(key, Urgency.LOOK, PATIENCE));
                 assertThat(found.text()).isEqualTo(garbage);
             }
         }
@@ -140,11 +146,12 @@ class RecordsTest {
                 var nested = open("/names/records/seats")) {
             var names = List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "..", "*", "a\nb");
             for (var name : names) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
                 assertThat(written.done()).as(name).isTrue();
-                assertThat(now(store.read(RecordKey.seat(name), PATIENCE)).text())
+                assertThat(now(store.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE))
+                                .text())
                         .isEqualTo(name);
-                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
                         .as(name)
                         .isEqualTo(Found.NOTHING);
             }
@@ -166,7 +173,7 @@ class RecordsTest {
             var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.keys()).containsExactly(standby);
             assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
-            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann");
+            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
             Eventually.eventually(
                     "it is gone",
                     PATIENCE,
@@ -195,14 +202,14 @@ class RecordsTest {
             var heard = new CopyOnWriteArrayList<String>();
             try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
                 assertThat(watch).isNotNull();
-                var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+                var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
                 link.refuse();
                 link.reset();
-                var second = now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE));
+                var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
                 link.heal();
                 Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
-                now(store.write(key, second.revision(), new Draft("2", ""), PATIENCE));
+                now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
                 assertThat(heard).doesNotHaveDuplicates();
             }
@@ -216,11 +223,15 @@ class RecordsTest {
                 var other = open("/once")) {
             var session = store.session();
             link.cut();
-            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+            assertThatThrownBy(
+                            () -> now(store.write(key, 0, new Draft("late", ""), Urgency.KEEP, Duration.ofMillis(300))))
                     .isInstanceOf(UnavailableException.class);
-            assertThat(now(other.read(key, PATIENCE))).as("not sent elsewhere").isEqualTo(Found.NOTHING);
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)))
+                    .as("not sent elsewhere")
+                    .isEqualTo(Found.NOTHING);
             assertThat(store.session()).isNotEqualTo(session);
-            assertThat(now(store.read(key, Duration.ofSeconds(4)))).isEqualTo(Found.NOTHING);
+            assertThat(now(store.read(key, Urgency.LOOK, Duration.ofSeconds(4))))
+                    .isEqualTo(Found.NOTHING);
             link.heal();
         }
     }

@@ -5,6 +5,7 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -52,12 +53,13 @@ public final class MemoryRecordStore implements RecordStore {
     }
 
     @Override
-    public synchronized CompletionStage<Found> read(RecordKey key, Duration timeout) {
+    public synchronized CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
         return CompletableFuture.completedStage(records.getOrDefault(key, Found.NOTHING));
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         Found stored;
         synchronized (this) {
             var present = records.getOrDefault(key, Found.NOTHING).revision();
@@ -67,7 +69,7 @@ public final class MemoryRecordStore implements RecordStore {
             stored = store(key, draft.text());
         }
         tell(key, stored);
-        return CompletableFuture.completedStage(Written.at(stored.revision()));
+        return CompletableFuture.completedStage(Written.at(stored.revision(), stored.written()));
     }
 
     @Override

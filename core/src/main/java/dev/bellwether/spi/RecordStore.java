@@ -2,6 +2,7 @@ package dev.bellwether.spi;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -71,16 +72,18 @@ public interface RecordStore extends AutoCloseable {
      * @param done whether it was carried out; if not, the key was not at the revision named, or the store says so
      *     although it was: a write may have been carried out twice
      * @param revision the revision of what is there now; negative if that is unknown
+     * @param written when it was carried out, as a reading would tell; {@link Instant#EPOCH} if that is unknown, which
+     *     costs the first renewal of a leader a reading
      */
-    record Written(boolean done, long revision) {
-        /** Returns that it was carried out, at this revision. */
-        public static Written at(long revision) {
-            return new Written(true, revision);
+    record Written(boolean done, long revision, Instant written) {
+        /** Returns that it was carried out, at this revision and this time. */
+        public static Written at(long revision, Instant written) {
+            return new Written(true, revision, written);
         }
 
         /** Returns that the key is at another revision, 0 for nothing there; negative if unknown. */
         public static Written outdated(long revision) {
-            return new Written(false, revision);
+            return new Written(false, revision, Instant.EPOCH);
         }
     }
 
@@ -98,11 +101,19 @@ public interface RecordStore extends AutoCloseable {
     /** Returns what the store is like. It does not change. */
     RecordTraits traits();
 
-    /** Reads a key, from whichever server decides about writes. */
-    CompletionStage<Found> read(RecordKey key, Duration timeout);
+    /**
+     * Reads a key, from whichever server decides about writes.
+     *
+     * @param urgency what goes first where requests wait for their turn, as in a {@link RequestLimiter}
+     */
+    CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout);
 
-    /** Writes a key if it is at this revision; 0 if nothing must be there. */
-    CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout);
+    /**
+     * Writes a key if it is at this revision; 0 if nothing must be there.
+     *
+     * @param urgency what goes first where requests wait for their turn, as in a {@link RequestLimiter}
+     */
+    CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout);
 
     /** Lists the keys that have this many parts and begin with these. */
     CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout);

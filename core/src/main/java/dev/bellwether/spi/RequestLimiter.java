@@ -18,9 +18,14 @@ public final class RequestLimiter {
      * piled up in it; and a server drops all requests of its API at once when too many do. Both would befall the loop,
      * and so all leases, when ten thousand candidates come or renew in the same instant.
      *
-     * Whenever a request has its answer, the first of the most urgent line is sent, by the thread that brought the
+     * Whenever a request has its answer, the next of the most urgent line is sent, by the thread that brought the
      * answer; a caller sends one at most. So nobody is kept here to send what others ask for, unless it is to tell
      * them that it cannot be sent.
+     *
+     * Who keeps a lease is served in turn. Of the others the youngest goes first: when more is asked than the server
+     * can answer, each who waits in turn is served shortly before its deadline, and has given up when the answer comes.
+     * The server is busy then with what nobody waits for, and nobody ever leads. The youngest has the time for an
+     * answer; and the next request of the same claim is young again.
      */
 
     /** What goes first. */
@@ -33,13 +38,23 @@ public final class RequestLimiter {
         LIST
     }
 
+    /** One place of so many is free for what a lease depends on, though others hang. */
+    private static final int PLACES_PER_FREE = 8;
+
     private final int most;
+    private final Clock clock;
     private final Map<Urgency, ArrayDeque<Waiting<?>>> lines = new EnumMap<>(Urgency.class); // guarded by itself
     private int underWay; // guarded by lines
 
     /** Lets so many requests be under way at a time. */
     public RequestLimiter(int most) {
+        this(most, Clock.system());
+    }
+
+    /** Lets so many requests be under way at a time, with deadlines by this clock. */
+    public RequestLimiter(int most, Clock clock) {
         this.most = most;
+        this.clock = clock;
         for (var urgency : Urgency.values()) {
             lines.put(urgency, new ArrayDeque<>());
         }
@@ -80,18 +95,30 @@ public final class RequestLimiter {
 
     private @Nullable Waiting<?> take() {
         synchronized (lines) {
-            if (underWay >= most) {
-                return null;
+            var next = takeTooLate();
+            if (next == null && underWay < most) {
+                next = line(Urgency.KEEP).poll();
             }
-            for (var urgency : Urgency.values()) {
-                var next = line(urgency).poll();
-                if (next != null) {
-                    underWay++;
-                    return next;
-                }
+            if (next == null && underWay < most - most / PLACES_PER_FREE) {
+                next = line(Urgency.LOOK).pollLast();
+                next = next == null ? line(Urgency.LIST).pollLast() : next;
             }
-            return null;
+            if (next != null) {
+                underWay++;
+            }
+            return next;
         }
+    }
+
+    /** Returns one that will not be sent, which takes no place. */
+    private @Nullable Waiting<?> takeTooLate() {
+        for (var line : lines.values()) {
+            var oldest = line.peek();
+            if (oldest != null && oldest.isTooLate()) {
+                return line.poll();
+            }
+        }
+        return null;
     }
 
     private ArrayDeque<Waiting<?>> line(Urgency urgency) {
@@ -121,15 +148,17 @@ public final class RequestLimiter {
             this.answer = answer;
         }
 
+        private boolean isTooLate() {
+            return clock.nanos() - deadlineNanos > 0;
+        }
+
         /**
          * Sends it, and has the next one sent when it is answered; unless it fails at once, which is what is returned.
          */
         private boolean sent(Runnable next) {
             CompletableFuture<T> reply;
             try {
-                reply = System.nanoTime() - deadlineNanos > 0
-                        ? CompletableFuture.failedFuture(tooLate.get())
-                        : request.get();
+                reply = isTooLate() ? CompletableFuture.failedFuture(tooLate.get()) : request.get();
             } catch (Throwable e) { // out of memory, too: waiting callers are told, and the place is free again
                 reply = CompletableFuture.failedFuture(e);
             }

@@ -7,14 +7,17 @@ import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Who is let through, and when. */
 class RequestLimiterTest {
     private static final int MOST = 3;
+    private static final long LATER = System.nanoTime() + Duration.ofHours(1).toNanos();
 
     private final RequestLimiter limiter = new RequestLimiter(MOST);
     private final List<String> sent = new ArrayList<>();
@@ -41,7 +44,62 @@ class RequestLimiterTest {
         while (!underWay.isEmpty()) {
             answerOldest();
         }
-        assertThat(sent).containsExactly("list0", "list1", "list2", "keep", "look0", "look1", "list3", "list4");
+        assertThat(sent).containsExactly("list0", "list1", "list2", "keep", "look1", "look0", "list4", "list3");
+    }
+
+    /** The server answers half of what is asked: somebody has to give up, and that is not who is sent. */
+    @Test
+    void whenMoreIsAskedThanCanBeAnsweredWhatIsSentHasTimeForItsAnswer() {
+        var now = new AtomicLong();
+        var slow = new RequestLimiter(1, new Clock() {
+            @Override
+            public long nanos() {
+                return now.get();
+            }
+
+            @Override
+            public long wallMillis() {
+                return 0;
+            }
+        });
+        var patience = Duration.ofSeconds(3).toNanos();
+        var left = new ArrayList<Long>();
+        var asked = new ArrayList<CompletableFuture<String>>();
+        for (var i = 0; i < 4_000; i++) {
+            var deadline = now.get() + patience;
+            asked.add(slow.pass(
+                    Urgency.LOOK,
+                    deadline,
+                    () -> {
+                        left.add(deadline - now.get());
+                        return hang(underWay);
+                    },
+                    () -> new UnavailableException("too late")));
+            now.addAndGet(Duration.ofMillis(5).toNanos());
+            if (i % 2 == 1) {
+                answerOldest();
+            }
+        }
+        assertThat(left).hasSize(2_001).allMatch(nanos -> nanos > patience / 2);
+        assertThat(asked.subList(0, 3_000)).as("nobody waits for ever").allMatch(CompletableFuture::isDone);
+    }
+
+    /** Requests of three seconds hang, as many as may; a lease that is shorter is kept all the same. */
+    @Test
+    void thereIsAPlaceForWhatKeepsALeaseWhileOthersHang() {
+        var wide = new RequestLimiter(64);
+        var hanging = new ArrayList<CompletableFuture<String>>();
+        for (var i = 0; i < 100; i++) {
+            var urgency = i % 2 == 0 ? Urgency.LOOK : Urgency.LIST;
+            var unused = wide.pass(urgency, LATER, () -> hang(hanging), () -> new UnavailableException("too late"));
+        }
+        assertThat(hanging).hasSize(56);
+        var kept = wide.pass(
+                Urgency.KEEP,
+                LATER,
+                () -> CompletableFuture.completedFuture("kept"),
+                () -> new UnavailableException("too late"));
+        assertThat(kept).isCompletedWithValue("kept");
     }
 
     @Test
@@ -80,6 +138,12 @@ class RequestLimiterTest {
         assertThat(sent).contains("last");
     }
 
+    private static CompletableFuture<String> hang(Collection<CompletableFuture<String>> all) {
+        var answer = new CompletableFuture<String>();
+        all.add(answer);
+        return answer;
+    }
+
     private void queue(Urgency urgency, String what) {
         var unused = ask(urgency, what);
     }
@@ -94,9 +158,7 @@ class RequestLimiterTest {
                 System.nanoTime() + patience.toNanos(),
                 () -> {
                     sent.add(what);
-                    var answer = new CompletableFuture<String>();
-                    underWay.add(answer);
-                    return answer;
+                    return hang(underWay);
                 },
                 () -> new UnavailableException("too late"));
     }

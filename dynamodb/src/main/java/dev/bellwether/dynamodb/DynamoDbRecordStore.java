@@ -118,8 +118,8 @@ final class DynamoDbRecordStore implements RecordStore {
     // ---------------------------------------------------------------- records
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-        return get(Urgency.LOOK, key, true, timeout)
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+        return get(urgency, key, true, timeout)
                 .thenApply(answer -> answer.hasItem() ? remembered(answer.item()) : Found.NOTHING);
     }
 
@@ -134,7 +134,8 @@ final class DynamoDbRecordStore implements RecordStore {
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         var revision = Math.max(expected + 1, client.now().toEpochMilli());
         var item = item(key, revision, draft.text());
         var put = PutItemRequest.builder()
@@ -149,8 +150,9 @@ final class DynamoDbRecordStore implements RecordStore {
             put.conditionExpression("rev = :rev" + (same.isPresent() ? " AND body = :body" : ""))
                     .expressionAttributeValues(values);
         }
-        return client.send(Urgency.KEEP, "PutItem", timeout, sdk -> sdk.putItem(put.build()))
-                .handle((answer, error) -> answer == null ? refused(item, error) : Written.at(revision))
+        return client.send(urgency, "PutItem", timeout, sdk -> sdk.putItem(put.build()))
+                .handle((answer, error) ->
+                        answer == null ? refused(item, error) : Written.at(revision, Instant.ofEpochMilli(revision)))
                 .thenApply(written -> {
                     if (written.done()) {
                         known.put(name(item), new Stored(revision, draft.text()));
@@ -170,7 +172,7 @@ final class DynamoDbRecordStore implements RecordStore {
         }
         var present = remembered(refusal.item());
         return !present.text().isEmpty() && item.equals(refusal.item())
-                ? Written.at(present.revision())
+                ? Written.at(present.revision(), present.written())
                 : Written.outdated(present.revision());
     }
 

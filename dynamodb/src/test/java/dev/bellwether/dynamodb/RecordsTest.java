@@ -13,6 +13,7 @@ import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.net.URI;
@@ -69,27 +70,27 @@ class RecordsTest {
     @Test
     void writesGoByTheRevisionThatTheyName() {
         try (var store = open("")) {
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(first.done()).isTrue();
-            var refused = now(store.write(key, 0, new Draft("two", ""), PATIENCE));
+            var refused = now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE));
             assertThat(refused.done()).isFalse();
             assertThat(refused.revision()).as("what is there").isEqualTo(first.revision());
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
             assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE))
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            var read = now(store.read(key, PATIENCE));
+            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
             assertThat(read.text()).isEqualTo("two");
             assertThat(read.revision()).isEqualTo(second.revision());
             assertThat(read.written())
                     .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            var absent = now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE));
+            var absent = now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE));
             assertThat(absent.done()).isFalse();
             assertThat(absent.revision()).isZero();
-            now(store.write(key, second.revision(), new Draft("", ""), PATIENCE));
-            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+            now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
         }
     }
 
@@ -97,14 +98,14 @@ class RecordsTest {
     void revisionsRiseWhenTheItemIsDeleted() {
         try (var store = open("");
                 var other = open("")) {
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
             pause();
             now(store.remove(key, PATIENCE));
-            assertThat(now(store.write(key, second.revision(), new Draft("three", ""), PATIENCE))
+            assertThat(now(store.write(key, second.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            assertThat(now(other.write(key, 0, new Draft("three", ""), PATIENCE))
+            assertThat(now(other.write(key, 0, new Draft("three", ""), Urgency.KEEP, PATIENCE))
                             .revision())
                     .isGreaterThan(second.revision());
         }
@@ -113,7 +114,7 @@ class RecordsTest {
     @Test
     void revisionsRiseWhenTheTableIsDeletedAndMadeAgain() {
         try (var store = open("again", "")) {
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             pause();
             server.ask("UpdateTable", "{\"TableName\":\"again\",\"DeletionProtectionEnabled\":false}");
             assertThat(server.ask("DeleteTable", "{\"TableName\":\"again\"}")).contains("TableDescription");
@@ -122,12 +123,12 @@ class RecordsTest {
                     PATIENCE,
                     () -> server.ask("DescribeTable", "{\"TableName\":\"again\"}")
                             .contains("ResourceNotFound"));
-            assertThatThrownBy(() -> now(store.read(key, PATIENCE)))
+            assertThatThrownBy(() -> now(store.read(key, Urgency.LOOK, PATIENCE)))
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("no table \"again\" in us-east-1 any more");
             try (var other = open("again", "")) {
-                assertThat(now(other.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-                assertThat(now(other.write(key, 0, new Draft("two", ""), PATIENCE))
+                assertThat(now(other.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+                assertThat(now(other.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE))
                                 .revision())
                         .isGreaterThan(first.revision());
             }
@@ -145,17 +146,18 @@ class RecordsTest {
     void aRevisionThatWasGivenAgainDeceivesNobody() {
         try (var holder = open("");
                 var other = open("")) {
-            var held = now(holder.write(key, 0, new Draft("held by one", ""), PATIENCE));
+            var held = now(holder.write(key, 0, new Draft("held by one", ""), Urgency.KEEP, PATIENCE));
             // a table restored to a time before, and written by another since: the same revision, another record
             var item = "{\"pk\":{\"S\":\"bellwether#seats\"},\"sk\":{\"S\":\"" + key.election()
                     + "\"},\"rev\":{\"N\":\"" + held.revision() + "\"},\"body\":{\"S\":\"held by two\"}}";
             server.ask("PutItem", "{\"TableName\":\"" + TABLE + "\",\"Item\":" + item + "}");
-            assertThat(now(other.read(key, PATIENCE)).revision()).isEqualTo(held.revision());
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)).revision()).isEqualTo(held.revision());
 
-            var written = now(holder.write(key, held.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+            var written = now(
+                    holder.write(key, held.revision(), new Draft("held by one, renewed", ""), Urgency.KEEP, PATIENCE));
 
             assertThat(written.done()).isFalse();
-            assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("held by two");
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)).text()).isEqualTo("held by two");
         }
     }
 
@@ -165,12 +167,12 @@ class RecordsTest {
                 var eager = client(gateway.endpoint(), AwsRetryStrategy.standardRetryStrategy());
                 var store = open(gateway.uri(TABLE, "&create=true"), eager)) {
             gateway.swallow("PutItem", 1);
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(gateway.count("PutItem")).isEqualTo(2);
             assertThat(first.done()).isTrue();
-            assertThat(now(store.read(key, PATIENCE)).revision()).isEqualTo(first.revision());
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).revision()).isEqualTo(first.revision());
             gateway.swallow("PutItem", 1);
-            assertThat(now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE))
+            assertThat(now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isTrue();
             assertThat(gateway.count("PutItem")).isEqualTo(4);
@@ -186,11 +188,11 @@ class RecordsTest {
             try (var store = DynamoDbRecordStore.open(settings, client, client::close)) {
                 var session = store.session();
                 gateway.swallow("PutItem", 1);
-                assertThatThrownBy(() -> now(store.write(key, 0, new Draft("unheard", ""), PATIENCE)))
+                assertThatThrownBy(() -> now(store.write(key, 0, new Draft("unheard", ""), Urgency.KEEP, PATIENCE)))
                         .isInstanceOf(UnavailableException.class);
                 assertThat(gateway.count("PutItem")).isEqualTo(1);
                 assertThat(store.session()).isNotEqualTo(session);
-                assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("unheard");
+                assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)).text()).isEqualTo("unheard");
             }
         }
     }
@@ -202,14 +204,15 @@ class RecordsTest {
                 var store = open(DynamoDbServer.uri(link.port(), TABLE, "&create=true"), cut)) {
             link.cut();
             var begun = System.nanoTime();
-            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+            assertThatThrownBy(
+                            () -> now(store.write(key, 0, new Draft("late", ""), Urgency.KEEP, Duration.ofMillis(300))))
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("did not answer PutItem within 300 ms");
             assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(5));
             link.heal();
             Eventually.eventually("it answers again", PATIENCE, () -> {
                 try {
-                    return now(store.read(RecordKey.seat("nothing"), Duration.ofSeconds(1)))
+                    return now(store.read(RecordKey.seat("nothing"), Urgency.LOOK, Duration.ofSeconds(1)))
                             .equals(Found.NOTHING);
                 } catch (UnavailableException e) {
                     return false;
@@ -223,12 +226,12 @@ class RecordsTest {
         try (var store = open("")) {
             var foreign = "{\"pk\":{\"S\":\"bellwether#seats\"},\"sk\":{\"S\":\"" + key.election() + "\"}}";
             server.ask("PutItem", "{\"TableName\":\"" + TABLE + "\",\"Item\":" + foreign + "}");
-            assertThatThrownBy(() -> now(store.read(key, PATIENCE)))
+            assertThatThrownBy(() -> now(store.read(key, Urgency.LOOK, PATIENCE)))
                     .isInstanceOf(ElectionException.class)
                     .isNotInstanceOf(UnavailableException.class)
                     .hasMessageContaining("the item bellwether#seats " + key.election())
                     .hasMessageContaining("was not written by Bellwether");
-            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("x", ""), PATIENCE)))
+            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("x", ""), Urgency.KEEP, PATIENCE)))
                     .isInstanceOf(ElectionException.class);
             now(store.remove(key, PATIENCE));
         }
@@ -253,11 +256,12 @@ class RecordsTest {
                     "a#b",
                     "🐑".repeat(200));
             for (var name : names) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
                 assertThat(written.done()).as(name).isTrue();
-                assertThat(now(store.read(RecordKey.seat(name), PATIENCE)).text())
+                assertThat(now(store.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE))
+                                .text())
                         .isEqualTo(name);
-                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
                         .as(name)
                         .isEqualTo(Found.NOTHING);
                 var standby = RecordKey.standby(name, Integer.MIN_VALUE, "ann");
@@ -268,8 +272,8 @@ class RecordsTest {
                         .containsExactly(standby);
             }
             var session = RecordKey.session("s#1");
-            now(store.write(session, 0, new Draft("session", ""), PATIENCE));
-            assertThat(now(store.read(session, PATIENCE)).text()).isEqualTo("session");
+            now(store.write(session, 0, new Draft("session", ""), Urgency.KEEP, PATIENCE));
+            assertThat(now(store.read(session, Urgency.LOOK, PATIENCE)).text()).isEqualTo("session");
             var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
             assertThat(listed.isWhole()).isTrue();
             assertThat(listed.keys())
@@ -302,7 +306,7 @@ class RecordsTest {
             var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.keys()).containsExactly(standby);
             assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
-            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann");
+            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
             Eventually.eventually(
                     "it is gone",
                     PATIENCE,
@@ -317,7 +321,7 @@ class RecordsTest {
             Eventually.eventually(
                     "who lists it removes it",
                     PATIENCE,
-                    () -> now(store.read(old, PATIENCE)).equals(Found.NOTHING));
+                    () -> now(store.read(old, Urgency.LOOK, PATIENCE)).equals(Found.NOTHING));
         }
     }
 
@@ -326,14 +330,14 @@ class RecordsTest {
         try (var watching = open("&poll=100ms");
                 var store = open("")) {
             var heard = new CopyOnWriteArrayList<String>();
-            var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
             var watch = watching.watch(key, found -> heard.add(found.text()));
             Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
             Eventually.throughout("it hears it once", Duration.ofMillis(500), () -> heard.size() == 1);
-            var second = now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
             Eventually.eventually("it hears the next", PATIENCE, () -> heard.contains("1"));
             watch.close();
-            now(store.write(key, second.revision(), new Draft("2", ""), PATIENCE));
+            now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
             Eventually.throughout("closed, it hears no more", Duration.ofMillis(500), () -> heard.size() == 2);
         }
     }
@@ -346,7 +350,7 @@ class RecordsTest {
             var heard = new CopyOnWriteArrayList<String>();
             for (var i : IntStream.range(0, 250).toArray()) {
                 var one = RecordKey.seat(key.election() + i);
-                now(store.write(one, 0, new Draft("r" + i, ""), PATIENCE));
+                now(store.write(one, 0, new Draft("r" + i, ""), Urgency.KEEP, PATIENCE));
                 assertThat(store.watch(one, found -> heard.add(found.text()))).isNotSameAs(Watch.NONE);
             }
             Eventually.eventually("all are heard", PATIENCE, () -> heard.size() == 250);

@@ -95,16 +95,18 @@ final class EtcdRecordStore implements RecordStore {
 
     // tag::record-store
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
         var name = name(key);
-        return client.read(Urgency.LOOK, "kv/range", "{" + field("key", name) + "}", timeout)
+        return client.read(urgency, "kv/range", "{" + field("key", name) + "}", timeout)
                 .thenApply(answer -> found(name, answer.list("kvs")));
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         var name = name(key);
-        var value = value(draft.text());
+        var now = client.now();
+        var value = value(now, draft.text());
         var same = known.of(name).filter(seen -> seen.revision == expected);
         var compare = "{" + field("key", name) + ",\"target\":\"MOD\",\"mod_revision\":\"" + expected + "\"}";
         if (same.isPresent()) {
@@ -112,11 +114,11 @@ final class EtcdRecordStore implements RecordStore {
         }
         var body = "{\"compare\":[" + compare + "],\"success\":[{\"request_put\":{" + field("key", name)
                 + ",\"value\":\"" + value + "\"}}],\"failure\":[{\"request_range\":{" + field("key", name) + "}}]}";
-        return client.write(Urgency.KEEP, "kv/txn", body, timeout).thenApply(answer -> {
+        return client.write(urgency, "kv/txn", body, timeout).thenApply(answer -> {
             if (answer.flag("succeeded")) {
                 var revision = answer.at("header").number("revision");
                 known.put(name, new Stored(revision, value));
-                return Written.at(revision);
+                return Written.at(revision, now);
             }
             var present = answer.list("responses").get(0).at("response_range");
             return Written.outdated(found(name, present.list("kvs")).revision());
@@ -177,8 +179,8 @@ final class EtcdRecordStore implements RecordStore {
                 .thenCompose(lease -> client.write(
                         Urgency.LIST,
                         "kv/put",
-                        "{" + field("key", name(key)) + ",\"value\":\"" + value(text) + "\",\"lease\":\"" + lease
-                                + "\"}",
+                        "{" + field("key", name(key)) + ",\"value\":\"" + value(client.now(), text) + "\",\"lease\":\""
+                                + lease + "\"}",
                         timeout))
                 .whenComplete((done, error) -> {
                     if (error != null) {
@@ -224,8 +226,8 @@ final class EtcdRecordStore implements RecordStore {
         return RecordKey.ofPath(name.substring(root.length()), parts);
     }
 
-    private String value(String text) {
-        return text.isEmpty() ? "" : base64(client.now().toEpochMilli() + "\n" + text);
+    private static String value(Instant now, String text) {
+        return text.isEmpty() ? "" : base64(now.toEpochMilli() + "\n" + text);
     }
 
     private static String range(String from, String end) {

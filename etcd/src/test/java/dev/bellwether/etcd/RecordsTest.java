@@ -13,6 +13,7 @@ import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RecordStore.Written;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.net.http.HttpClient;
@@ -56,22 +57,22 @@ class RecordsTest {
     @Test
     void writesGoByTheRevisionThatTheyNameAndTheAnswerNamesTheOneThatIsThere() {
         try (var store = open("/records")) {
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)))
+            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE)))
                     .isEqualTo(Written.outdated(first.revision()));
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
             assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE)))
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE)))
                     .isEqualTo(Written.outdated(second.revision()));
-            var read = now(store.read(key, PATIENCE));
+            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
             assertThat(read.text()).isEqualTo("two");
             assertThat(read.revision()).isEqualTo(second.revision());
             assertThat(read.written())
                     .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
             assertThat(now(store.reached(key, PATIENCE))).isEqualTo(second.revision());
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE)))
+            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE)))
                     .isEqualTo(Written.outdated(0));
         }
     }
@@ -82,17 +83,20 @@ class RecordsTest {
                 var holder = open(restored.uri(""));
                 var other = open(restored.uri(""))) {
             var member = restored.member(0);
-            var before = now(holder.write(key, 0, new Draft("vacant", ""), PATIENCE));
+            var before = now(holder.write(key, 0, new Draft("vacant", ""), Urgency.KEEP, PATIENCE));
             member.save();
-            var held = eventually(() -> holder.write(key, before.revision(), new Draft("held by one", ""), PATIENCE));
+            var held = eventually(
+                    () -> holder.write(key, before.revision(), new Draft("held by one", ""), Urgency.KEEP, PATIENCE));
             member.restore();
-            var taken = eventually(() -> other.write(key, before.revision(), new Draft("held by two", ""), PATIENCE));
+            var taken = eventually(
+                    () -> other.write(key, before.revision(), new Draft("held by two", ""), Urgency.KEEP, PATIENCE));
             assertThat(taken.revision()).as("the revision is given again").isEqualTo(held.revision());
 
-            var written = now(holder.write(key, held.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+            var written = now(
+                    holder.write(key, held.revision(), new Draft("held by one, renewed", ""), Urgency.KEEP, PATIENCE));
 
             assertThat(written).isEqualTo(Written.outdated(held.revision()));
-            assertThat(now(other.read(key, PATIENCE)).text()).isEqualTo("held by two");
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)).text()).isEqualTo("held by two");
         }
     }
 
@@ -100,9 +104,9 @@ class RecordsTest {
     void whatIsNoRecordOfOursIsReadAsItStands() {
         try (var store = open("/foreign")) {
             put("/foreign/seats/" + key.election(), "garbage");
-            assertThat(now(store.read(key, PATIENCE)).text()).isEqualTo("garbage");
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).text()).isEqualTo("garbage");
             put("/foreign/seats/" + key.election(), "");
-            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
         }
     }
 
@@ -111,9 +115,9 @@ class RecordsTest {
         try (var store = open("/names");
                 var nested = open("/names/seats")) {
             for (var name : List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "*", "a\nb")) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
                 assertThat(written.done()).as(name).isTrue();
-                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
                         .as(name)
                         .isEqualTo(Found.NOTHING);
             }
@@ -139,7 +143,7 @@ class RecordsTest {
             Eventually.eventually(
                     "it is gone",
                     PATIENCE,
-                    () -> now(store.read(standby, PATIENCE)).equals(Found.NOTHING));
+                    () -> now(store.read(standby, Urgency.LOOK, PATIENCE)).equals(Found.NOTHING));
         }
     }
 
@@ -162,13 +166,13 @@ class RecordsTest {
             var heard = new CopyOnWriteArrayList<String>();
             try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
                 assertThat(watch).isNotNull();
-                var revision =
-                        now(store.write(key, 0, new Draft("0", ""), PATIENCE)).revision();
+                var revision = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE))
+                        .revision();
                 Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
                 link.refuse();
                 link.reset();
                 for (var i = 1; i < 20; i++) {
-                    revision = now(store.write(key, revision, new Draft("" + i, ""), PATIENCE))
+                    revision = now(store.write(key, revision, new Draft("" + i, ""), Urgency.KEEP, PATIENCE))
                             .revision();
                 }
                 assertThat(servers.member(0)
@@ -176,7 +180,7 @@ class RecordsTest {
                         .contains("revision");
                 link.heal();
                 Eventually.eventually("it hears again", PATIENCE, () -> heard.contains("19"));
-                var last = now(store.write(key, revision, new Draft("last", ""), PATIENCE));
+                var last = now(store.write(key, revision, new Draft("last", ""), Urgency.KEEP, PATIENCE));
                 assertThat(last.done()).isTrue();
                 Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("last"));
                 assertThat(heard).doesNotContain("5");
@@ -190,9 +194,12 @@ class RecordsTest {
                 var store = open("etcd://127.0.0.1:" + link.port() + "," + servers.hosts() + "/once");
                 var other = open("/once")) {
             link.cut();
-            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+            assertThatThrownBy(
+                            () -> now(store.write(key, 0, new Draft("late", ""), Urgency.KEEP, Duration.ofMillis(300))))
                     .isInstanceOf(UnavailableException.class);
-            assertThat(now(other.read(key, PATIENCE))).as("not sent elsewhere").isEqualTo(Found.NOTHING);
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE)))
+                    .as("not sent elsewhere")
+                    .isEqualTo(Found.NOTHING);
             link.heal();
         }
     }
@@ -202,8 +209,10 @@ class RecordsTest {
         try (var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
                 var store = open("etcd://127.0.0.1:" + link.port() + "," + servers.hosts() + "/next")) {
             link.cut();
-            assertThat(now(store.read(key, Duration.ofSeconds(4)))).isEqualTo(Found.NOTHING);
-            assertThat(now(store.write(key, 0, new Draft("x", ""), PATIENCE)).done())
+            assertThat(now(store.read(key, Urgency.LOOK, Duration.ofSeconds(4))))
+                    .isEqualTo(Found.NOTHING);
+            assertThat(now(store.write(key, 0, new Draft("x", ""), Urgency.KEEP, PATIENCE))
+                            .done())
                     .as("writes go where the reading was answered")
                     .isTrue();
         }
@@ -214,7 +223,7 @@ class RecordsTest {
         try (var another = EtcdServers.start(1);
                 var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
                 var store = open("etcd://127.0.0.1:" + link.port() + "/same")) {
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
             assertThatThrownBy(() -> open("etcd://" + servers.hosts() + "," + another.hosts() + "/same"))
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("hosts are of several");

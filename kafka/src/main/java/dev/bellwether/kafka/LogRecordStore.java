@@ -12,6 +12,7 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
@@ -127,7 +128,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             public void judged(Attempt attempt, boolean done, long revision) {
                 var mine = pending.remove(attempt.id());
                 if (mine != null) {
-                    outcomes.add(new Outcome(mine, done ? Written.at(revision) : Written.outdated(revision)));
+                    outcomes.add(new Outcome(
+                            mine, done ? Written.at(revision, written(attempt.name())) : Written.outdated(revision)));
                 }
             }
 
@@ -219,10 +221,16 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         return KafkaDoctor.ofLog(admin, settings);
     }
 
+    private Instant written(String name) {
+        return machine.kept(name)
+                .map(kept -> Instant.ofEpochMilli(kept.writtenMillis()))
+                .orElse(Instant.EPOCH);
+    }
+
     // ---------------------------------------------------------------- records
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
         var name = LogKey.name(key);
         return answered(
                 upToDate().thenApply(done -> {
@@ -235,7 +243,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         return attempt(How.WRITE, key, expected, draft.text(), Duration.ZERO, timeout);
     }
 

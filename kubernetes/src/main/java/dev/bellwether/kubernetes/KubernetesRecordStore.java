@@ -107,13 +107,13 @@ final class KubernetesRecordStore implements RecordStore {
     // ---------------------------------------------------------------- records
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-        return get(key, timeout)
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+        return get(urgency, key, timeout)
                 .thenApply(lease -> lease.map(found -> found(key, found)).orElse(Found.NOTHING));
     }
 
-    private CompletableFuture<Optional<StoredLease>> get(RecordKey key, Duration timeout) {
-        return client.get(Urgency.LOOK, "get", path(key), timeout)
+    private CompletableFuture<Optional<StoredLease>> get(Urgency urgency, RecordKey key, Duration timeout) {
+        return client.get(urgency, "get", path(key), timeout)
                 .thenApply(answer -> answer.isDone() ? Optional.of(StoredLease.of(answer.json())) : Optional.empty());
     }
 
@@ -146,8 +146,9 @@ final class KubernetesRecordStore implements RecordStore {
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
-        return write(Urgency.KEEP, key, expected, next(key, draft), timeout).thenApply(written -> {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+        return write(urgency, key, expected, next(key, draft), timeout).thenApply(written -> {
             var fields = Fields.parse(draft.text());
             var isGrant =
                     !holder(draft.text()).isEmpty() && fields.text("since").isEmpty();
@@ -171,7 +172,7 @@ final class KubernetesRecordStore implements RecordStore {
         }
         var begun = System.nanoTime();
         var seen = known.of(StoredLease.name(key)).filter(lease -> lease.revision() == expected);
-        var former = seen.isPresent() ? CompletableFuture.completedFuture(seen) : get(key, timeout);
+        var former = seen.isPresent() ? CompletableFuture.completedFuture(seen) : get(urgency, key, timeout);
         return former.thenCompose(lease -> {
             var present = lease.map(StoredLease::revision).orElse(0L);
             if (present != expected) {
@@ -187,7 +188,8 @@ final class KubernetesRecordStore implements RecordStore {
         if (!answer.isDone()) {
             return Written.outdated(answer.outcome() == Outcome.ABSENT ? 0 : -1);
         }
-        return Written.at(found(key, StoredLease.of(answer.json())).revision());
+        var found = found(key, StoredLease.of(answer.json()));
+        return Written.at(found.revision(), found.written());
     }
 
     /** What others are to see who know nothing of us. What it is made of is core's; what cannot be read is left out. */
@@ -338,7 +340,7 @@ final class KubernetesRecordStore implements RecordStore {
                 return CompletableFuture.completedFuture(first);
             }
             var left = timeout.minusNanos(System.nanoTime() - begun);
-            return get(key, left)
+            return get(Urgency.LIST, key, left)
                     .thenCompose(lease -> write(
                             Urgency.LIST, key, lease.map(StoredLease::revision).orElse(0L), next, left))
                     .thenApply(second -> {

@@ -13,6 +13,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -51,7 +52,7 @@ class PodLabelsTest {
                 var store = open(stub)) {
             store.write(KEY, 0, held("n-1", 0), PATIENCE).toCompletableFuture().join();
             eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
-            store.write(KEY, 8, new Draft(record("vacant", "", 3), ""), PATIENCE)
+            store.write(KEY, 8, new Draft(record("vacant", "", 3), ""), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
                     .join();
             eventually(
@@ -71,7 +72,7 @@ class PodLabelsTest {
                     .and("since", "2026-01-01T00:00:00Z") // of a term that has begun
                     .build()
                     .text();
-            store.write(KEY, 0, new Draft(order, "c"), PATIENCE)
+            store.write(KEY, 0, new Draft(order, "c"), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
                     .join();
             // Labels are set one after the other: one of the order would come before these.
@@ -125,7 +126,7 @@ class PodLabelsTest {
             var at = take(store, 0, "n-1");
             Eventually.eventually("it is tried", PATIENCE, () -> patches(stub).size() == 1);
             refuses.set(false);
-            var vacant = store.write(KEY, at, new Draft(record("vacant", "", 3), ""), PATIENCE)
+            var vacant = store.write(KEY, at, new Draft(record("vacant", "", 3), ""), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
                     .join();
             Eventually.eventually(

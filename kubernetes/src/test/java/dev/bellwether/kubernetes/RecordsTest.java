@@ -15,6 +15,7 @@ import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.time.Duration;
@@ -58,26 +59,27 @@ class RecordsTest {
     @Test
     void writesGoByTheVersionThatTheyName() {
         try (var store = open("records")) {
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)).done())
-                    .isFalse();
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
-            assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE))
+            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            var read = now(store.read(key, PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
+                            .done())
+                    .isFalse();
+            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
             assertThat(read.text()).isEqualTo("two");
             assertThat(read.revision()).isEqualTo(second.revision());
             assertThat(read.written())
                     .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE))
+            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
-            now(store.write(key, second.revision(), new Draft("", ""), PATIENCE));
-            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+            now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
         }
     }
 
@@ -85,14 +87,16 @@ class RecordsTest {
     void ofManyWhoReplaceOneVersionOneDoes() {
         try (var store = open("race");
                 var others = open("race")) {
-            var at = now(store.write(key, 0, new Draft("0", ""), PATIENCE)).revision();
+            var at = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE))
+                    .revision();
             for (var round = 0; round < 20; round++) {
                 var known = at;
-                assertThat(now(others.read(key, PATIENCE)).revision()).isEqualTo(known);
+                assertThat(now(others.read(key, Urgency.LOOK, PATIENCE)).revision())
+                        .isEqualTo(known);
                 var text = Integer.toString(round);
                 var all = IntStream.range(0, 8)
                         .mapToObj(i -> (i % 2 == 0 ? store : others)
-                                .write(key, known, new Draft(text + "-" + i, ""), PATIENCE))
+                                .write(key, known, new Draft(text + "-" + i, ""), Urgency.KEEP, PATIENCE))
                         .toList();
                 var won = all.stream()
                         .map(RecordsTest::now)
@@ -108,17 +112,17 @@ class RecordsTest {
     @Test
     void versionsRiseWhenTheLeaseIsDeletedAndMadeAgain() {
         try (var store = open("deleted")) {
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             servers.send(0, "DELETE", KubernetesServers.leases("deleted") + "/" + name, "{}");
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            assertThat(now(store.write(key, first.revision(), new Draft("late", ""), PATIENCE))
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            assertThat(now(store.write(key, first.revision(), new Draft("late", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .as("a write that comes late brings nothing back")
                     .isFalse();
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            var again = now(store.write(key, 0, new Draft("two", ""), PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            var again = now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE));
             assertThat(again.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("late", ""), PATIENCE))
+            assertThat(now(store.write(key, first.revision(), new Draft("late", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isFalse();
         }
@@ -244,15 +248,15 @@ class RecordsTest {
     @Test
     void whatOthersAddedToALeaseStays() {
         try (var store = open("added")) {
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(first.done()).isTrue();
             var path = KubernetesServers.leases("added") + "/" + name;
             var labelled = servers.get(0, path)
                     .replace("\"labels\":{", "\"labels\":{\"team\":\"billing\",")
                     .replace("\"annotations\":{", "\"annotations\":{\"note\":\"a \\\"b\\\"\",");
             servers.send(0, "PUT", path, labelled);
-            var read = now(store.read(key, PATIENCE));
-            assertThat(now(store.write(key, read.revision(), new Draft("two", ""), PATIENCE))
+            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
+            assertThat(now(store.write(key, read.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isTrue();
             var metadata = whole("added").at("metadata");
@@ -287,9 +291,10 @@ class RecordsTest {
                     "x".repeat(253),
                     "x".repeat(254));
             for (var one : names) {
-                var written = now(store.write(RecordKey.seat(one), 0, new Draft(one, ""), PATIENCE));
+                var written = now(store.write(RecordKey.seat(one), 0, new Draft(one, ""), Urgency.KEEP, PATIENCE));
                 assertThat(written.done()).as(one).isTrue();
-                assertThat(now(store.read(RecordKey.seat(one), PATIENCE)).text())
+                assertThat(now(store.read(RecordKey.seat(one), Urgency.LOOK, PATIENCE))
+                                .text())
                         .isEqualTo(one);
             }
             assertThat(names.stream()
@@ -320,7 +325,7 @@ class RecordsTest {
             var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.keys()).containsExactly(standby);
             assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
-            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann");
+            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
             Eventually.eventually(
                     "it is gone",
                     PATIENCE,
@@ -329,7 +334,7 @@ class RecordsTest {
                             .isEmpty());
             now(store.remove(standby, PATIENCE));
             now(store.put(standby, "ann again", PATIENCE, PATIENCE));
-            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann again");
+            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann again");
         }
     }
 
@@ -356,7 +361,8 @@ class RecordsTest {
     void moreThanAPageIsListed() {
         try (var store = open("pages")) {
             var all = IntStream.range(0, 1_100)
-                    .mapToObj(i -> store.write(RecordKey.seat("e" + i), 0, new Draft("x", ""), Duration.ofSeconds(60)))
+                    .mapToObj(i -> store.write(
+                            RecordKey.seat("e" + i), 0, new Draft("x", ""), Urgency.KEEP, Duration.ofSeconds(60)))
                     .toList();
             all.forEach(one -> assertThat(now(one).done()).isTrue());
             assertThat(now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE)).keys())
@@ -372,19 +378,19 @@ class RecordsTest {
             var heard = new CopyOnWriteArrayList<String>();
             try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
                 assertThat(watch).isNotNull();
-                var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+                var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
                 link.refuse();
                 link.reset();
-                var second = now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE));
+                var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
                 link.heal();
                 Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
-                var third = now(store.write(key, second.revision(), new Draft("2", ""), PATIENCE));
+                var third = now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
                 servers.member(0).kill(); // after that, the versions it knew are too old for it: 410
                 servers.member(0).start();
                 servers.awaitLeases(0);
-                now(store.write(key, third.revision(), new Draft("3", ""), PATIENCE));
+                now(store.write(key, third.revision(), new Draft("3", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("and when the server was started again", PATIENCE, () -> heard.contains("3"));
                 assertThat(heard).doesNotHaveDuplicates();
             }
@@ -398,9 +404,10 @@ class RecordsTest {
                 var other = open("once")) {
             var session = store.session();
             link.cut();
-            assertThatThrownBy(() -> now(store.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+            assertThatThrownBy(
+                            () -> now(store.write(key, 0, new Draft("late", ""), Urgency.KEEP, Duration.ofMillis(300))))
                     .isInstanceOf(UnavailableException.class);
-            assertThat(now(other.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
+            assertThat(now(other.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
             assertThat(store.session()).isNotEqualTo(session);
             link.heal();
         }

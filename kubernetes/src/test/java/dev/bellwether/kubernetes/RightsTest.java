@@ -20,6 +20,7 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Listing;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -79,9 +80,9 @@ class RightsTest {
             assertThatThrownBy(() -> {
                         try (var store = open(stub)) {
                             now(store.read(KEY, PATIENCE));
-                            var at = now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))
+                            var at = now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
                                     .revision();
-                            now(store.write(KEY, at, new Draft("two", ""), PATIENCE));
+                            now(store.write(KEY, at, new Draft("two", ""), Urgency.KEEP, PATIENCE));
                             now(store.remove(STANDBY, PATIENCE));
                         }
                     })
@@ -112,12 +113,12 @@ class RightsTest {
                 ? usual(request)
                 : Reply.failure(401, "Unauthorized", "Unauthorized", "{}"))) {
             try (var store = open(stub)) {
-                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                         .isInstanceOf(AccessRefusedException.class)
                         .hasMessageContainingAll("401", "The credentials are from", "token or certificate has expired")
                         .hasMessageNotContaining("hush-hush");
                 Files.writeString(token, "second");
-                assertThat(now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))
+                assertThat(now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
                                 .done())
                         .isTrue();
                 assertThat(stub.requests().stream()
@@ -138,16 +139,17 @@ class RightsTest {
                         "{\"kind\":\"Status\",\"message\":\"too many requests, please try again later\",\"code\":429}")
                 : usual(request))) {
             try (var store = open(stub)) {
-                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                         .isInstanceOf(UnavailableException.class)
                         .hasMessageContaining("429");
                 var begun = System.nanoTime();
                 var asked = stub.requests().size();
-                assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Duration.ofMillis(300))))
+                assertThatThrownBy(() ->
+                                now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, Duration.ofMillis(300))))
                         .isInstanceOf(UnavailableException.class)
                         .hasMessageContaining("nothing was sent");
                 assertThat(stub.requests()).hasSize(asked);
-                assertThat(now(store.write(KEY, 0, new Draft("one", ""), PATIENCE))
+                assertThat(now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
                                 .done())
                         .isTrue();
                 assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
@@ -173,7 +175,7 @@ class RightsTest {
                 assertThat(busy).isNotNull();
                 var time = Duration.ofSeconds(3);
                 for (var tries = 0; tries < 2; tries++) {
-                    assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+                    assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                             .hasMessageContaining("429");
                     var isAnswered = tries == 0;
                     var begun = System.nanoTime();
@@ -220,7 +222,7 @@ class RightsTest {
                             >= stub.requests().stream()
                                     .filter(RightsTest::isList)
                                     .count());
-            assertThat(now(store.write(KEY, 0, new Draft("one", ""), Duration.ofSeconds(6)))
+            assertThat(now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, Duration.ofSeconds(6)))
                             .done())
                     .isTrue();
         }
@@ -334,7 +336,7 @@ class RightsTest {
                         ? new Reply(429, Map.of("Retry-After", "20"), "{\"kind\":\"Status\",\"code\":429}")
                         : usual(request));
                 var store = open(stub)) {
-            assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+            assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                     .hasMessageContaining("429");
             var asked = stub.requests().size();
             assertThatThrownBy(() -> now(store.read(KEY, Duration.ofSeconds(1))))
@@ -356,13 +358,15 @@ class RightsTest {
                                         "{\"name\":\"payments\",\"kind\":\"namespaces\"}")
                                 : usual(request));
                 var store = open(stub)) {
-            var at = now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)).revision();
+            var at = now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
+                    .revision();
             deleted.set(true);
-            assertThatThrownBy(() -> now(store.write(KEY, at, new Draft("two", ""), PATIENCE)))
+            assertThatThrownBy(() -> now(store.write(KEY, at, new Draft("two", ""), Urgency.KEEP, PATIENCE)))
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContainingAll("namespaces \"payments\" not found", "Create the namespace again");
             deleted.set(false);
-            assertThat(now(store.write(KEY, at, new Draft("two", ""), PATIENCE)).done())
+            assertThat(now(store.write(KEY, at, new Draft("two", ""), Urgency.KEEP, PATIENCE))
+                            .done())
                     .isTrue();
         }
     }
@@ -428,8 +432,9 @@ class RightsTest {
         try (var stub = new StubServer(RightsTest::usual);
                 var store = open(stub)) {
             now(store.read(KEY, PATIENCE));
-            var at = now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)).revision();
-            now(store.write(KEY, at, new Draft("two", ""), PATIENCE));
+            var at = now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
+                    .revision();
+            now(store.write(KEY, at, new Draft("two", ""), Urgency.KEEP, PATIENCE));
             var update = stub.requests().stream()
                     .filter(request -> request.method().equals("PUT"))
                     .findFirst()
@@ -454,7 +459,7 @@ class RightsTest {
                         ? Reply.failure(status, reason, message, details)
                         : usual(request));
                 var store = open(stub)) {
-            assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), PATIENCE)))
+            assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining(says)
                     .satisfies(error ->

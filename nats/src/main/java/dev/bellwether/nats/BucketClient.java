@@ -161,9 +161,10 @@ final class BucketClient implements AutoCloseable {
     // ---------------------------------------------------------------- verbs
 
     /** Writes a record if the key is at this revision, 0 for none; returns the new revision. */
-    CompletableFuture<Long> write(String key, Headers headers, byte[] body, long expected, Duration timeout) {
+    CompletableFuture<Long> write(
+            String key, Headers headers, byte[] body, long expected, Urgency urgency, Duration timeout) {
         headers.put(EXPECTED, Long.toString(expected));
-        return put(Urgency.KEEP, key, headers, body, timeout);
+        return put(urgency, key, headers, body, timeout);
     }
 
     /** Writes whatever is there, when there is nothing else to do. */
@@ -187,9 +188,9 @@ final class BucketClient implements AutoCloseable {
     }
 
     /** Reads the last message of a key, even if it is a marker. */
-    CompletableFuture<Optional<StoredMessage>> read(String key, Duration timeout) {
+    CompletableFuture<Optional<StoredMessage>> read(String key, Urgency urgency, Duration timeout) {
         var body = new JsonValue(Map.of("last_by_subj", new JsonValue(storedSubject(key)))).toJson();
-        return requests.ask(Urgency.LOOK, rightToRead(), null, body.getBytes(StandardCharsets.UTF_8), timeout)
+        return requests.ask(urgency, rightToRead(), null, body.getBytes(StandardCharsets.UTF_8), timeout)
                 .thenApply(reply -> {
                     var error = reply.get("error");
                     if (error != null) {

@@ -10,9 +10,11 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import io.nats.client.impl.Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -85,7 +87,7 @@ final class NatsRecordStore implements RecordStore {
     /** Choria's brokers may not let us. On a connection of the user's we are not told that, and take silence for it. */
     private static boolean mayRead(BucketClient client) {
         try {
-            var unused = client.read("bellwether", PROBE).join();
+            var unused = client.read("bellwether", Urgency.LOOK, PROBE).join();
             return true;
         } catch (CompletionException e) {
             var denied = e.getCause() instanceof AccessRefusedException;
@@ -177,17 +179,18 @@ final class NatsRecordStore implements RecordStore {
     // ---------------------------------------------------------------- records
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-        return client.read(layout.key(key), timeout)
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+        return client.read(layout.key(key), urgency, timeout)
                 .thenApply(message -> message.map(layout::found).orElse(Found.NOTHING));
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
-        return client.write(layout.key(key), layout.headers(draft), layout.body(draft), expected, timeout)
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+        return client.write(layout.key(key), layout.headers(draft), layout.body(draft), expected, urgency, timeout)
                 .handle((revision, error) -> {
                     if (error == null) {
-                        return Written.at(revision);
+                        return Written.at(revision, Instant.EPOCH); // the acknowledgement does not say when
                     }
                     var cause = error instanceof CompletionException wrapped ? wrapped.getCause() : error;
                     if (cause instanceof BucketClient.Outdated outdated) {

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Relays in processes of their own, elected on three brokers, that die or freeze in the midst of it. */
+/** Relays in processes of their own, elected on a broker, that die or freeze in the midst of it. */
 class ProcessFaultsTest {
     private static final List<List<String>> PHASES = List.of(
             List.of("before", "initTransactions", "1"), // leads, no fence

@@ -171,15 +171,16 @@ final class RedisRecordStore implements RecordStore {
     // ---------------------------------------------------------------- records
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
         var name = name(key);
         return connection
-                .ask(Urgency.LOOK, READ, List.of(name), timeout)
+                .ask(urgency, READ, List.of(name), timeout)
                 .thenApply(answer -> answer.isEmpty() ? Found.NOTHING : found(name, (String) answer.get(0)));
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         var takesWhatNobodyHeld = expected == 0
                 && key.parts().size() == RecordKey.OF_SEAT
                 && !draft.leader().isEmpty()
@@ -195,13 +196,13 @@ final class RedisRecordStore implements RecordStore {
     }
 
     private CompletionStage<Written> write(
-            String session, RecordKey key, long expected, Draft draft, Duration timeout) {
+            String session, RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         var name = name(key);
         var same = known.of(name).filter(seen -> seen.revision == expected).map(Stored::value);
         return connection
                 .ask(
                         session,
-                        Urgency.KEEP,
+                        urgency,
                         WRITE,
                         List.of(name, counter(), index(key.parts().size())),
                         timeout,
@@ -215,8 +216,8 @@ final class RedisRecordStore implements RecordStore {
                     if ((Long) answer.get(0) == 0) {
                         return Written.outdated(revision);
                     }
-                    known.put(name, new Stored(revision, (String) answer.get(2)));
-                    return Written.at(revision);
+                    return Written.at(
+                            revision, found(name, (String) answer.get(2)).written());
                 });
     }
 

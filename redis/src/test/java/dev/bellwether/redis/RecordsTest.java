@@ -13,6 +13,7 @@ import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RecordStore.Written;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import io.lettuce.core.RedisClient;
@@ -59,25 +60,25 @@ class RecordsTest {
     @Test
     void writesGoByTheRevisionThatTheyNameAndTheAnswerNamesTheOneThatIsThere() {
         try (var store = open("")) {
-            assertThat(now(store.read(key, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
             assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), PATIENCE)))
+            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE)))
                     .isEqualTo(Written.outdated(first.revision()));
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
             assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), PATIENCE)))
+            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE)))
                     .isEqualTo(Written.outdated(second.revision()));
-            var read = now(store.read(key, PATIENCE));
+            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
             assertThat(read.text()).isEqualTo("two");
             assertThat(read.revision()).isEqualTo(second.revision());
             assertThat(read.written())
                     .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
             assertThat(now(store.reached(key, PATIENCE))).isEqualTo(second.revision());
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), PATIENCE)))
+            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE)))
                     .isEqualTo(Written.outdated(0));
-            var deleted = now(store.write(key, second.revision(), new Draft("", ""), PATIENCE));
-            assertThat(now(store.read(key, PATIENCE)).what()).isEqualTo(What.DELETED);
+            var deleted = now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
             assertThat(deleted.revision()).isGreaterThan(second.revision());
         }
     }
@@ -86,14 +87,15 @@ class RecordsTest {
     void revisionsRiseWhenTheKeyIsDeletedAndWhenAllKeysAreLost() {
         try (var own = ValkeyServers.start();
                 var store = open(own, "")) {
-            var first = now(store.write(key, 0, new Draft("one", ""), PATIENCE)).revision();
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
+                    .revision();
             assertThat(own.ask("DEL", "bellwether:" + key.path())).isEqualTo("1");
-            var second =
-                    now(store.write(key, 0, new Draft("two", ""), PATIENCE)).revision();
+            var second = now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE))
+                    .revision();
             assertThat(own.ask("FLUSHALL")).isEqualTo("OK");
             assertThat(now(store.reached(key, PATIENCE))).isZero();
-            var third =
-                    now(store.write(key, 0, new Draft("three", ""), PATIENCE)).revision();
+            var third = now(store.write(key, 0, new Draft("three", ""), Urgency.KEEP, PATIENCE))
+                    .revision();
             assertThat(List.of(first, second, third)).isSorted().doesNotHaveDuplicates();
         }
     }
@@ -105,14 +107,14 @@ class RecordsTest {
             assertThat(server.ask("SET", "clock:state/revision", Long.toString(far)))
                     .isEqualTo("OK");
             try (var other = open("?prefix=clock")) {
-                assertThat(now(other.write(key, 0, new Draft("one", ""), PATIENCE))
+                assertThat(now(other.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
                                 .revision())
                         .isEqualTo(far + 1);
             }
             assertThat(server.ask("SET", "bellwether:" + key.path(), far + " 0\nold"))
                     .isEqualTo("OK");
-            assertThat(now(store.read(key, PATIENCE)).revision()).isEqualTo(far);
-            assertThat(now(store.write(key, far, new Draft("new", ""), PATIENCE))
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).revision()).isEqualTo(far);
+            assertThat(now(store.write(key, far, new Draft("new", ""), Urgency.KEEP, PATIENCE))
                             .revision())
                     .isEqualTo(far + 1);
         }
@@ -121,12 +123,13 @@ class RecordsTest {
     @Test
     void aRevisionThatWasGivenAgainDeceivesNobody() {
         try (var store = open("")) {
-            var held = now(store.write(key, 0, new Draft("held by one", ""), PATIENCE));
+            var held = now(store.write(key, 0, new Draft("held by one", ""), Urgency.KEEP, PATIENCE));
             var name = "bellwether:" + key.path();
             assertThat(server.ask("SET", name, held.revision() + " 0\nheld by two"))
                     .isEqualTo("OK");
 
-            var written = now(store.write(key, held.revision(), new Draft("held by one, renewed", ""), PATIENCE));
+            var written = now(
+                    store.write(key, held.revision(), new Draft("held by one, renewed", ""), Urgency.KEEP, PATIENCE));
 
             assertThat(written).isEqualTo(Written.outdated(held.revision()));
             assertThat(server.ask("GET", name)).endsWith("held by two");
@@ -139,16 +142,16 @@ class RecordsTest {
             for (var garbage : List.of("garbage", "12\nx", "99999999999999999 0\nx", "-1 0\nx")) {
                 assertThat(server.ask("SET", "bellwether:" + key.path(), garbage))
                         .isEqualTo("OK");
-                var found = now(store.read(key, PATIENCE));
+                var found = now(store.read(key, Urgency.LOOK, PATIENCE));
                 assertThat(found.text()).isEqualTo(garbage);
-                assertThat(now(store.write(key, found.revision(), new Draft("ours", ""), PATIENCE))
+                assertThat(now(store.write(key, found.revision(), new Draft("ours", ""), Urgency.KEEP, PATIENCE))
                                 .done())
                         .as(garbage)
                         .isTrue();
             }
             assertThat(server.ask("DEL", "bellwether:" + key.path())).isEqualTo("1");
             assertThat(server.ask("SADD", "bellwether:" + key.path(), "a set")).isEqualTo("1");
-            assertThatThrownBy(() -> now(store.read(key, PATIENCE)))
+            assertThatThrownBy(() -> now(store.read(key, Urgency.LOOK, PATIENCE)))
                     .isInstanceOf(ElectionException.class)
                     .isNotInstanceOf(UnavailableException.class)
                     .hasMessageContaining("choose another prefix");
@@ -161,9 +164,9 @@ class RecordsTest {
                 var nested = open("?prefix=names:seats")) {
             var names = List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", "a:seats/a", ".", "*", "a\nb");
             for (var name : names) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), PATIENCE));
+                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
                 assertThat(written.done()).as(name).isTrue();
-                assertThat(now(nested.read(RecordKey.seat(name), PATIENCE)))
+                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
                         .as(name)
                         .isEqualTo(Found.NOTHING);
             }
@@ -182,9 +185,11 @@ class RecordsTest {
                 var two = open("/2");
                 var watch = two.watch(key, found -> heard.add(found.text()))) {
             assertThat(watch).isNotNull();
-            assertThat(now(one.write(key, 0, new Draft("in one", ""), PATIENCE)).done())
+            assertThat(now(one.write(key, 0, new Draft("in one", ""), Urgency.KEEP, PATIENCE))
+                            .done())
                     .isTrue();
-            assertThat(now(two.write(key, 0, new Draft("in two", ""), PATIENCE)).done())
+            assertThat(now(two.write(key, 0, new Draft("in two", ""), Urgency.KEEP, PATIENCE))
+                            .done())
                     .isTrue();
             Eventually.eventually("it is heard", PATIENCE, () -> heard.contains("in two"));
             assertThat(heard).doesNotContain("in one");
@@ -201,7 +206,7 @@ class RecordsTest {
             now(store.put(RecordKey.standby("billing2", 1, "cy"), "cy", PATIENCE, PATIENCE));
             var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.keys()).containsExactlyInAnyOrder(standby, lasting);
-            assertThat(now(store.read(standby, PATIENCE)).text()).isEqualTo("ann");
+            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
             Eventually.eventually(
                     "it is gone",
                     PATIENCE,
@@ -225,14 +230,14 @@ class RecordsTest {
             var heard = new CopyOnWriteArrayList<String>();
             try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
                 assertThat(watch).isNotNull();
-                var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+                var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
                 link.refuse();
                 link.reset();
-                var second = now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE));
+                var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
                 link.heal();
                 Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
-                now(store.write(key, second.revision(), new Draft("2", ""), PATIENCE));
+                now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
                 Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
             }
         }
@@ -248,18 +253,24 @@ class RecordsTest {
                 assertThat(watch).isNotNull();
                 var session = watching.session();
                 link.cut();
-                assertThatThrownBy(() -> now(watching.write(key, 0, new Draft("late", ""), Duration.ofMillis(300))))
+                assertThatThrownBy(() -> now(
+                                watching.write(key, 0, new Draft("late", ""), Urgency.KEEP, Duration.ofMillis(300))))
                         .isInstanceOf(UnavailableException.class)
                         .hasMessageContaining("did not answer within 300 ms");
                 assertThat(watching.session()).isNotEqualTo(session);
                 link.reset(); // and who was silent is gone, with what it was sent
                 link.heal();
                 assertThat(now(store.write(
-                                        key, now(store.read(key, PATIENCE)).revision(), new Draft("1", ""), PATIENCE))
+                                        key,
+                                        now(store.read(key, PATIENCE)).revision(),
+                                        new Draft("1", ""),
+                                        Urgency.KEEP,
+                                        PATIENCE))
                                 .done())
                         .isTrue();
                 Eventually.eventually("it hears", PATIENCE, () -> heard.contains("1"));
-                assertThat(now(watching.read(key, PATIENCE)).text()).isEqualTo("1");
+                assertThat(now(watching.read(key, Urgency.LOOK, PATIENCE)).text())
+                        .isEqualTo("1");
             }
         }
     }
@@ -284,9 +295,9 @@ class RecordsTest {
     @Test
     void scriptsThatTheServerHasForgottenAreOfNoConsequence() {
         try (var store = open("")) {
-            var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
             assertThat(server.ask("SCRIPT", "FLUSH")).isEqualTo("OK");
-            assertThat(now(store.write(key, first.revision(), new Draft("1", ""), PATIENCE))
+            assertThat(now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isTrue();
         }
@@ -296,15 +307,15 @@ class RecordsTest {
     void aClientThatSendsAgainWhatHadNoAnswerHasItRefused() {
         try (var own = ValkeyServers.start();
                 var store = open(own, "")) { // over a client with its defaults
-            var first = now(store.write(key, 0, new Draft("0", ""), PATIENCE));
+            var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
             own.pause();
-            var unanswered = store.write(key, first.revision(), new Draft("1", ""), PATIENCE);
+            var unanswered = store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE);
             own.kill();
             own.start();
             assertThatThrownBy(() -> now(unanswered)).isInstanceOf(UnavailableException.class);
-            var found = now(store.read(key, PATIENCE));
+            var found = now(store.read(key, Urgency.LOOK, PATIENCE));
             assertThat(found.text()).isIn("0", "1");
-            assertThat(now(store.write(key, found.revision(), new Draft("2", ""), PATIENCE))
+            assertThat(now(store.write(key, found.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE))
                             .done())
                     .isTrue();
         }

@@ -3,6 +3,7 @@ package dev.bellwether.internal.record;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.util.function.Supplier;
 
 /** Vacates a seat that is held. Confined to anybody who holds the lock of the memory. */
@@ -16,6 +17,11 @@ final class ReleaseRequest extends SeatRequest<Answer> {
         super(memory, stamps);
         this.claim = claim;
         this.lookFirst = lookFirst;
+    }
+
+    @Override
+    Urgency urgency() {
+        return Urgency.KEEP;
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.bellwether.internal.record;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Lease;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
@@ -31,6 +32,11 @@ final class RenewRequest extends SeatRequest<Answer> {
     /** Renews the lease of a seat that is to share none. */
     RenewRequest(SeatMemory memory, Supplier<String> stamps, Lease lease) {
         this(memory, stamps, lease, "", () -> false);
+    }
+
+    @Override
+    Urgency urgency() {
+        return Urgency.KEEP;
     }
 
     @Override

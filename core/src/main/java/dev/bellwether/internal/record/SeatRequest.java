@@ -2,6 +2,7 @@ package dev.bellwether.internal.record;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Instant;
 import java.util.HashSet;
 import java.util.Set;
@@ -38,6 +39,11 @@ abstract class SeatRequest<T> {
     }
 
     // ---------------------------------------------------------------- told by the driver
+
+    /** Returns what of this goes first: a lease depends on the requests of who holds a seat, or gives it back. */
+    Urgency urgency() {
+        return Urgency.LOOK;
+    }
 
     /** Returns what is wanted first. */
     abstract SeatStep<T> begin(long nowNanos);
@@ -79,13 +85,13 @@ abstract class SeatRequest<T> {
         return looked(known(nowNanos), nowNanos);
     }
 
-    /** A writing was carried out. */
-    final SeatStep<T> written(long revision, long nowNanos) {
+    /** A writing was carried out, at this time by the store's clock; {@link Instant#EPOCH} if that is unknown. */
+    final SeatStep<T> written(long revision, Instant written, long nowNanos) {
         var record = requireSent();
         if (tracked) {
             memory.carriedOut(record.nonce(), record.stamp(), revision);
         }
-        return carriedOut(memory.noteWrite(new StoredRecord(revision, Instant.EPOCH, record), nowNanos), nowNanos);
+        return carriedOut(memory.noteWrite(new StoredRecord(revision, written, record), nowNanos), nowNanos);
     }
 
     /** A writing was refused, since the record is at another revision: at this one; negative if that was not said. */

@@ -586,8 +586,8 @@ final class Seats {
                     .thenCompose(seat -> confirming
                             ? store.reached(seat, timeout)
                             : CompletableFuture.completedStage(0L)) // a revision fell: how far are they now?
-                    .thenCompose(
-                            given -> store.read(key, timeout).thenApply(found -> new Read(format.stored(found), given)))
+                    .thenCompose(given -> store.read(key, request.urgency(), timeout)
+                            .thenApply(found -> new Read(format.stored(found), given)))
                     .whenComplete((found, error) -> advance(() -> found == null
                             ? request.unanswered(cause(error), clock.nanos())
                             : request.read(found.stored, found.given, clock.nanos())));
@@ -602,14 +602,15 @@ final class Seats {
 
         private void write(SeatStep<T> step) {
             var unused = CompletableFuture.completedFuture(known.key)
-                    .thenCompose(seat -> store.write(seat, step.expected(), SeatText.draft(step.next()), timeout))
+                    .thenCompose(seat ->
+                            store.write(seat, step.expected(), SeatText.draft(step.next()), request.urgency(), timeout))
                     .whenComplete((written, error) -> advance(() -> {
                         var now = clock.nanos();
                         if (written == null) {
                             return request.unanswered(cause(error), now);
                         }
                         return written.done()
-                                ? request.written(written.revision(), now)
+                                ? request.written(written.revision(), written.written(), now)
                                 : request.outdated(written.revision(), now);
                     }));
         }

@@ -7,6 +7,7 @@ import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Found;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.time.Instant;
@@ -251,7 +252,7 @@ final class Standbys {
     CompletableFuture<Listed> list(String election, String leader) {
         return keys(List.of(election)).thenCompose(listing -> {
             var reads = listing.keys().stream()
-                    .map(key -> store.read(key, TIMEOUT).toCompletableFuture())
+                    .map(key -> store.read(key, Urgency.LIST, TIMEOUT).toCompletableFuture())
                     .toList();
             return CompletableFuture.allOf(reads.toArray(CompletableFuture[]::new))
                     .thenApply(done -> {

@@ -1,5 +1,6 @@
 package dev.bellwether.internal.record;
 
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.util.function.Supplier;
 
@@ -31,6 +32,11 @@ final class SustainRequest extends SeatRequest<SustainRequest.Sustained> {
     }
 
     @Override
+    Urgency urgency() {
+        return Urgency.KEEP;
+    }
+
+    @Override
     SeatStep<Sustained> begin(long nowNanos) {
         if (!made) {
             sentNanos = nowNanos;
@@ -44,7 +50,7 @@ final class SustainRequest extends SeatRequest<SustainRequest.Sustained> {
 
     @Override
     SeatStep<Sustained> looked(ObservedRecord known, long nowNanos) {
-        if (!made || !memory.rules().maySustain(memory.isOurs(known.stored()), known, nowNanos)) {
+        if (!memory.rules().maySustain(memory.isOurs(known.stored()), known, nowNanos)) {
             return SeatStep.done(new Sustained(false, 0, ""));
         }
         note(known.record().lookedFor());

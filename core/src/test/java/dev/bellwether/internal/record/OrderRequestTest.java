@@ -24,7 +24,7 @@ class OrderRequestTest {
         assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
         assertThat(late.kind()).isEqualTo(SeatStep.Kind.WRITE);
 
-        assertThat(one.written(1, NOW).kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(one.written(1, Instant.EPOCH, NOW).kind()).isEqualTo(SeatStep.Kind.DONE);
         assertThat(other.outdated(1, NOW).kind()).isEqualTo(SeatStep.Kind.READ);
         var end = other.read(new StoredRecord(1, Instant.EPOCH, written.next()), 0, NOW);
 

@@ -18,6 +18,7 @@ import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.time.Instant;
@@ -287,7 +288,7 @@ class RecordLeasesTest {
         var store = new CountedWatches(records);
         var seats = new Seats(store, clock, () -> "other" + stamps.incrementAndGet());
         var key = RecordKey.seat("election7");
-        var found = get(records.read(key, LEASE));
+        var found = get(records.read(key, Urgency.LOOK, LEASE));
         Consumer<View> watcher = view -> {};
         for (var round = 0; round < 5_000; round++) {
             seats.watch("election7", watcher);
@@ -359,7 +360,7 @@ class RecordLeasesTest {
     }
 
     private long left() {
-        var text = get(records.read(sessions().get(0), LEASE)).text();
+        var text = get(records.read(sessions().get(0), Urgency.LOOK, LEASE)).text();
         return Fields.parse(text).number("token");
     }
 
@@ -632,7 +633,7 @@ class RecordLeasesTest {
 
     private long signed(Claim claim) {
         var key = RecordKey.standby(claim.election(), claim.priority(), claim.candidate());
-        return get(records.read(key, LEASE)).revision();
+        return get(records.read(key, Urgency.LOOK, LEASE)).revision();
     }
 
     private static Claim claim(String candidate) {
@@ -699,30 +700,31 @@ class RecordLeasesTest {
         }
 
         @Override
-        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        public CompletionStage<Written> write(
+                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
             if (loses) {
-                var written = get(super.write(key, expected, draft, timeout));
+                var written = get(super.write(key, expected, draft, urgency, timeout));
                 loses = !written.done();
                 return loses
                         ? CompletableFuture.completedStage(written)
                         : CompletableFuture.failedStage(new UnavailableException("no answer"));
             }
             if (!holds) {
-                return super.write(key, expected, draft, timeout);
+                return super.write(key, expected, draft, urgency, timeout);
             }
             var answer = new CompletableFuture<Written>();
             answers.add(answer);
-            held.add(() -> answer.complete(get(super.write(key, expected, draft, timeout))));
+            held.add(() -> answer.complete(get(super.write(key, expected, draft, urgency, timeout))));
             return answer;
         }
 
         @Override
-        public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+        public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
             if (!holdsReads) {
-                return super.read(key, timeout);
+                return super.read(key, urgency, timeout);
             }
             var answer = new CompletableFuture<Found>();
-            held.add(() -> answer.complete(get(super.read(key, timeout))));
+            held.add(() -> answer.complete(get(super.read(key, urgency, timeout))));
             return answer;
         }
 
@@ -756,13 +758,14 @@ class RecordLeasesTest {
         }
 
         @Override
-        public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-            return records.read(key, timeout);
+        public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+            return records.read(key, urgency, timeout);
         }
 
         @Override
-        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
-            return records.write(key, expected, draft, timeout);
+        public CompletionStage<Written> write(
+                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+            return records.write(key, expected, draft, urgency, timeout);
         }
 
         @Override
@@ -791,10 +794,11 @@ class RecordLeasesTest {
         }
 
         @Override
-        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        public CompletionStage<Written> write(
+                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
             return key.isSession()
-                    ? CompletableFuture.completedStage(new Written(true, expected + 1))
-                    : super.write(key, expected, draft, timeout);
+                    ? CompletableFuture.completedStage(Written.at(expected + 1, Instant.EPOCH))
+                    : super.write(key, expected, draft, urgency, timeout);
         }
     }
 

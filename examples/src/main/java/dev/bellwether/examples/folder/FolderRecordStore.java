@@ -7,6 +7,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
@@ -71,12 +72,13 @@ final class FolderRecordStore implements RecordStore {
 
     // tag::read-and-write
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
         return soon(timeout, () -> found(versions(key)));
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         return soon(timeout, () -> {
             var versions = Files.createDirectories(versions(key));
             var present = highest(versions);
@@ -89,6 +91,7 @@ final class FolderRecordStore implements RecordStore {
 
     Written link(Path versions, long expected, String text) throws IOException {
         var file = Files.writeString(drafts.resolve(UUID.randomUUID().toString()), text);
+        var written = Files.getLastModifiedTime(file).toInstant();
         try {
             force(file);
             Files.createLink(versions.resolve(Long.toString(expected + 1)), file); // whole, or not at all
@@ -106,7 +109,7 @@ final class FolderRecordStore implements RecordStore {
                 Files.deleteIfExists(versions.resolve(name));
             }
         }
-        return Written.at(expected + 1);
+        return Written.at(expected + 1, written);
     }
 
     /** Reads the newest version, and looks again whether it was that while it was read. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -43,7 +44,7 @@ class FolderRecordStoreTest {
     void aWriterThatWasFrozenBetweenItsLookAndItsLinkDoesNotKnowWhetherItWrote() throws IOException {
         try (var store = new FolderRecordStore(folder)) {
             for (var revision = 0; revision < 3; revision++) {
-                store.write(KEY, revision, new Draft("in time", ""), TIMEOUT)
+                store.write(KEY, revision, new Draft("in time", ""), Urgency.KEEP, TIMEOUT)
                         .toCompletableFuture()
                         .join();
             }
@@ -65,7 +66,8 @@ class FolderRecordStoreTest {
                 if (next > 500) {
                     return written;
                 }
-                var answer = store.write(KEY, found.revision(), new Draft(Long.toString(next), ""), TIMEOUT)
+                var answer = store.write(
+                                KEY, found.revision(), new Draft(Long.toString(next), ""), Urgency.KEEP, TIMEOUT)
                         .handle((done, unknown) -> done != null && done.done())
                         .toCompletableFuture()
                         .join();

@@ -19,6 +19,7 @@ import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -797,16 +798,17 @@ final class ChosenWorld implements Chosen {
         }
 
         @Override
-        public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-            return call(process, "read", () -> records.read(key, timeout));
+        public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+            return call(process, "read", () -> records.read(key, urgency, timeout));
         }
 
         @Override
-        public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+        public CompletionStage<Written> write(
+                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
             return call(
                     process,
                     "write over " + expected + ": " + draft.text(),
-                    () -> records.write(key, expected, draft, timeout));
+                    () -> records.write(key, expected, draft, urgency, timeout));
         }
 
         @Override

@@ -20,6 +20,11 @@ final class SimCalls {
 
     /** Has the store carry this out, once or more often, and returns the answer that comes first. */
     <T> CompletableFuture<T> call(String what, Supplier<T> request, Function<? super T, String> shown) {
+        return call(what, world.weather().clientTimeoutNanos(), request, shown);
+    }
+
+    /** The same, waiting so long for an answer; for ever, if that is no time at all. */
+    <T> CompletableFuture<T> call(String what, long timeout, Supplier<T> request, Function<? super T, String> shown) {
         process.mayThrow(what);
         var answer = new CompletableFuture<T>();
         world.trace().line(process.name(), "sends " + what);
@@ -31,7 +36,6 @@ final class SimCalls {
             world.network()
                     .answer(process, "the answer to " + process.name() + "'s " + what, () -> answer.complete(given));
         });
-        var timeout = world.weather().clientTimeoutNanos();
         if (timeout > 0) {
             world.agenda().in(timeout, () -> {
                 if (!answer.isDone()) {

@@ -49,15 +49,15 @@ public final class SimProcess {
     private double failing;
     private boolean inCore;
 
-    SimProcess(World world, String name, SimClock clock, boolean atOnce, @Nullable SimProcess original) {
+    SimProcess(World world, String name, SimClock clock, Simulation settings, @Nullable SimProcess original) {
         this.world = world;
         this.name = name;
         this.clock = clock;
-        workers = new Workers(world, this, atOnce);
+        workers = new Workers(world, this, settings.runsAtOnce());
         loop = new SimLoop(world, this, original == null ? null : original.loop);
         store = new SimStore(world, this, original);
         records = world.records()
-                .map(those -> new SimRecordStore(world, this, those))
+                .map(those -> new SimRecordStore(world, this, those, settings.underWay()))
                 .orElse(null);
         var leases = records == null ? store : new SimRecordLeases(world, this, records);
         var config = ElectionsConfig.builder()

@@ -1,12 +1,16 @@
 package dev.bellwether.testkit.sim;
 
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,6 +20,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /** A store of records as one process reaches it: through the network. Confined to the world. */
 final class SimRecordStore implements RecordStore {
@@ -23,14 +28,16 @@ final class SimRecordStore implements RecordStore {
     private final SimProcess process;
     private final MemoryRecordStore records;
     private final SimCalls calls;
+    private final @Nullable RequestLimiter limiter; // none where the store is fast
     private final List<Watched> open = new ArrayList<>();
     private final Map<RecordKey, List<Found>> seen = new HashMap<>(); // what may be told once more
 
-    SimRecordStore(World world, SimProcess process, MemoryRecordStore records) {
+    SimRecordStore(World world, SimProcess process, MemoryRecordStore records, int underWay) {
         this.world = world;
         this.process = process;
         this.records = records;
         calls = new SimCalls(world, process);
+        limiter = underWay == Integer.MAX_VALUE ? null : new RequestLimiter(underWay, process.clock());
     }
 
     @Override
@@ -44,40 +51,50 @@ final class SimRecordStore implements RecordStore {
     }
 
     @Override
-    public CompletionStage<Found> read(RecordKey key, Duration timeout) {
-        return call("read " + key.parts(), () -> records.read(key, timeout)).thenApply(found -> {
-            seen.computeIfAbsent(key, absent -> new ArrayList<>()).add(found);
-            return found;
-        });
+    public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+        return call(urgency, timeout, "read " + key.parts(), () -> records.read(key, urgency, timeout))
+                .thenApply(found -> {
+                    seen.computeIfAbsent(key, absent -> new ArrayList<>()).add(found);
+                    return found;
+                });
     }
 
     @Override
-    public CompletionStage<Written> write(RecordKey key, long expected, Draft draft, Duration timeout) {
+    public CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
         return call(
+                urgency,
+                timeout,
                 "write of " + key.parts() + " over " + expected + ": " + draft.text(),
-                () -> records.write(key, expected, draft, timeout).thenApply(written -> {
+                () -> records.write(key, expected, draft, urgency, timeout).thenApply(written -> {
                     if (written.done() && !draft.leader().isEmpty()) {
                         process.took(Fields.parse(draft.text()).text("nonce"));
                     }
-                    return written;
+                    // some stores say when, and others do not
+                    return written.done() && written.revision() % 2 == 0
+                            ? Written.at(written.revision(), Instant.EPOCH)
+                            : written;
                 }));
     }
 
     @Override
     public CompletionStage<?> remove(RecordKey key, Duration timeout) {
         var unused = call(
-                "removal of " + key.parts(), () -> records.remove(key, timeout).thenApply(done -> true));
+                Urgency.LIST,
+                timeout,
+                "removal of " + key.parts(),
+                () -> records.remove(key, timeout).thenApply(done -> true));
         return CompletableFuture.completedStage(true); // who closes waits for this, in real time
     }
 
     @Override
     public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
-        return call("list", () -> records.list(beginning, parts, timeout));
+        return call(Urgency.LIST, timeout, "list", () -> records.list(beginning, parts, timeout));
     }
 
     @Override
     public CompletionStage<Long> reached(RecordKey key, Duration timeout) {
-        return call("highest revision", () -> records.reached(key, timeout));
+        return call(Urgency.LOOK, timeout, "highest revision", () -> records.reached(key, timeout));
     }
 
     @Override
@@ -109,7 +126,18 @@ final class SimRecordStore implements RecordStore {
         world.server().disconnected(process);
     }
 
-    private <T> CompletionStage<T> call(String what, Supplier<CompletionStage<T>> request) {
-        return calls.call(what, () -> request.get().toCompletableFuture().join(), String::valueOf);
+    private <T> CompletionStage<T> call(
+            Urgency urgency, Duration timeout, String what, Supplier<CompletionStage<T>> request) {
+        Supplier<T> arrived = () -> request.get().toCompletableFuture().join();
+        var crowd = limiter;
+        if (crowd == null) {
+            return calls.call(what, world.weather().clientTimeoutNanos(), arrived, String::valueOf);
+        }
+        var deadline = process.clock().nanos() + timeout.toNanos();
+        return crowd.pass(
+                urgency,
+                deadline,
+                () -> calls.call(what, deadline - process.clock().nanos(), arrived, String::valueOf),
+                () -> new UnavailableException("not asked within " + timeout + ": " + what));
     }
 }

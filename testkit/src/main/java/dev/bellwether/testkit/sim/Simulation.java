@@ -62,6 +62,8 @@ public final class Simulation {
     private boolean handingOver;
     private boolean alone;
     private Optional<RecordTraits> records = Optional.empty();
+    private Duration pace = Duration.ZERO;
+    private int underWay = Integer.MAX_VALUE;
 
     private Simulation(Supplier<? extends Application> applications) {
         this.applications = applications;
@@ -151,6 +153,16 @@ public final class Simulation {
     public Simulation overRecords(RecordTraits traits) {
         records = Optional.of(traits);
         return without(Fault.CLONE);
+    }
+
+    /**
+     * Lets a store of records carry out one request after the other, each in so long, and a process have so many under
+     * way at a time. The rest waits in it, by urgency, for as long as core lets it.
+     */
+    Simulation slowly(Duration pace, int underWay) {
+        this.pace = pace;
+        this.underWay = underWay;
+        return this;
     }
 
     /** Runs code of processes without threads: it must not sleep, only say how long it is busy. */
@@ -279,6 +291,14 @@ public final class Simulation {
 
     Optional<RecordTraits> records() {
         return records;
+    }
+
+    Duration pace() {
+        return pace;
+    }
+
+    int underWay() {
+        return underWay;
     }
 
     boolean isSteady() {

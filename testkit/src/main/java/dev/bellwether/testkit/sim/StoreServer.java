@@ -5,6 +5,7 @@ import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -18,16 +19,19 @@ final class StoreServer {
     private final World world;
     private final LeaseStore store;
     private final SimClock clock;
+    private final long paceNanos;
     private final List<Runnable> waiting = new ArrayList<>();
     private final Map<SimProcess, Set<Watch>> watches = new HashMap<>();
     private final Map<String, Integer> ends = new HashMap<>();
     private final Set<String> ordered = new HashSet<>();
     private final Set<String> ready = new HashSet<>();
+    private long busyUntil;
     private long pausedUntil;
     private long downUntil;
     private long setBackNanos;
 
-    StoreServer(World world, LeaseStore store, SimClock clock) {
+    StoreServer(World world, LeaseStore store, SimClock clock, Duration pace) {
+        paceNanos = pace.toNanos();
         this.world = world;
         this.store = store;
         this.clock = clock;
@@ -40,6 +44,9 @@ final class StoreServer {
             world.trace().line("store", "is down: " + what + " is lost");
         } else if (now < pausedUntil || !waiting.isEmpty()) {
             waiting.add(request);
+        } else if (paceNanos > 0) {
+            busyUntil = Math.max(busyUntil, now) + paceNanos;
+            world.agenda().at(busyUntil, request);
         } else {
             request.run();
         }

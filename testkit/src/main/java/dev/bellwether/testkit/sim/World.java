@@ -61,7 +61,8 @@ final class World {
                 this,
                 records.<LeaseStore>map(those -> LeaseStore.over(those, storeClock, this::stamp))
                         .orElseGet(() -> settings.store(storeClock)),
-                storeClock);
+                storeClock,
+                settings.pace());
         invariants = new Invariants(this);
         crew = new SimThreads(this);
         application = settings.application();
@@ -131,7 +132,7 @@ final class World {
         var original = weather.has(Fault.CLONE) && !processes.isEmpty() && random.nextBoolean()
                 ? processes.get(random.nextInt(processes.size()))
                 : null;
-        var process = new SimProcess(this, "p" + ++serial, newClock(), settings.runsAtOnce(), original);
+        var process = new SimProcess(this, "p" + ++serial, newClock(), settings, original);
         processes.add(process);
         trace.line(process.name(), original == null ? "comes up" : "comes up as a copy of " + original.name());
         process.workers().spawn(() -> {
