@@ -27,7 +27,9 @@ import java.lang.annotation.Target;
  *
  * <p><b>On a class or a bean method</b>, of a bean that is a {@link org.springframework.context.Lifecycle}: the bean is
  * started when we begin to lead, after {@link AcquiredEvent} was heard, and stopped when we cease to, both in the order
- * of phases. It must not start by itself.
+ * of phases. It must not start by itself. The successor waits, within the stand-down budget, until {@link
+ * org.springframework.context.SmartLifecycle#stop(Runnable)} has called back. So does the next term of this process,
+ * however long that takes.
  */
 @Target({ElementType.METHOD, ElementType.TYPE})
 @Retention(RetentionPolicy.RUNTIME)
