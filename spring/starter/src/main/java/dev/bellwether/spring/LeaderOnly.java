@@ -17,6 +17,10 @@ import java.lang.annotation.Target;
  * {@code void} method throws after its mandate has ended is logged, not thrown. Transactions are inside: they have
  * ended when the call has.
  *
+ * <p>While beans of the election run in this process, or have not stopped yet, {@code void} methods throw in these
+ * cases too, unless they are {@code @Scheduled}: the caller may be a container, which would acknowledge a message that
+ * nothing has dealt with.
+ *
  * <p>As with all proxies of Spring, it works on calls from outside the bean: a call within the bean is not guarded, and
  * runs although another process leads. With {@code @Async} on the same method the asynchronous call is what runs only
  * while leading.

@@ -47,6 +47,14 @@ final class Leadership implements LeadershipListener {
         return calls;
     }
 
+    /**
+     * Returns whether beans of this election run, or have not stopped yet. They may have taken over the work that they
+     * call for, such as a message: it is lost if such a call does nothing and they are not told.
+     */
+    boolean beansRun() {
+        return beans.run();
+    }
+
     Optional<Candidacy> candidacy() {
         return Optional.ofNullable(stood.getNow(null));
     }
@@ -106,11 +114,8 @@ final class Leadership implements LeadershipListener {
         try {
             publisher.publishEvent(new AcquiredEvent(event.mandate()));
         } finally { // a listener that throws changes nothing else
-            try {
-                beans.start(event.mandate());
-            } finally {
-                calls.admit(event.mandate());
-            }
+            calls.admit(event.mandate()); // first: what a bean begins with may call methods that only a leader may
+            beans.start(event.mandate());
         }
     }
 

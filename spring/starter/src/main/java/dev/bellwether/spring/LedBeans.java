@@ -16,7 +16,7 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the
- * listener.
+ * listener, but for {@link #run} and {@link #closing}.
  */
 final class LedBeans {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
@@ -37,6 +37,7 @@ final class LedBeans {
 
     private final List<Lifecycle> ascending;
     private volatile boolean closing;
+    private volatile boolean begun; // from the first start in a term until all have stopped
 
     private LedBeans(List<Lifecycle> ascending) {
         this.ascending = ascending;
@@ -84,6 +85,7 @@ final class LedBeans {
                 return;
             }
             try {
+                begun = true;
                 if (!bean.isRunning()) {
                     bean.start();
                 }
@@ -105,6 +107,15 @@ final class LedBeans {
                 log.error("{} did not stop", bean, e);
             }
         }
+        begun = false;
+    }
+
+    /**
+     * Returns whether we have started some, and they have not all stopped since: one that is stopping is no longer
+     * running by its own account, but its threads may be. For any thread.
+     */
+    boolean run() {
+        return begun;
     }
 
     private static void stop(Lifecycle bean, Waiting waiting) {
