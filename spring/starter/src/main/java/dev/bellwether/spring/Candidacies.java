@@ -132,9 +132,8 @@ public final class Candidacies {
         if (!running || leaderships.containsKey(election)) {
             return;
         }
-        var led = LedBeans.of(election, beans);
-        led.stop(); // a context that is started again, rather than refreshed, has started all that has a lifecycle
-        var leadership = new Leadership(publisher, led);
+        var leadership = new Leadership(publisher, LedBeans.of(election, beans));
+        leadership.stopBeans(); // a context that is started again, not refreshed, has started all with a lifecycle
         onStanding.accept(election);
         leaderships.put(election, leadership);
         var config = properties.candidacy(election).listener(leadership).build();

@@ -17,6 +17,10 @@ import java.lang.annotation.Target;
  * {@code void} method throws after its mandate has ended is logged, not thrown. Transactions are inside: they have
  * ended when the call has.
  *
+ * <p>While beans of the election run in this process, or have not stopped yet, {@code void} methods throw in these
+ * cases too, unless they are {@code @Scheduled}: the caller may be a container, which would acknowledge a message that
+ * nothing has dealt with.
+ *
  * <p>As with all proxies of Spring, it works on calls from outside the bean: a call within the bean is not guarded, and
  * runs although another process leads. With {@code @Async} on the same method the asynchronous call is what runs only
  * while leading.
@@ -27,7 +31,9 @@ import java.lang.annotation.Target;
  *
  * <p><b>On a class or a bean method</b>, of a bean that is a {@link org.springframework.context.Lifecycle}: the bean is
  * started when we begin to lead, after {@link AcquiredEvent} was heard, and stopped when we cease to, both in the order
- * of phases. It must not start by itself.
+ * of phases. It must not start by itself. The successor waits, within the stand-down budget, until {@link
+ * org.springframework.context.SmartLifecycle#stop(Runnable)} has called back. So does the next term of this process,
+ * however long that takes.
  */
 @Target({ElementType.METHOD, ElementType.TYPE})
 @Retention(RetentionPolicy.RUNTIME)

@@ -16,6 +16,9 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.Schedules;
 
 /** Lets a call through under the mandate of its election, or not at all. Thread-safe. */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
@@ -26,7 +29,10 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     private final ObjectProvider<Candidacies> candidacies;
     private final BeanFactory beans;
-    private final Map<Method, String> elections = new ConcurrentHashMap<>();
+    private final Map<Method, Led> known = new ConcurrentHashMap<>();
+
+    /** What a method is marked with. */
+    private record Led(String election, boolean scheduled) {}
 
     LeaderOnlyInterceptor(ObjectProvider<Candidacies> candidacies, BeanFactory beans) {
         this.candidacies = candidacies;
@@ -35,28 +41,28 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
-        var election = election(call);
+        var led = led(call);
         var standing = Optional.ofNullable(candidacies.getIfAvailable());
-        var calls = standing.flatMap(all -> all.leadership(election)).map(Leadership::calls);
-        var mandate = calls.flatMap(Calls::begin);
-        if (calls.isEmpty() || mandate.isEmpty()) {
-            if (returnsNothing(call.getMethod())) {
+        var leadership = standing.flatMap(all -> all.leadership(led.election));
+        var mandate = leadership.flatMap(leading -> leading.calls().begin());
+        if (leadership.isEmpty() || mandate.isEmpty()) {
+            if (endsSilently(call.getMethod(), led, leadership)) {
                 return null;
             }
-            throw new NotLeaderException(call.getMethod() + " runs only while leading \"" + election
+            throw new NotLeaderException(call.getMethod() + " runs only while leading \"" + led.election
                     + "\", which we do not" + (standing.isPresent() ? "" : NOWHERE));
         }
         try {
             hand(mandate.get(), call);
             return call.proceed();
         } catch (Exception e) {
-            if (returnsNothing(call.getMethod()) && !mandate.get().isValid()) {
+            if (!mandate.get().isValid() && endsSilently(call.getMethod(), led, leadership)) {
                 endedLate(call.getMethod(), mandate.get(), e);
                 return null;
             }
             throw e;
         } finally {
-            calls.get().end();
+            leadership.get().calls().end();
         }
     }
 
@@ -72,14 +78,26 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         }
     }
 
+    /**
+     * Whether who has called is not told that nothing was done. A container of messages must be: it would acknowledge
+     * the message. It runs as long as beans of the election do. A scheduler need not be.
+     */
+    private static boolean endsSilently(Method method, Led led, Optional<Leadership> leadership) {
+        return method.getReturnType() == void.class
+                && (led.scheduled || !leadership.map(Leadership::beansRun).orElse(false));
+    }
+
     /** Remembered, so that it stays the same whatever becomes of the properties that it is made of. */
-    private String election(MethodInvocation call) {
+    private Led led(MethodInvocation call) {
         var method = call.getMethod();
         var target = call.getThis();
         var specific = target == null ? method : AopUtils.getMostSpecificMethod(method, target.getClass());
-        return elections.computeIfAbsent(specific, one -> {
+        return known.computeIfAbsent(specific, one -> {
             var election = ElectionNames.of(one, beans);
-            return Objects.requireNonNull(election == null ? ElectionNames.of(method, beans) : election);
+            return new Led(
+                    Objects.requireNonNull(election == null ? ElectionNames.of(method, beans) : election),
+                    AnnotatedElementUtils.hasAnnotation(one, Scheduled.class)
+                            || AnnotatedElementUtils.hasAnnotation(one, Schedules.class));
         });
     }
 
@@ -90,9 +108,5 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
                 call.getArguments()[i] = mandate; // the live array: what proceeds takes its arguments from it
             }
         }
-    }
-
-    private static boolean returnsNothing(Method method) {
-        return method.getReturnType() == void.class;
     }
 }

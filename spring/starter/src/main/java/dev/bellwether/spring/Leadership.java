@@ -9,6 +9,8 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
@@ -21,7 +23,12 @@ final class Leadership implements LeadershipListener {
     /** What an operator should know of an election that has ended. */
     static final String ENDED = "an operator has ended the election; when it is reopened, start this application again";
 
+    private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
+
     private static final Duration LOOK = Duration.ofMillis(20);
+
+    /** So often we look at what has been told to hurry before we say that it does not end. */
+    private static final int LATE_LOOKS = 5;
 
     private final ApplicationEventPublisher publisher;
     private final LedBeans beans;
@@ -40,12 +47,25 @@ final class Leadership implements LeadershipListener {
         return calls;
     }
 
+    /**
+     * Returns whether beans of this election run, or have not stopped yet. They may have taken over the work that they
+     * call for, such as a message: it is lost if such a call does nothing and they are not told.
+     */
+    boolean beansRun() {
+        return beans.run();
+    }
+
     Optional<Candidacy> candidacy() {
         return Optional.ofNullable(stood.getNow(null));
     }
 
     void stands(Candidacy candidacy) {
         stood.complete(candidacy);
+    }
+
+    /** Before we stand: stops what runs although nobody has begun to lead here. */
+    void stopBeans() {
+        beans.stop(this::await);
     }
 
     /** The context stops: nothing is to be started any more. */
@@ -94,11 +114,8 @@ final class Leadership implements LeadershipListener {
         try {
             publisher.publishEvent(new AcquiredEvent(event.mandate()));
         } finally { // a listener that throws changes nothing else
-            try {
-                beans.start(event.mandate());
-            } finally {
-                calls.admit(event.mandate());
-            }
+            calls.admit(event.mandate()); // first: what a bean begins with may call methods that only a leader may
+            beans.start(event.mandate());
         }
     }
 
@@ -125,25 +142,37 @@ final class Leadership implements LeadershipListener {
 
     private void end() {
         try {
-            beans.stop();
+            beans.stop(this::await);
         } finally {
-            awaitCalls();
+            await("a call of a @LeaderOnly method", calls::awaitNone);
         }
     }
 
-    /** Waits for the calls that run, however long. We are interrupted half-way through the budget, and hand that on. */
-    private void awaitCalls() {
+    /**
+     * Waits for work, however long. We are interrupted half-way through the budget. That is handed on to the calls that
+     * run, and to what this thread stops next, but it ends no wait: the seat is given up when we return.
+     */
+    private void await(Object what, LedBeans.Work work) {
+        var interrupted = false;
         var urged = false;
-        for (var none = false; !none; ) {
+        var lateLooks = 0;
+        for (var ended = false; !ended; ) {
             try {
-                none = calls.awaitNone(LOOK);
+                ended = work.endsWithin(LOOK);
+                if (!ended && !urged && isFenced()) { // the budget is used up; a listener may have eaten the interrupt
+                    urged = true;
+                    calls.interrupt();
+                }
+                if (!ended && (interrupted || urged) && ++lateLooks == LATE_LOOKS) {
+                    log.warn("{} has not ended yet: this process does not lead again before it has", what);
+                }
             } catch (InterruptedException e) {
+                interrupted = true;
                 calls.interrupt();
             }
-            if (!none && !urged && isFenced()) { // the budget is used up; a listener may have eaten the interrupt
-                urged = true;
-                calls.interrupt();
-            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

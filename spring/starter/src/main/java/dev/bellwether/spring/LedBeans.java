@@ -1,9 +1,11 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.Mandate;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanCreationException;
@@ -14,13 +16,28 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the
- * listener.
+ * listener, but for {@link #run} and {@link #closing}.
  */
 final class LedBeans {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
 
+    /** Waits for something to end. */
+    @FunctionalInterface
+    interface Waiting {
+        /** Returns when this has ended; until then it is known by that name. */
+        void until(Object what, Work work);
+    }
+
+    /** Something that ends some time. */
+    @FunctionalInterface
+    interface Work {
+        /** Waits for the end for so long at most, and returns whether it has come. */
+        boolean endsWithin(Duration patience) throws InterruptedException;
+    }
+
     private final List<Lifecycle> ascending;
     private volatile boolean closing;
+    private volatile boolean begun; // from the first start in a term until all have stopped
 
     private LedBeans(List<Lifecycle> ascending) {
         this.ascending = ascending;
@@ -68,6 +85,7 @@ final class LedBeans {
                 return;
             }
             try {
+                begun = true;
                 if (!bean.isRunning()) {
                     bean.start();
                 }
@@ -77,32 +95,37 @@ final class LedBeans {
         }
     }
 
-    void stop() {
+    /** Stops all that run, one after the other, and waits for each. */
+    void stop(Waiting waiting) {
         for (var i = ascending.size() - 1; i >= 0; i--) {
             var bean = ascending.get(i);
             try {
                 if (bean.isRunning()) {
-                    stop(bean);
+                    stop(bean, waiting);
                 }
             } catch (RuntimeException e) {
                 log.error("{} did not stop", bean, e);
             }
         }
+        begun = false;
     }
 
-    private static void stop(Lifecycle bean) {
+    /**
+     * Returns whether we have started some, and they have not all stopped since: one that is stopping is no longer
+     * running by its own account, but its threads may be. For any thread.
+     */
+    boolean run() {
+        return begun;
+    }
+
+    private static void stop(Lifecycle bean, Waiting waiting) {
         if (!(bean instanceof SmartLifecycle smart)) {
             bean.stop();
             return;
         }
         var stopped = new CountDownLatch(1);
         smart.stop(stopped::countDown);
-        try {
-            stopped.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // for those whose turn comes now: there is no time left
-            log.warn("{} did not stop within half of the stand-down budget", bean);
-        }
+        waiting.until(bean, patience -> stopped.await(patience.toNanos(), TimeUnit.NANOSECONDS));
     }
 
     private static int phase(Lifecycle bean) {

@@ -99,7 +99,7 @@ public class OutboxAutoConfiguration {
     @Bean
     @DependsOnDatabaseInitialization
     @ConditionalOnMissingBean
-    @ConditionalOnBean(Elections.class)
+    @ConditionalOnBean(Candidacies.class) // not Elections: an application may have those and stand in none
     @ConditionalOnProperty(prefix = "bellwether.outbox.relay", name = "enabled", matchIfMissing = true)
     @Lazy(false) // it publishes, whether or not anything asks for it
     OutboxRelay bellwetherOutboxRelay(

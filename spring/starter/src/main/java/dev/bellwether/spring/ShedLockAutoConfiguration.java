@@ -13,7 +13,7 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(after = BellwetherAutoConfiguration.class)
 @ConditionalOnClass(
         name = {"dev.bellwether.shedlock.BellwetherLockProvider", "net.javacrumbs.shedlock.core.LockProvider"})
-@ConditionalOnBean(Elections.class)
+@ConditionalOnBean(Candidacies.class) // not Elections: an application may have those and be switched off
 public class ShedLockAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean

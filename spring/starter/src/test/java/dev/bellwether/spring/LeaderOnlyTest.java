@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Flow;
@@ -31,6 +32,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import kotlin.coroutines.Continuation;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -326,6 +328,83 @@ class LeaderOnlyTest {
     }
 
     @Test
+    void whatABeanBeginsWithMayRunUnderTheMandate(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Consuming.class)
+                .run(context -> {
+                    var token = controlled.election("billing").acquire();
+                    assertThat(context.getBean(Billing.class).tokens())
+                            .as("of another thread, which has begun when the bean started")
+                            .containsExactly(token);
+                });
+    }
+
+    @Test
+    void whatABeanCallsWhileTheMandateEndsIsNotPassedOverInSilence(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Consuming.class)
+                .run(context -> {
+                    var billing = context.getBean(Billing.class);
+                    var consuming = context.getBean(Consuming.class);
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    election.revoke();
+                    assertThat(consuming.whenRevoked())
+                            .as("when the mandate was revoked, and it had not stopped")
+                            .isInstanceOf(NotLeaderException.class);
+                    assertThat(consuming.whenStopping())
+                            .as("when it was about to stop")
+                            .isInstanceOf(NotLeaderException.class);
+                    assertThat(billing.tokens()).hasSize(1);
+                    billing.settle(NONE); // as ever: nothing runs that could lose by it
+                });
+    }
+
+    @Test
+    void whatABeanCallsAndFailsAsTheMandateEndsIsThrown(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Consuming.class)
+                .run(context -> {
+                    var billing = context.getBean(Billing.class);
+                    var begun = new CountDownLatch(1);
+                    var goOn = new CompletableFuture<Boolean>();
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    Runnable slowly = () -> {
+                        begun.countDown();
+                        goOn.join();
+                    };
+                    var call = CompletableFuture.runAsync(() -> billing.fail(slowly), LeaderOnlyTest::inThread);
+                    begun.await();
+                    context.getBean(Consuming.class).onRevoked(() -> {
+                        goOn.complete(true);
+                        call.handle((nothing, failure) -> failure).join(); // the bean has not stopped yet
+                    });
+                    election.revoke();
+                    assertThatThrownBy(() -> call.get(30, TimeUnit.SECONDS)).hasRootCauseMessage("planted");
+                });
+    }
+
+    @Test
+    void whatASchedulerCallsIsPassedOverInSilenceThoughABeanRuns(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Ticking.class)
+                .withBean(Waiting.class)
+                .run(context -> {
+                    var election = controlled.election("clock");
+                    var token = election.acquire();
+                    election.revoke();
+                    assertThat(context.getBean(Waiting.class).refusal())
+                            .as("nobody waits for what a scheduler calls")
+                            .isNull();
+                    assertThat(context.getBean(Ticking.class).led()).containsExactly(token);
+                });
+    }
+
+    @Test
     void anApplicationWithScheduledMethodsCanBeProcessedAheadOfTime() {
         var context = new AnnotationConfigApplicationContext();
         context.setClassLoader(new WithoutSpringKafka());
@@ -504,6 +583,88 @@ class LeaderOnlyTest {
         @Override
         public boolean isAutoStartup() {
             return false;
+        }
+    }
+
+    /** Has a thread that calls what only the leader does, as the container of a listener has one. */
+    @LeaderOnly("billing")
+    static class Consuming extends Idle {
+        private final Billing billing;
+        private volatile Runnable onRevoked = () -> {};
+        private volatile @Nullable Throwable whenRevoked;
+        private volatile @Nullable Throwable whenStopping;
+
+        Consuming(Billing billing) {
+            this.billing = billing;
+        }
+
+        @Override
+        public void start() {
+            super.start();
+            onItsThread(() -> billing.settle(NONE));
+        }
+
+        @EventListener
+        void revoked(RevokedEvent event) {
+            onRevoked.run();
+            whenRevoked = onItsThread(() -> billing.settle(NONE));
+        }
+
+        void onRevoked(Runnable reaction) {
+            onRevoked = reaction;
+        }
+
+        @Override
+        public void stop() {
+            whenStopping = onItsThread(() -> billing.settle(NONE));
+            super.stop();
+        }
+
+        @Nullable
+        Throwable whenRevoked() {
+            return whenRevoked;
+        }
+
+        @Nullable
+        Throwable whenStopping() {
+            return whenStopping;
+        }
+    }
+
+    @LeaderOnly("clock")
+    static class Waiting extends Idle {
+        private final Ticking ticking;
+        private volatile @Nullable Throwable refusal = new IllegalStateException("never called");
+
+        Waiting(Ticking ticking) {
+            this.ticking = ticking;
+        }
+
+        @Override
+        public void start() {
+            super.start();
+            ticking.tickAsLeader(NONE);
+        }
+
+        @Override
+        public void stop() {
+            refusal = onItsThread(() -> ticking.tickAsLeader(NONE));
+            super.stop();
+        }
+
+        @Nullable
+        Throwable refusal() {
+            return refusal;
+        }
+    }
+
+    /** Runs it to its end on a thread of its own, and returns what that threw. */
+    private static @Nullable Throwable onItsThread(Runnable work) {
+        try {
+            CompletableFuture.runAsync(work, LeaderOnlyTest::inThread).join();
+            return null;
+        } catch (CompletionException e) {
+            return e.getCause();
         }
     }
 

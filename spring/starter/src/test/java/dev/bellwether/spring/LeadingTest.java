@@ -7,27 +7,39 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.context.LifecycleProcessor;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
+import org.springframework.context.support.AbstractApplicationContext;
+import org.springframework.context.support.DefaultLifecycleProcessor;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -119,6 +131,127 @@ class LeadingTest {
                         assertThat(ledWhenStopped).containsExactly(true);
                         // long before the lease of a minute runs out
                         assertThat(successor.leads()).isTrue();
+                    });
+        }
+    }
+
+    @Test
+    void theSeatWaitsForBeansThatStopLateAndCallsAreInterruptedMeanwhile() {
+        var uri = "memory:" + UUID.randomUUID();
+        try (var others = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=60s",
+                            "bellwether.elections.billing.stand-down-budget=10s") // five before, and five after
+                    .withUserConfiguration(Late.class)
+                    .run(context -> {
+                        var first = context.getBean("stopsFirst", Slow.class);
+                        var last = context.getBean("stopsLast", Slow.class);
+                        var calls = context.getBean(Late.Calls.class);
+                        var candidacy = context.getBean(Candidacies.class).of("billing");
+                        Eventually.eventually("both run", Contexts.PATIENCE, () -> first.running && last.running);
+                        Eventually.eventually("calls run", Contexts.PATIENCE, () -> {
+                            calls.look();
+                            return calls.hasLooked();
+                        });
+                        var call = new Thread(calls::block, "call");
+                        call.setDaemon(true);
+                        call.start();
+                        assertThat(calls.awaitBegin()).isTrue();
+                        try (var successor = others.stand("billing")) {
+                            candidacy.standDown();
+                            var firstHasStopped = first.awaitStop();
+                            assertThat(calls.awaitInterrupt())
+                                    .as("half of the budget is over")
+                                    .isTrue();
+                            assertThat(successor.await(Duration.ofMillis(300))).isEmpty();
+                            firstHasStopped.run();
+                            var lastHasStopped = last.awaitStop();
+                            assertThat(successor.await(Duration.ofMillis(300))).isEmpty();
+                            lastHasStopped.run();
+                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                            assertThat(context.getBean(Story.class).lines)
+                                    .as("and nothing of an overrun")
+                                    .containsExactly("acquired 1", "revoked 1 STOOD_DOWN");
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void aBeanThatOverrunsTheBudgetIsToldOfAndNoTermBeginsBesideIt() {
+        var uri = "memory:" + UUID.randomUUID();
+        var overruns = new AtomicInteger();
+        var counting = new Metrics() {
+            @Override
+            public void overran(String election, String candidate, long token) {
+                overruns.incrementAndGet();
+            }
+        };
+        try (var others = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=3s",
+                            "bellwether.elections.billing.stand-down-budget=600ms")
+                    .withBean(Metrics.class, () -> counting)
+                    .withUserConfiguration(OneThatIsLate.class)
+                    .run(context -> {
+                        var bean = context.getBean(Slow.class);
+                        var candidacy = context.getBean(Candidacies.class).of("billing");
+                        Eventually.eventually("it runs", Contexts.PATIENCE, () -> bean.running);
+                        Runnable hasStopped;
+                        try (var successor = others.stand("billing")) {
+                            candidacy.standDown();
+                            hasStopped = bean.awaitStop();
+                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                            Eventually.eventually("it is counted", Contexts.PATIENCE, () -> overruns.get() == 1);
+                        }
+                        assertThat(candidacy.await(Duration.ofSeconds(4)))
+                                .as("the seat is free, and the time is over for which it was left to others")
+                                .isEmpty();
+                        assertThat(bean.starts).hasValue(1);
+                        hasStopped.run();
+                        assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                        Eventually.eventually("it runs again", Contexts.PATIENCE, () -> bean.starts.get() == 2);
+                        assertThat(context.getBean(Story.class).lines)
+                                .containsExactly(
+                                        "acquired 1", "revoked 1 STOOD_DOWN", "fenced 1 STOOD_DOWN", "acquired 3");
+                        assertThat(overruns).hasValue(1);
+                        bean.stopsAtOnce = true;
+                    });
+        }
+    }
+
+    @Test
+    void anApplicationEndsThoughABeanNeverStops() {
+        var uri = "memory:" + UUID.randomUUID();
+        try (var others = Elections.connect(uri);
+                var successor = new Successor(others)) {
+            Contexts.plain()
+                    .withPropertyValues("bellwether.uri=" + uri, "bellwether.elections.billing.lease=3s")
+                    .withUserConfiguration(OneThatIsLate.class)
+                    .withBean(
+                            AbstractApplicationContext.LIFECYCLE_PROCESSOR_BEAN_NAME, LifecycleProcessor.class, () -> {
+                                var processor = new DefaultLifecycleProcessor();
+                                processor.setTimeoutPerShutdownPhase(100);
+                                return processor;
+                            })
+                    .run(context -> {
+                        var bean = context.getBean(Slow.class);
+                        Eventually.eventually("it runs", Contexts.PATIENCE, () -> bean.running);
+                        successor.stand();
+                        context.close(); // returns, before the timeout of this test
+                        assertThat(successor.leads()).isTrue();
+                        assertThat(bean.running).isTrue();
+                        bean.awaitStop().run(); // Spring's
+                        var waiting = Objects.requireNonNull(bean.stoppedBy, "the thread that waits");
+                        assertThat(waiting.isAlive()).isTrue();
+                        assertThat(waiting.isDaemon())
+                                .as("it keeps no process alive")
+                                .isTrue();
+                        bean.awaitStop().run(); // ours, so that nothing is left behind
                     });
         }
     }
@@ -440,6 +573,135 @@ class LeadingTest {
         @LeaderOnly("billing")
         Part first(Story story) {
             return new Part("first", 1, story);
+        }
+    }
+
+    static class OneThatIsLate {
+        @Bean
+        Story story() {
+            return new Story();
+        }
+
+        @Bean
+        @LeaderOnly("billing")
+        Slow slow() {
+            return new Slow(1);
+        }
+    }
+
+    static class Late {
+        @Bean
+        Story story() {
+            return new Story();
+        }
+
+        @Bean
+        Calls calls() {
+            return new Calls();
+        }
+
+        @Bean
+        @LeaderOnly("billing")
+        Slow stopsFirst() {
+            return new Slow(2);
+        }
+
+        @Bean
+        @LeaderOnly("billing")
+        Slow stopsLast() {
+            return new Slow(1);
+        }
+
+        static class Calls {
+            private final CountDownLatch begun = new CountDownLatch(1);
+            private final CountDownLatch interrupted = new CountDownLatch(1);
+            private final AtomicBoolean looked = new AtomicBoolean();
+
+            @LeaderOnly("billing")
+            void look() {
+                looked.set(true);
+            }
+
+            @LeaderOnly("billing")
+            void block() {
+                begun.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } catch (InterruptedException e) {
+                    interrupted.countDown();
+                }
+            }
+
+            // a proxy has fields of its own: by methods we see those of the bean
+
+            boolean awaitBegin() throws InterruptedException {
+                return begun.await(30, TimeUnit.SECONDS);
+            }
+
+            boolean hasLooked() {
+                return looked.get();
+            }
+
+            boolean awaitInterrupt() throws InterruptedException {
+                return interrupted.await(30, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    /** Stops when the test says so. */
+    static class Slow implements SmartLifecycle {
+        private final int phase;
+        private final BlockingQueue<Runnable> stopping = new LinkedBlockingQueue<>();
+        final AtomicInteger starts = new AtomicInteger();
+        volatile boolean running;
+        volatile boolean stopsAtOnce;
+        volatile @Nullable Thread stoppedBy;
+
+        Slow(int phase) {
+            this.phase = phase;
+        }
+
+        /** Waits until it is to stop, and returns what ends that. */
+        Runnable awaitStop() throws InterruptedException {
+            return Objects.requireNonNull(stopping.poll(30, TimeUnit.SECONDS), "nobody has stopped it");
+        }
+
+        @Override
+        public void start() {
+            running = true;
+            starts.incrementAndGet();
+        }
+
+        @Override
+        public void stop() {
+            throw new UnsupportedOperationException("there is stop(Runnable)");
+        }
+
+        @Override
+        public void stop(Runnable whenStopped) {
+            stoppedBy = Thread.currentThread();
+            stopping.add(() -> {
+                running = false;
+                whenStopped.run();
+            });
+            if (stopsAtOnce) {
+                stopping.remove().run();
+            }
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
+        }
+
+        @Override
+        public boolean isAutoStartup() {
+            return false;
+        }
+
+        @Override
+        public int getPhase() {
+            return phase;
         }
     }
 

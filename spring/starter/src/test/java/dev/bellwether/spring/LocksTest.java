@@ -136,4 +136,14 @@ class LocksTest {
                 .withBean(LockProvider.class, () -> own)
                 .run(context -> assertThat(context.getBean(LockProvider.class)).isSameAs(own));
     }
+
+    @Test
+    void switchedOffNothingLocksByElectionsOfTheApplicationsOwn() {
+        try (var elections = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues("bellwether.enabled=false")
+                    .withBean(Elections.class, () -> elections)
+                    .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockProvider.class));
+        }
+    }
 }

@@ -17,15 +17,21 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
 import org.springframework.kafka.annotation.EnableKafka;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.kafka.listener.CommonErrorHandler;
+import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.stereotype.Component;
+import org.springframework.util.backoff.FixedBackOff;
 
 /** Messages that only the leader hears, on a real broker. */
 @ExtendWith(BellwetherExtension.class)
@@ -85,6 +91,7 @@ class MessageListenerTest {
         OutboxRig.create(topic);
         Contexts.controlled(controlled)
                 .withUserConfiguration(Listening.class)
+                .withBean(Bills.class)
                 .withPropertyValues("topic.of.bills=" + topic)
                 .run(context -> {
                     var bills = context.getBean(Bills.class);
@@ -109,6 +116,46 @@ class MessageListenerTest {
                 });
     }
 
+    @Test
+    void aMessageThatComesWhileTheMandateEndsIsDealtWithByTheNextLeader(ControlledElections controlled) {
+        var topic = "bills-" + UUID.randomUUID();
+        OutboxRig.create(topic);
+        Contexts.controlled(controlled)
+                .withUserConfiguration(Listening.class, Patient.class)
+                .withBean(Payments.class)
+                .withBean(Postings.class)
+                .withPropertyValues("topic.of.bills=" + topic)
+                .run(context -> {
+                    var payments = context.getBean(Payments.class);
+                    var postings = context.getBean(Postings.class);
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    send(topic, "one");
+                    paid(payments, "one");
+                    postings.whenRevoked = () -> {
+                        send(topic, "two");
+                        Eventually.eventually(
+                                "the container has done with it, or tries on",
+                                OutboxRig.PATIENCE,
+                                () -> postings.done.contains("two")
+                                        || postings.tried.stream()
+                                                        .filter("two"::equals)
+                                                        .count()
+                                                > 12);
+                    };
+                    election.revoke();
+                    assertThat(payments.paid()).containsExactly("one");
+                    election.acquire();
+                    paid(payments, "one", "two");
+                });
+    }
+
+    private static void paid(Payments payments, String... all) {
+        Eventually.eventually(
+                "all are paid", OutboxRig.PATIENCE, () -> payments.paid().containsAll(List.of(all)));
+        assertThat(payments.paid()).containsExactly(all);
+    }
+
     private static void heard(Bills bills, String... all) {
         Eventually.eventually("all are heard", OutboxRig.PATIENCE, () -> bills.settled.size() >= all.length);
         assertThat(bills.settled).containsExactly(all);
@@ -122,22 +169,73 @@ class MessageListenerTest {
         }
     }
 
+    // tag::patient
+    @Configuration
+    static class Patient {
+        /** Tries again for as long as the container runs, where Spring Kafka's own gives up after ten attempts. */
+        @Bean
+        CommonErrorHandler triesForever() {
+            return new DefaultErrorHandler(new FixedBackOff(100, FixedBackOff.UNLIMITED_ATTEMPTS));
+        }
+    }
+    // end::patient
+
+    /** What the listener has done elsewhere. */
+    static class Payments {
+        private final List<String> paid = new CopyOnWriteArrayList<>();
+
+        @LeaderOnly("billing")
+        void pay(String bill) {
+            paid.add(bill);
+        }
+
+        List<String> paid() {
+            return paid;
+        }
+    }
+
+    @LeaderOnly("billing")
+    static class Postings extends Bills {
+        private final Payments payments;
+        private final List<String> tried = new CopyOnWriteArrayList<>();
+        private final List<String> done = new CopyOnWriteArrayList<>();
+        private volatile Sending whenRevoked = () -> {};
+
+        Postings(KafkaListenerEndpointRegistry containers, Payments payments) {
+            super(containers);
+            this.payments = payments;
+        }
+
+        @Override
+        void settle(String bill) {
+            tried.add(bill);
+            payments.pay(bill);
+            done.add(bill);
+        }
+
+        @EventListener
+        void revoked(RevokedEvent event) throws Exception {
+            whenRevoked.run();
+        }
+    }
+
+    interface Sending {
+        void run() throws Exception;
+    }
+
     @EnableKafka
     static class Listening {
         @Bean
-        ConcurrentKafkaListenerContainerFactory<String, String> kafkaListenerContainerFactory() {
+        ConcurrentKafkaListenerContainerFactory<String, String> kafkaListenerContainerFactory(
+                ObjectProvider<CommonErrorHandler> errors) {
             var factory = new ConcurrentKafkaListenerContainerFactory<String, String>();
             factory.setConsumerFactory(new DefaultKafkaConsumerFactory<>(
                     Map.of("bootstrap.servers", OutboxRig.brokers().bootstrap(), "auto.offset.reset", "earliest"),
                     new StringDeserializer(),
                     new StringDeserializer()));
             factory.getContainerProperties().setStopImmediate(true);
+            errors.ifAvailable(factory::setCommonErrorHandler); // as Spring Boot does it
             return factory;
-        }
-
-        @Bean
-        Bills bills(KafkaListenerEndpointRegistry containers) {
-            return new Bills(containers);
         }
     }
 }

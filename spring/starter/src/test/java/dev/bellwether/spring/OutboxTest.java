@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.bellwether.Elections;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxForm;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -83,6 +85,21 @@ class OutboxTest {
                     Duration.ofSeconds(60),
                     () -> meters.get("bellwether.outbox.backlog").gauge().value() == 0);
         });
+    }
+
+    @Test
+    void switchedOffNoRelayStandsForElectionsOfTheApplicationsOwn() {
+        try (var elections = Elections.connect("memory:" + UUID.randomUUID())) {
+            rig.application()
+                    .withPropertyValues("bellwether.enabled=false")
+                    .withBean("own", Elections.class, () -> elections)
+                    .run(context -> {
+                        assertThat(context).hasNotFailed().doesNotHaveBean(OutboxRelay.class);
+                        transaction.executeWithoutResult(status -> context.getBean(TransactionalOutbox.class)
+                                .stash(Message.of(topic, "order-1", "placed")));
+                        assertThat(rig.rows()).isOne();
+                    });
+        }
     }
 
     @Test
