@@ -184,23 +184,23 @@ final class RedisRecordStore implements RecordStore {
                 && key.parts().size() == RecordKey.OF_SEAT
                 && !draft.leader().isEmpty()
                 && !traits.mayVanish();
-        if (!takesWhatNobodyHeld) {
-            return write("", key, expected, draft, timeout);
-        }
         var begun = System.nanoTime();
+        if (!takesWhatNobodyHeld) {
+            return write("", begun, key, expected, draft, timeout);
+        }
         return durability
                 .durable(timeout)
-                .thenCompose(
-                        session -> write(session, key, expected, draft, timeout.minusNanos(System.nanoTime() - begun)));
+                .thenCompose(session -> write(session, begun, key, expected, draft, timeout));
     }
 
     private CompletionStage<Written> write(
-            String session, RecordKey key, long expected, Draft draft, Duration timeout) {
+            String session, long begunNanos, RecordKey key, long expected, Draft draft, Duration timeout) {
         var name = name(key);
         var same = known.of(name).filter(seen -> seen.revision == expected).map(Stored::value);
         return connection
                 .ask(
                         session,
+                        begunNanos,
                         Urgency.KEEP,
                         WRITE,
                         List.of(name, counter(), index(key.parts().size())),
