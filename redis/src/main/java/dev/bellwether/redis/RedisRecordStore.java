@@ -3,6 +3,7 @@ package dev.bellwether.redis;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.LastSeen;
 import dev.bellwether.spi.RecordKey;
@@ -188,8 +189,9 @@ final class RedisRecordStore implements RecordStore {
         if (!takesWhatNobodyHeld) {
             return write("", begun, key, expected, draft, timeout);
         }
+        var lease = Duration.ofNanos(Fields.parse(draft.text()).number("lease_nanos"));
         return durability
-                .durable(timeout)
+                .durable(timeout, lease)
                 .thenCompose(session -> write(session, begun, key, expected, draft, timeout));
     }
 
