@@ -167,8 +167,8 @@ final class EtcdClient {
     }
 
     /**
-     * A login has the time of whoever began it. Others wait for it as long as they would for an answer; the next one
-     * begins another then, at the member that is asked by that time.
+     * A login has the time of the request that began it. Others wait for it as long as they would for an answer; the
+     * next one begins another then, at the member that is asked by that time.
      */
     private CompletableFuture<String> awaited(CompletableFuture<String> login, int member, Duration timeout) {
         return login.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).exceptionallyCompose(error -> {
