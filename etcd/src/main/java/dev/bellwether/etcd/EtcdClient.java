@@ -8,6 +8,7 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.http.HttpRequest;
@@ -15,6 +16,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -136,8 +139,11 @@ final class EtcdClient {
 
     private CompletableFuture<String> token(int member, Duration timeout) {
         var known = token.get();
-        if (settings.user().isEmpty() || (known != null && !known.isCompletedExceptionally())) {
-            return known == null ? CompletableFuture.completedFuture("") : known;
+        if (settings.user().isEmpty()) {
+            return CompletableFuture.completedFuture("");
+        }
+        if (known != null && !known.isCompletedExceptionally()) {
+            return known.isDone() ? known : awaited(known, member, timeout);
         }
         var fresh = new CompletableFuture<String>();
         if (!token.compareAndSet(known, fresh)) {
@@ -152,11 +158,29 @@ final class EtcdClient {
                 .whenComplete((made, error) -> {
                     if (error == null) {
                         fresh.complete(made);
+                        token.updateAndGet(held -> held == null || !held.isDone() ? fresh : held); // if given up
                     } else {
                         fresh.completeExceptionally(error);
                     }
                 });
-        return fresh;
+        return awaited(fresh, member, timeout);
+    }
+
+    /**
+     * A login has the time of the request that began it. Others wait for it as long as they would for an answer; the
+     * next one begins another then, at the member that is asked by that time.
+     */
+    private CompletableFuture<String> awaited(CompletableFuture<String> login, int member, Duration timeout) {
+        return login.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).exceptionallyCompose(error -> {
+            if (!(error instanceof TimeoutException)) {
+                return CompletableFuture.failedFuture(error);
+            }
+            token.compareAndSet(login, null);
+            return CompletableFuture.failedFuture(new UnavailableException(
+                    settings + ": " + members.name(member) + " was not asked: no login was answered within "
+                            + Durations.show(timeout),
+                    error));
+        });
     }
 
     private String loggedIn(int member, Json answer) {

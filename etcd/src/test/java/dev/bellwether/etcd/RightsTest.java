@@ -7,12 +7,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.net.http.HttpClient;
@@ -137,7 +139,7 @@ class RightsTest {
                 })
                 .build();
         try {
-            var client = client("app:pass-of-app@", http);
+            var client = client(uri("app:pass-of-app@", "/secured"), http);
             var body = "{\"key\":\"" + base64("/secured/watched") + "\"}";
             isFull.set(true);
             assertThat(client.read(RequestLimiter.Urgency.LOOK, "kv/range", body, Duration.ofSeconds(2)))
@@ -150,12 +152,32 @@ class RightsTest {
         }
     }
 
-    private static EtcdClient client(String user) {
-        return client(user, HttpClient.newHttpClient());
+    @Test
+    void aLoginThatHangsHoldsNobodyUpForLongerThanTheyWouldWaitAndTheNextLogsInElsewhere() {
+        try (var link = FaultProxy.to("127.0.0.1", servers.member(0).port())) {
+            link.cut();
+            var uri = "etcd://app:pass-of-app@127.0.0.1:" + link.port() + "," + servers.hosts() + "/secured";
+            var client = client(uri, HttpClient.newHttpClient());
+            var body = "{\"key\":\"" + base64("/secured/hanging") + "\"}";
+            var display = client.write(RequestLimiter.Urgency.LIST, "kv/put", body, PATIENCE);
+
+            assertThat(client.write(RequestLimiter.Urgency.KEEP, "kv/put", body, Duration.ofMillis(600)))
+                    .failsWithin(PATIENCE.dividedBy(2))
+                    .withThrowableThat()
+                    .withCauseInstanceOf(UnavailableException.class)
+                    .withMessageContaining("no login was answered within 600 ms");
+            assertThat(client.write(RequestLimiter.Urgency.KEEP, "kv/put", body, PATIENCE))
+                    .succeedsWithin(PATIENCE.dividedBy(2));
+            assertThat(display).as("its login hangs still").isNotDone();
+        }
     }
 
-    private static EtcdClient client(String user, HttpClient http) {
-        return new EtcdClient(EtcdSettings.of(ConnectUri.parse(uri(user, "/secured"))), ReplaceableClient.of(http));
+    private static EtcdClient client(String user) {
+        return client(uri(user, "/secured"), HttpClient.newHttpClient());
+    }
+
+    private static EtcdClient client(String uri, HttpClient http) {
+        return new EtcdClient(EtcdSettings.of(ConnectUri.parse(uri)), ReplaceableClient.of(http));
     }
 
     private static long watchers() {

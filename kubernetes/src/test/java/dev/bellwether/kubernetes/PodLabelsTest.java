@@ -50,7 +50,7 @@ class PodLabelsTest {
     void theLeadersPodHasItAndNoOther() {
         try (var stub = new StubServer(PodLabelsTest::usual);
                 var store = open(stub)) {
-            store.write(KEY, 0, held("n-1", 0), PATIENCE).toCompletableFuture().join();
+            store.write(KEY, 0, held("n-1", 0), Urgency.KEEP, PATIENCE).toCompletableFuture().join();
             eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
             store.write(KEY, 8, new Draft(record("vacant", "", 3), ""), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
@@ -76,7 +76,7 @@ class PodLabelsTest {
                     .toCompletableFuture()
                     .join();
             // Labels are set one after the other: one of the order would come before these.
-            store.write(RecordKey.seat("audit"), 0, held("n-1", 0), PATIENCE)
+            store.write(RecordKey.seat("audit"), 0, held("n-1", 0), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
                     .join();
             var audit = LABEL.replace("billing", "audit");
@@ -147,7 +147,7 @@ class PodLabelsTest {
     }
 
     private static long take(KubernetesRecordStore store, long at, String nonce) {
-        return store.write(KEY, at, held(nonce, at), PATIENCE)
+        return store.write(KEY, at, held(nonce, at), Urgency.KEEP, PATIENCE)
                 .toCompletableFuture()
                 .join()
                 .revision();

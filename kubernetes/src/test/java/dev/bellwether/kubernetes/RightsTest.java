@@ -79,7 +79,7 @@ class RightsTest {
         try (var stub = new StubServer(request -> verb(request).equals(verb) ? forbidden(verb) : usual(request))) {
             assertThatThrownBy(() -> {
                         try (var store = open(stub)) {
-                            now(store.read(KEY, PATIENCE));
+                            now(store.read(KEY, Urgency.LOOK, PATIENCE));
                             var at = now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
                                     .revision();
                             now(store.write(KEY, at, new Draft("two", ""), Urgency.KEEP, PATIENCE));
@@ -179,7 +179,7 @@ class RightsTest {
                             .hasMessageContaining("429");
                     var isAnswered = tries == 0;
                     var begun = System.nanoTime();
-                    var written = store.write(KEY, 0, new Draft("one", ""), time);
+                    var written = store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, time);
                     assertThat(written.handle((done, error) -> error == null))
                             .succeedsWithin(time.plusMillis(1_000))
                             .isEqualTo(isAnswered);
@@ -339,7 +339,7 @@ class RightsTest {
             assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                     .hasMessageContaining("429");
             var asked = stub.requests().size();
-            assertThatThrownBy(() -> now(store.read(KEY, Duration.ofSeconds(1))))
+            assertThatThrownBy(() -> now(store.read(KEY, Urgency.LOOK, Duration.ofSeconds(1))))
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("nothing was sent");
             assertThat(stub.requests()).hasSize(asked);
@@ -431,7 +431,7 @@ class RightsTest {
     void anUpdateNamesTheObjectAndNotOnlyItsVersion() {
         try (var stub = new StubServer(RightsTest::usual);
                 var store = open(stub)) {
-            now(store.read(KEY, PATIENCE));
+            now(store.read(KEY, Urgency.LOOK, PATIENCE));
             var at = now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE))
                     .revision();
             now(store.write(KEY, at, new Draft("two", ""), Urgency.KEEP, PATIENCE));

@@ -5,28 +5,35 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Knows whether the server that is asked now keeps what it has acknowledged. It may have been started again with other
  * settings, or be another one under the same name: so it is looked at on each connection, and again when somebody
- * stands. Thread-safe; only {@link #requireDurable} blocks.
+ * stands. Thread-safe; only {@link #requireDurable} blocks, and for a moment only.
  */
 final class DurabilityGuard {
     private static final Logger log = LoggerFactory.getLogger(DurabilityGuard.class);
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Who stands waits for a look until it is so old. */
+    private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
     private final RedisSettings settings;
     private final RedisConnection connection;
     private Look last; // guarded by this
-    private boolean wasDurable; // guarded by this
+    private RedisDoctor known; // by the last look that ended; guarded by this
+    private @Nullable Long changedNanos; // since when it is durable or not, if that changed; guarded by this
 
     /** One look at the server, over this connection. */
     private static final class Look {
         private final String session;
         private final CompletableFuture<RedisDoctor> found = new CompletableFuture<>();
+        private final long begunNanos = System.nanoTime();
         private volatile long endedNanos;
 
         private Look(String session) {
@@ -42,7 +49,7 @@ final class DurabilityGuard {
     DurabilityGuard(RedisSettings settings, RedisConnection connection, String session, RedisDoctor found) {
         this.settings = settings;
         this.connection = connection;
-        wasDurable = found.isDurable();
+        known = found;
         last = new Look(session);
         last.endedNanos = System.nanoTime();
         last.found.complete(found);
@@ -52,8 +59,9 @@ final class DurabilityGuard {
     }
 
     /**
-     * Refuses a server that may lose what it has acknowledged, unless the URI accepts that. Blocks. A server that does
-     * not answer is not refused: who stands there finds it out.
+     * Refuses a server that may lose what it has acknowledged, unless the URI accepts that. Goes by a look that begins
+     * now, if that ends in a moment, and otherwise by the last one that ended: nobody takes a seat before a look has
+     * ended. A server that takes no connection is not refused: who stands there finds it out.
      *
      * @throws ElectionException saying what is wrong, and what would be right
      */
@@ -63,18 +71,30 @@ final class DurabilityGuard {
         }
         RedisDoctor found;
         try {
-            found = look().found.join();
-        } catch (RuntimeException e) {
+            var look = look();
+            var left = look.begunNanos + MOMENT_NANOS - System.nanoTime();
+            found = look.found.get(Math.max(0, left), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            found = known();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            found = known();
+        } catch (ExecutionException | RuntimeException e) {
             return; // who stands finds out why
         }
         found.requireDurable();
     }
 
+    private synchronized RedisDoctor known() {
+        return known;
+    }
+
     /**
-     * Returns the connection over which somebody may take a seat that has no record: on this server that means that
-     * nobody ever held it. Fails if it does not, or if nobody can tell.
+     * Returns the connection over which somebody may take a seat that has no record, for this lease: on this server
+     * that means that nobody ever held it. Fails if it does not, or if nobody can tell. It may do so again later, so
+     * that ends no candidacy.
      */
-    CompletableFuture<String> durable(Duration timeout) {
+    CompletableFuture<String> durable(Duration timeout, Duration lease) {
         var look = look();
         return look.found
                 .copy()
@@ -86,9 +106,23 @@ final class DurabilityGuard {
                                 : new UnavailableException(
                                         settings + " was not looked at within " + Durations.show(timeout), error);
                     }
-                    doctor.requireDurable();
+                    if (!doctor.isDurable()) {
+                        throw new UnavailableException(doctor.refusal());
+                    }
+                    requireDurableFor(lease);
                     return look.session;
                 });
+    }
+
+    /**
+     * While the server was not durable it may have lost the seat of a leader, which leads until its lease is over and
+     * would not be seen.
+     */
+    private synchronized void requireDurableFor(Duration lease) {
+        if (changedNanos != null && System.nanoTime() - changedNanos < lease.toNanos()) {
+            throw new UnavailableException(settings + " may have lost seats until lately: a seat that has no record is"
+                    + " free when the server has been right for " + Durations.show(lease));
+        }
     }
 
     private Look look() {
@@ -125,17 +159,20 @@ final class DurabilityGuard {
 
     private void note(RedisDoctor found) {
         synchronized (this) {
+            var wasDurable = known.isDurable();
+            known = found;
             if (wasDurable == found.isDurable()) {
                 return;
             }
-            wasDurable = found.isDurable();
+            changedNanos = System.nanoTime();
         }
         if (found.isDurable()) {
             log.info("{} keeps what it has acknowledged again: candidates may stand", settings);
         } else {
             log.warn(
-                    "{} has changed, and may lose what it has acknowledged. Nobody can stand from now on. Candidates"
-                            + " that stand already go on, and two of them may lead for a lease if it loses a seat: {}",
+                    "{} has changed, and may lose what it has acknowledged. Nobody can stand from now on, and a seat"
+                            + " that nobody ever held stays free. Candidates that stand already go on, and two of them"
+                            + " may lead for a lease if it loses a seat: {}",
                     settings,
                     found.whatIsWrong());
         }

@@ -30,11 +30,16 @@ import javax.net.ssl.SSLException;
  * blocks.
  *
  * <p>Nothing is sent twice. A connection over which an answer is overdue is given up, with all that waits for one: the
- * network may have forgotten it. The next request makes another.
+ * network may have forgotten it. The next request makes another. An answer is overdue if the request had its whole time
+ * for it, or a second: one that had to wait before it was sent says nothing of the connection when the rest is over.
  */
 final class RedisConnection implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration LOOK = Duration.ofMillis(300);
+    private static final long OVERDUE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** What a request takes until it is sent, if it need not wait, is less than this part of its time. */
+    private static final int AT_ONCE = 10;
+
     private static final int MOST_UNDER_WAY = 256;
 
     private final RedisSettings settings;
@@ -95,14 +100,24 @@ final class RedisConnection implements AutoCloseable {
     /** Has a script carried out. No answer means that it may have been, or will be. */
     CompletableFuture<List<Object>> ask(
             Urgency urgency, String script, List<String> keys, Duration timeout, String... arguments) {
-        return ask("", urgency, script, keys, timeout, arguments);
+        return ask("", System.nanoTime(), urgency, script, keys, timeout, arguments);
     }
 
-    /** Has a script carried out over the connection that {@link #session} told of, and no other; over any if empty. */
+    /**
+     * Has a script carried out over the connection that {@link #session} told of, and no other; over any if empty. Its
+     * time began before, at this instant.
+     */
     CompletableFuture<List<Object>> ask(
-            String session, Urgency urgency, String script, List<String> keys, Duration timeout, String... arguments) {
+            String session,
+            long begunNanos,
+            Urgency urgency,
+            String script,
+            List<String> keys,
+            Duration timeout,
+            String... arguments) {
         return ask(
                 session,
+                begunNanos,
                 urgency,
                 timeout,
                 commands -> commands.eval(script, ScriptOutputType.MULTI, keys.toArray(String[]::new), arguments));
@@ -113,15 +128,16 @@ final class RedisConnection implements AutoCloseable {
             Urgency urgency,
             Duration timeout,
             Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
-        return ask("", urgency, timeout, command);
+        return ask("", System.nanoTime(), urgency, timeout, command);
     }
 
     private <T> CompletableFuture<T> ask(
             String session,
+            long begunNanos,
             Urgency urgency,
             Duration timeout,
             Function<RedisAsyncCommands<String, String>, CompletionStage<T>> command) {
-        var deadline = System.nanoTime() + timeout.toNanos();
+        var deadline = begunNanos + timeout.toNanos();
         return limiter.pass(
                 urgency,
                 deadline,
@@ -140,16 +156,21 @@ final class RedisConnection implements AutoCloseable {
             return CompletableFuture.failedFuture(
                     new UnavailableException(settings + ": the connection broke, and nothing was sent"));
         }
+        var left = Math.max(1, deadline - System.nanoTime());
         return used.made
                 .thenCompose(made -> command.apply(made.async()))
-                .orTimeout(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)
+                .orTimeout(left, TimeUnit.NANOSECONDS)
                 .handle((answer, error) -> {
                     if (error != null) {
-                        throw meaning(used, error, timeout);
+                        throw meaning(used, error, timeout, left);
                     }
                     answered = true;
                     return answer;
                 });
+    }
+
+    private static boolean isOverdueAfter(long waitedNanos, Duration timeout) {
+        return waitedNanos >= Math.min(OVERDUE_NANOS, timeout.toNanos() - timeout.toNanos() / AT_ONCE);
     }
 
     /** Returns what changes with each connection. */
@@ -174,7 +195,7 @@ final class RedisConnection implements AutoCloseable {
 
     // ---------------------------------------------------------------- what it means
 
-    private RuntimeException meaning(Link used, Throwable error, Duration timeout) {
+    private RuntimeException meaning(Link used, Throwable error, Duration timeout, long waitedNanos) {
         for (var cause = error; cause != null; cause = cause.getCause()) {
             if (cause instanceof RedisCommandExecutionException) {
                 return refusal(used, settings.uri().redact(String.valueOf(cause.getMessage())));
@@ -187,7 +208,9 @@ final class RedisConnection implements AutoCloseable {
                         cause);
             }
         }
-        used.drop();
+        if (!(error instanceof TimeoutException) || isOverdueAfter(waitedNanos, timeout)) {
+            used.drop();
+        }
         return new UnavailableException(
                 error instanceof TimeoutException
                         ? settings + " did not answer within " + Durations.show(timeout)

@@ -145,11 +145,14 @@ final class RedisDoctor {
      */
     void requireDurable() {
         if (!isDurable() && !settings.accepted()) {
-            throw new ElectionException(
-                    settings + " may lose what it has acknowledged, and two may lead then: " + whatIsWrong()
-                            + ". Or accept that two may lead for as long as a lease: write durability=accepted into the"
-                            + " URI");
+            throw new ElectionException(refusal());
         }
+    }
+
+    /** Returns, for people, why nobody takes a seat on a server that is not. */
+    String refusal() {
+        return settings + " may lose what it has acknowledged, and two may lead then: " + whatIsWrong()
+                + ". Or accept that two may lead for as long as a lease: write durability=accepted into the URI";
     }
 
     /** Returns, for people, by what it may lose what it has acknowledged, and what would be right. */

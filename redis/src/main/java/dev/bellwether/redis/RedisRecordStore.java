@@ -3,6 +3,7 @@ package dev.bellwether.redis;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.LastSeen;
 import dev.bellwether.spi.RecordKey;
@@ -185,23 +186,30 @@ final class RedisRecordStore implements RecordStore {
                 && key.parts().size() == RecordKey.OF_SEAT
                 && !draft.leader().isEmpty()
                 && !traits.mayVanish();
-        if (!takesWhatNobodyHeld) {
-            return write("", key, expected, draft, timeout);
-        }
         var begun = System.nanoTime();
+        if (!takesWhatNobodyHeld) {
+            return write("", begun, key, expected, draft, urgency, timeout);
+        }
+        var lease = Duration.ofNanos(Fields.parse(draft.text()).number("lease_nanos"));
         return durability
-                .durable(timeout)
-                .thenCompose(
-                        session -> write(session, key, expected, draft, timeout.minusNanos(System.nanoTime() - begun)));
+                .durable(timeout, lease)
+                .thenCompose(session -> write(session, begun, key, expected, draft, urgency, timeout));
     }
 
     private CompletionStage<Written> write(
-            String session, RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+            String session,
+            long begunNanos,
+            RecordKey key,
+            long expected,
+            Draft draft,
+            Urgency urgency,
+            Duration timeout) {
         var name = name(key);
         var same = known.of(name).filter(seen -> seen.revision == expected).map(Stored::value);
         return connection
                 .ask(
                         session,
+                        begunNanos,
                         urgency,
                         WRITE,
                         List.of(name, counter(), index(key.parts().size())),

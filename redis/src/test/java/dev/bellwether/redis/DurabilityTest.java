@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
@@ -19,6 +21,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -173,27 +178,96 @@ class DurabilityTest {
 
     @Test
     void whoWasConnectedBeforeTheServerLostAllIsRefusedThereAndDoesNotLeadBesideALeader() throws Exception {
-        try (var server = ValkeyServers.start("--appendonly", "no")) {
-            set(server, "appendonly", "yes"); // not in its file of settings: it is off again after a restart
-            Eventually.eventually(
-                    "it is written",
-                    PATIENCE,
-                    () -> server.ask("INFO", "persistence").contains("aof_rewrite_in_progress:0"));
-            try (var auditor = new LeadershipAuditor();
-                    var one = Elections.connect(server.uri(""));
-                    var two = Elections.connect(server.uri(""));
-                    var first = one.stand("lost", LONG)) {
-                auditor.audit(first);
-                assertThat(first.await(PATIENCE)).isPresent();
-                server.kill();
-                try (var second = two.stand("lost", CONFIG)) { // for the first time: it has seen nothing of the first
-                    auditor.audit(second);
-                    server.start(); // all keys are gone
-                    var failure = Eventually.eventually("it is refused", PATIENCE, second::failure);
-                    assertThat(failure).hasMessageContaining("appendonly is off");
-                    assertThat(second.mandate()).isEmpty();
-                }
+        var unanswered = new AtomicInteger();
+        var counting = ElectionsConfig.builder()
+                .metrics(new Metrics() {
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        unanswered.addAndGet(attempt == Attempt.UNANSWERED ? 1 : 0);
+                    }
+                })
+                .build();
+        try (var server = losing();
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect(server.uri(""));
+                var two = Elections.connect(server.uri(""), counting);
+                var first = one.stand("lost", LONG)) {
+            auditor.audit(first);
+            assertThat(first.await(PATIENCE)).isPresent();
+            server.kill();
+            try (var second = two.stand("lost", CONFIG)) { // for the first time: it has seen nothing of the first
+                auditor.audit(second);
+                server.start(); // all keys are gone
+                awaitRefusal(two);
+                var before = unanswered.get();
+                Eventually.eventually("it is refused again and again", PATIENCE, () -> unanswered.get() > before + 1);
+                assertThat(second.failure()).as("what passes ends no candidacy").isEmpty();
+                assertThat(second.mandate()).isEmpty();
             }
+        }
+    }
+
+    @Test
+    void whoWasRefusedThereGoesOnWhenTheServerIsRightAndDoesNotLeadBesideALeaderEither() throws Exception {
+        try (var server = losing();
+                var link = FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect("redis://127.0.0.1:" + link.port());
+                var two = Elections.connect(server.uri(""));
+                var first = one.stand("found", MEDIUM)) {
+            auditor.audit(first);
+            var token = first.await(PATIENCE).orElseThrow().token();
+            link.cut(); // it hears nothing of what follows, and leads until its lease is over
+            server.kill();
+            try (var second = two.stand("found", MEDIUM)) {
+                auditor.audit(second);
+                server.start(); // all keys are gone
+                awaitRefusal(two);
+                set(server, "appendonly", "yes");
+                assertThat(second.await(PATIENCE).orElseThrow().token()).isGreaterThan(token);
+            }
+        }
+    }
+
+    /** Starts a server that keeps all until it is started again: then it has lost all, and keeps nothing any more. */
+    private static ValkeyServer losing() {
+        var server = ValkeyServers.start("--appendonly", "no");
+        set(server, "appendonly", "yes"); // not in its file of settings
+        Eventually.eventually(
+                "it is written",
+                PATIENCE,
+                () -> server.ask("INFO", "persistence").contains("aof_rewrite_in_progress:0"));
+        return server;
+    }
+
+    private static void awaitRefusal(Elections elections) {
+        Eventually.eventually(
+                "who stands from now on is refused",
+                PATIENCE,
+                () -> refusal(elections, "another").filter(message -> message.contains("appendonly is off")));
+    }
+
+    @Test
+    void whoStandsOnAServerThatIsSilentDoesNotWaitForIt() throws Exception {
+        try (var server = ValkeyServers.start();
+                var elections = Elections.connect(server.uri(""))) {
+            server.pause();
+            var longest = Duration.ZERO;
+            var since = System.nanoTime();
+            while (System.nanoTime() - since < TimeUnit.SECONDS.toNanos(3)) { // until no look is new enough any more
+                var begun = System.nanoTime();
+                assertThat(elections.lock("silent")).isNotNull();
+                var took = Duration.ofNanos(System.nanoTime() - begun);
+                longest = longest.compareTo(took) < 0 ? took : longest;
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            }
+            assertThat(longest).isLessThan(Duration.ofSeconds(1));
+
+            Thread.currentThread().interrupt();
+            var candidacy = elections.stand("silent", CONFIG);
+            assertThat(Thread.interrupted()).as("whoever called is told").isTrue();
+            server.resume();
+            assertThat(candidacy.await(PATIENCE)).isPresent();
         }
     }
 

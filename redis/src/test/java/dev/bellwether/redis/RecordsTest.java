@@ -262,7 +262,7 @@ class RecordsTest {
                 link.heal();
                 assertThat(now(store.write(
                                         key,
-                                        now(store.read(key, PATIENCE)).revision(),
+                                        now(store.read(key, Urgency.LOOK, PATIENCE)).revision(),
                                         new Draft("1", ""),
                                         Urgency.KEEP,
                                         PATIENCE))

@@ -20,7 +20,11 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -136,6 +140,49 @@ class TroubleTest {
                         .succeedsWithin(PATIENCE)
                         .isEqualTo("PONG");
             }
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    @Test
+    void aRequestThatGetsItsTurnShortlyBeforeItsTimeIsOverBreaksNoOthers() {
+        var client = RedisClient.create();
+        try (var server = ValkeyServers.start();
+                var link = FaultProxy.to("127.0.0.1", server.port());
+                var connection = new RedisConnection(
+                        RedisSettings.of(ConnectUri.parse("redis://127.0.0.1:" + link.port())), client)) {
+            assertThat(ping(connection, PATIENCE)).succeedsWithin(PATIENCE);
+            var session = connection.session();
+            link.delay(Duration.ofMillis(200)); // each way
+            Eventually.eventually("one is sent shortly before its time is over", PATIENCE, () -> {
+                var places = new ArrayDeque<CompletableFuture<String>>();
+                for (var place = 0; place < 256; place++) {
+                    var taken = new CompletableFuture<String>();
+                    places.add(taken);
+                    var unused = connection.ask(Urgency.LIST, PATIENCE, commands -> taken);
+                }
+                var isSent = new AtomicBoolean();
+                var timeout = Duration.ofMillis(500);
+                var until = System.nanoTime() + timeout.toNanos();
+                var late = connection.ask(Urgency.LOOK, timeout, commands -> {
+                    isSent.set(true);
+                    return commands.ping();
+                });
+                while (until - System.nanoTime() > TimeUnit.MILLISECONDS.toNanos(50)) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+                }
+                places.remove().complete(""); // and it is sent
+                places.remove().complete("");
+                var renewal = ping(connection, PATIENCE);
+                places.forEach(place -> place.complete(""));
+                assertThat(late).failsWithin(PATIENCE);
+                if (isSent.get()) {
+                    assertThat(renewal).as("what others wait for").succeedsWithin(PATIENCE);
+                    assertThat(connection.session()).isEqualTo(session);
+                }
+                return isSent.get();
+            });
         } finally {
             client.shutdown();
         }

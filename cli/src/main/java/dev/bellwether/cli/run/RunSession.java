@@ -189,7 +189,7 @@ final class RunSession implements LeadershipListener {
         switch (ended.why()) {
             case "ended" -> outcomes.add(new Exited(ended.code()));
             case "expired" -> endedByWatchdog("the lease was not extended in time");
-            case "late" -> endedByWatchdog("the lease ran out before the command was started");
+            case "late" -> endedByWatchdog("the lease ran out, or was not told of, before the command was started");
             case "asked" -> endedByWatchdog("it got a signal to end");
             case "ordered" -> {} // anybody who ordered it tells
             default ->

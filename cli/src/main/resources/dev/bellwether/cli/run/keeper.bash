@@ -33,6 +33,7 @@ send() {
 }
 
 # Whether anybody in the group is alive. Zombies that nobody collects answer kill -0, too; they only count until SIGKILL.
+# A process whose first thread alone has ended has the state of a zombie, and more than one thread: it is alive.
 group_lives() {
   send 0 || return 1
   [ -n "$killed" ] && [ -n "$code" ] || return 0
@@ -42,7 +43,7 @@ group_lives() {
       fields=${fields##*) } # the name before it may hold anything
       # shellcheck disable=SC2086 # one word each
       set -- $fields
-      [ "$3" != "$pid" ] || [[ $1 == [ZX] ]] || return 0
+      [ "$3" != "$pid" ] || { [[ $1 == [ZX] ]] && ((${18} <= 1)); } || return 0
     fi
   done
   return 1
@@ -109,6 +110,12 @@ listen() {
   fi
 }
 
+# Ends before there is a command, for the reason $1.
+give_up() {
+  echo "ended 125 $1" >>"$dir/report"
+  exit 125
+}
+
 keep() {
   local dir=$1 grace=$2 deathsig=$3 won_signal=$4 lost_signal=$5
   shift 6
@@ -118,7 +125,7 @@ keep() {
 
   # What kills everything by name or by cgroup reaches us, too: that is an order like any other. A handler, unlike an
   # ignored signal, is not inherited by the command.
-  trap 'asked=yes' TERM INT HUP QUIT
+  trap 'asked=asked' TERM INT HUP QUIT
   trap : PIPE USR1 USR2 ALRM TSTP TTIN TTOU
 
   exec {stderr}>&2 2>/dev/null {silent}<> <(:)
@@ -127,19 +134,15 @@ keep() {
   # The first order arms us, before there is a command to watch.
   until_ms=0
   while ((until_ms == 0)); do
-    read -r -t 10 -u "$orders" || exit 125
-    if [[ $REPLY != until\ * ]]; then
-      echo 'ended 125 ordered' >>"$dir/report" # the lease was over before it could be told
-      exit 125
-    fi
+    # bellwether is dead, or was frozen for that long.
+    read -r -t 10 -u "$orders" || give_up "${asked:-late}"
+    [[ $REPLY == until\ * ]] || give_up ordered # the lease was over before it could be told
     obey "$REPLY"
   done
   exec {opened}>&-
   now
-  if ((now >= until_ms)) || [ -n "$asked" ]; then
-    echo 'ended 125 late' >>"$dir/report"
-    exit 125
-  fi
+  [ -z "$asked" ] || give_up asked
+  ((now < until_ms)) || give_up late
 
   set -m # the command gets a process group of its own
   (

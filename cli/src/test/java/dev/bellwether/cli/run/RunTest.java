@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.Never;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -42,6 +43,8 @@ class RunTest {
             beat &
             beat
             """;
+
+    private static final Path KEEPER = Path.of("src/main/resources/dev/bellwether/cli/run/keeper.bash");
 
     @TempDir
     Path folder;
@@ -264,21 +267,97 @@ class RunTest {
 
     @Test
     void watchdogThatIsOrderedToEndTheCommandBeforeItKnowsADeadlineStartsNone() throws Exception {
-        var orders = folder.resolve("orders");
-        Programs.run("mkfifo", orders.toString());
-        var script = Path.of("src/main/resources/dev/bellwether/cli/run/keeper.bash");
+        var keeper = keeperThatKnowsNoDeadline();
+
+        Files.writeString(orders(), "down\n");
+
+        assertStartedNothing(keeper, "ordered"); // so nothing is broken
+    }
+
+    @Test
+    void watchdogThatHearsOfNoDeadlineForLongStartsNothingAndSaysThatItIsLate() throws Exception {
+        assertStartedNothing(keeperThatKnowsNoDeadline(), "late"); // so nothing is broken
+    }
+
+    @Test
+    void watchdogThatGetsASignalBeforeItKnowsADeadlineStartsNothingAndSaysThatItWasAsked() throws Exception {
+        var keeper = keeperThatKnowsNoDeadline();
+        until(() -> reads(keeper, orders()));
+        signal("TERM", keeper.pid());
+
+        Files.writeString(orders(), "until 9000000000000000\n");
+
+        assertStartedNothing(keeper, "asked");
+    }
+
+    private Path orders() {
+        return folder.resolve("orders");
+    }
+
+    /** Starts the watchdog alone, which waits for its first order. */
+    private Process keeperThatKnowsNoDeadline() throws Exception {
+        Programs.run("mkfifo", orders().toString());
         var command = List.of("touch", folder.resolve("started").toString());
         var line =
-                new ArrayList<>(List.of("bash", "-p", script.toString(), folder.toString(), "300", "no", "", "", "--"));
+                new ArrayList<>(List.of("bash", "-p", KEEPER.toString(), folder.toString(), "300", "no", "", "", "--"));
         line.addAll(command);
         var keeper = new ProcessBuilder(line).start();
         started.add(keeper);
+        return keeper;
+    }
 
-        Files.writeString(orders, "down\n");
+    private static boolean reads(Process process, Path file) {
+        try (var open = Files.list(Path.of("/proc/" + process.pid() + "/fd"))) {
+            return open.filter(one -> isLinkTo(one, file)).count() > 1; // it is opened for writing first
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
 
+    private static boolean isLinkTo(Path link, Path file) {
+        try {
+            return Files.readSymbolicLink(link).equals(file);
+        } catch (IOException e) {
+            return false; // closed by now
+        }
+    }
+
+    private void assertStartedNothing(Process keeper, String why) throws InterruptedException {
         assertThat(codeOf(keeper)).isEqualTo(ExitCode.RUN_FAILED);
-        assertThat(lines("report")).containsExactly("ended 125 ordered"); // so nothing is broken
+        assertThat(lines("report")).containsExactly("ended 125 " + why);
         assertThat(folder.resolve("started")).doesNotExist();
+    }
+
+    @Test
+    void processWhoseFirstThreadAloneHasEndedIsAliveForTheWatchdog() throws Exception {
+        var program = """
+                import ctypes, threading, time
+                threading.Thread(target=lambda: time.sleep(600)).start()
+                ctypes.CDLL(None).pthread_exit(None)
+                """;
+        var process = new ProcessBuilder("setsid", Scripts.where("python3"), "-c", program).start();
+        started.add(process);
+        until(() -> isZombie(process.pid()));
+
+        assertThat(lives(process.pid())).isTrue();
+
+        process.destroyForcibly().waitFor();
+        assertThat(lives(process.pid())).isFalse();
+    }
+
+    private static boolean isZombie(long pid) {
+        try {
+            return Files.readString(Path.of("/proc/" + pid + "/stat")).contains(") Z ");
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
+    /** Returns whether the watchdog takes a process group for alive after it has killed it. */
+    private static boolean lives(long group) throws IOException, InterruptedException {
+        var functions = Files.readString(KEEPER).replaceAll("(?s)\nhad_lc_all=.*", "\n");
+        var script = functions + "pid=" + group + " killed=yes code=137; group_lives 2>/dev/null";
+        return new ProcessBuilder("bash", "-p", "-c", script).start().waitFor() == 0;
     }
 
     @Test
