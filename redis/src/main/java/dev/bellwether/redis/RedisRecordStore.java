@@ -278,7 +278,7 @@ final class RedisRecordStore implements RecordStore {
         return watch.add(
                 channel(name),
                 value -> heard.accept(found(name, value)),
-                () -> read(key, RedisConnection.PATIENCE).thenAccept(heard));
+                () -> read(key, Urgency.LIST, RedisConnection.PATIENCE).thenAccept(heard));
     }
 
     // ---------------------------------------------------------------- what is displayed
