@@ -527,8 +527,8 @@ final class Shard {
                 | ProgressRefusedException
                 | RuntimeException e) {
             lines.close(false, 0);
-            giveBack(store, reading, false);
-            giveBack(store, deleting, true);
+            giveBack(reading);
+            giveBack(deleting);
             throw e;
         }
     }
@@ -602,10 +602,10 @@ final class Shard {
                 known = asFound(connection, known);
                 store = known;
             }
-            known.prepare(connection, deletes);
+            lent.prepare(known, deletes);
             return lent;
         } catch (SQLException | RuntimeException e) {
-            giveBack(known, lent, deletes);
+            lent.close();
             throw e;
         }
     }
@@ -681,25 +681,10 @@ final class Shard {
         }
     }
 
-    /** Gives back a connection that was prepared for reading or deleting. */
-    void giveBack(LentConnection lent, boolean deletes) {
-        giveBack(store, lent, deletes);
-    }
-
-    private static void giveBack(@Nullable Store known, @Nullable LentConnection lent, boolean deletes) {
-        if (lent == null) {
-            return;
+    private static void giveBack(@Nullable LentConnection lent) {
+        if (lent != null) {
+            lent.close();
         }
-        try {
-            if (known != null) {
-                known.restore(lent.connection(), deletes);
-            }
-        } catch (SQLException | RuntimeException e) {
-            LOG.debug("a connection was broken when it was given back", e);
-            lent.discard();
-            return;
-        }
-        lent.close();
     }
 
     /** Something that is due at intervals. */

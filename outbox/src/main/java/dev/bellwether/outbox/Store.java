@@ -161,8 +161,8 @@ abstract class Store {
     /** Makes a connection fit for reading or deleting. */
     abstract void prepare(Connection connection, boolean deletes) throws SQLException;
 
-    /** Undoes that, for the pool. */
-    abstract void restore(Connection connection, boolean deletes) throws SQLException;
+    /** Undoes that, for the pool, but for the isolation. */
+    abstract void restore(Connection connection) throws SQLException;
 
     /**
      * Returns rows of the gaps, and rows behind the cursor, as one snapshot has them: with each row all of its key that

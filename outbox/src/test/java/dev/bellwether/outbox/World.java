@@ -378,7 +378,7 @@ final class World extends Store {
     void prepare(Connection connection, boolean deletes) {}
 
     @Override
-    void restore(Connection connection, boolean deletes) {}
+    void restore(Connection connection) {}
 
     @Override
     String found() {
