@@ -20,6 +20,8 @@ class MysqlStore extends Store {
     private static final int PAGE = 10_000;
     /** For how long a session waits for a lock of metadata, and for one of a row. */
     private static final List<String> WAITS = List.of("lock_wait_timeout", "innodb_lock_wait_timeout");
+    /** For how long it waits for the next statement. */
+    private static final List<String> SILENCES = List.of("wait_timeout");
 
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
@@ -355,13 +357,13 @@ class MysqlStore extends Store {
      * next statement. So that holds while the transaction is open, and afterwards what the session had before.
      */
     @Override
-    void impatient(Connection connection) throws SQLException {
-        execute(connection, "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5");
+    void impatient(Connection connection, Duration silence) throws SQLException {
+        change(connection, SILENCES, Math.max(1, silence.toSeconds()));
     }
 
     @Override
     void patient(Connection connection) throws SQLException {
-        execute(connection, "SET SESSION wait_timeout = @bellwether_wait");
+        changeBack(connection, SILENCES);
     }
 
     /** By itself it waits for a lock of a row for a minute, and for one of metadata for a day or more. */

@@ -12,6 +12,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
@@ -24,18 +25,30 @@ import org.jspecify.annotations.Nullable;
 public final class OutboxAdmin {
     private static final long COUNTED = 1_000_000;
     private static final long COUNTED_QUICKLY = 100_000;
+    /** More than brokers are waited for. */
+    private static final Duration SILENCE = Duration.ofMinutes(2);
+
+    private static final String NOT_FENCED = "the producers of the old shards could not be fenced: nothing was changed";
 
     private final DataSource database;
     private final OutboxTable table;
+    private final Duration silence;
 
-    private OutboxAdmin(DataSource database, OutboxTable table) {
+    /**
+     * Serves this table.
+     *
+     * @param silence the database ends a change if we say nothing for so long, as a machine that has vanished: relays
+     *     wait for it
+     */
+    OutboxAdmin(DataSource database, OutboxTable table, Duration silence) {
         this.database = database;
         this.table = table;
+        this.silence = silence;
     }
 
     /** Serves this table. */
     public static OutboxAdmin of(DataSource database, OutboxTable table) {
-        return new OutboxAdmin(database, table);
+        return new OutboxAdmin(database, table, SILENCE);
     }
 
     /**
@@ -251,11 +264,12 @@ public final class OutboxAdmin {
 
     /** Each is locked before it is copied, so that of two who requeue it one finds it gone. */
     private int requeue(Connection connection, List<Long> ids) throws SQLException {
+        var store = Store.of(connection, table);
         connection.setAutoCommit(false);
         try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
-                var requeue =
-                        connection.prepareStatement(Store.of(connection, table).requeue());
+                var requeue = connection.prepareStatement(store.requeue());
                 var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
+            store.impatient(connection); // the ids that it draws hold up those behind them
             var count = 0;
             for (var id : ids) {
                 lock.setLong(1, id);
@@ -278,6 +292,7 @@ public final class OutboxAdmin {
             throw e;
         } finally {
             connection.setAutoCommit(true);
+            store.patient(connection);
         }
     }
 
@@ -451,13 +466,15 @@ public final class OutboxAdmin {
     /** Changes what all relays must agree on, while none of them deletes, reports or begins. */
     private void change(String name, Change change) throws SQLException {
         try (var connection = connect()) {
+            var store = store(connection, table);
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             connection.setAutoCommit(false);
             try (var lock =
                     connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
+                store.impatient(connection, silence);
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                var there = store(connection, table).tenant(connection, Store.WHOLE);
+                var there = store.tenant(connection, Store.WHOLE);
                 if (there.isPresent() && !there.get().equals(name)) {
                     throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
                 }
@@ -468,6 +485,7 @@ public final class OutboxAdmin {
                 throw e;
             } finally {
                 connection.setAutoCommit(true);
+                store.patient(connection);
                 connection.setTransactionIsolation(isolation);
             }
         }
@@ -528,7 +546,7 @@ public final class OutboxAdmin {
     }
 
     /** No producer of a relay that knows the old division writes any more, when the new one holds. */
-    private static void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
+    private void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
         var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)));
         try {
             admin.fenceProducers(IntStream.range(0, shards)
@@ -536,9 +554,11 @@ public final class OutboxAdmin {
                             .flatMap(shard -> config.transactionalIds(shard).stream())
                             .toList())
                     .all()
-                    .get();
+                    .get(silence.toMillis() / 2, TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            throw new IllegalStateException("the producers of the old shards could not be fenced", e.getCause());
+            throw new IllegalStateException(NOT_FENCED, e.getCause());
+        } catch (TimeoutException e) {
+            throw new IllegalStateException(NOT_FENCED, e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while fencing", e);

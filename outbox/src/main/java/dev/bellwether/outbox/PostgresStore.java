@@ -494,9 +494,9 @@ class PostgresStore extends Store {
     }
 
     @Override
-    void impatient(Connection connection) throws SQLException {
+    void impatient(Connection connection, Duration silence) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute("SET LOCAL idle_in_transaction_session_timeout = '5s'");
+            statement.execute("SET LOCAL idle_in_transaction_session_timeout = " + silence.toMillis());
         }
     }
 

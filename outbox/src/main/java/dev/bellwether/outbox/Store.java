@@ -34,6 +34,9 @@ abstract class Store {
      */
     static final int WHOLE = -1;
 
+    /** For how long a client may say nothing in a transaction that needs nobody else. */
+    private static final Duration SILENCE = Duration.ofSeconds(5);
+
     /** The columns of a {@link Tenancy}, in their order. */
     static final String TENANCY = "epoch, low, progress_epoch, progress_number";
 
@@ -328,7 +331,12 @@ abstract class Store {
     /**
      * Lets the database end the transaction that begins if its client is frozen, so that others need not wait for it.
      */
-    abstract void impatient(Connection connection) throws SQLException;
+    final void impatient(Connection connection) throws SQLException {
+        impatient(connection, SILENCE);
+    }
+
+    /** The same, if its client says nothing for so long. */
+    abstract void impatient(Connection connection, Duration silence) throws SQLException;
 
     /** Undoes that behind the transaction, unless it ends with it. */
     void patient(Connection connection) throws SQLException {}

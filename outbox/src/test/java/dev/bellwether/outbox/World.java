@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -404,7 +405,7 @@ final class World extends Store {
     void durable(Connection connection, boolean before) {}
 
     @Override
-    void impatient(Connection connection) {
+    void impatient(Connection connection, Duration silence) {
         throw new UnsupportedOperationException();
     }
 
