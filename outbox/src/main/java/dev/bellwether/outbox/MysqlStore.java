@@ -22,6 +22,8 @@ class MysqlStore extends Store {
     private static final List<String> WAITS = List.of("lock_wait_timeout", "innodb_lock_wait_timeout");
     /** For how long it waits for the next statement. */
     private static final List<String> SILENCES = List.of("wait_timeout");
+    /** For how long what the server tells of its tables may be old, in seconds: a day unless one asks for less. */
+    private static final List<String> STALENESS = List.of("information_schema_stats_expiry");
 
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
@@ -406,9 +408,23 @@ class MysqlStore extends Store {
     }
 
     @Override
-    String estimate() {
-        return "SELECT table_rows FROM information_schema.tables WHERE table_schema = database() AND table_name = '"
-                + table.name() + "'";
+    long estimate(Connection connection) throws SQLException {
+        return told(connection, table, "table_rows");
+    }
+
+    /** Returns what the server tells of a table, as it is now; 0 if nothing. */
+    static long told(Connection connection, OutboxTable table, String column) throws SQLException {
+        var parts = table.name().split("\\.", 2);
+        var schema = parts.length == 1 ? "database()" : "'" + parts[0] + "'";
+        change(connection, STALENESS, 0);
+        try {
+            return number(
+                    connection,
+                    "SELECT " + column + " FROM information_schema.tables WHERE table_schema = " + schema
+                            + " AND table_name = '" + parts[parts.length - 1] + "'");
+        } finally {
+            changeBack(connection, STALENESS);
+        }
     }
 
     @Override

@@ -162,14 +162,14 @@ public final class OutboxAdmin {
         var store = store(connection, table);
         var counted = store.backlog(connection, low, most);
         var exact = counted.rows() <= most;
-        var backlog = exact ? counted.rows() : Math.max(counted.rows(), number(connection, store.estimate()));
+        var backlog = exact ? counted.rows() : Math.max(counted.rows(), store.estimate(connection));
         var oldest = Duration.ofMillis(counted.oldestMillis());
-        var parked = number(
+        var parked = Store.number(
                 connection,
                 "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + most + ") AS counted");
         var shards = shards(connection, store);
         var blocked = OutboxSchema.mayBeRead(connection, table.blocked())
-                ? number(connection, "SELECT count(*) FROM " + blockedNow(table))
+                ? Store.number(connection, "SELECT count(*) FROM " + blockedNow(table))
                 : 0;
         return new State(backlog, exact, oldest, parked, blocked, shards);
     }
@@ -318,7 +318,7 @@ public final class OutboxAdmin {
         change(name, connection -> {
             try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
                 // rows change their shard, so what was decided for one says nothing of another
-                var low = number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
+                var low = Store.number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
                 var before = shards(connection, ofShards());
                 update.setInt(1, shards);
                 update.setLong(2, low);
@@ -496,7 +496,7 @@ public final class OutboxAdmin {
     }
 
     private static int shards(Connection connection, String ofShards) throws SQLException {
-        return (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
+        return (int) Store.number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
     }
 
     /**
@@ -681,13 +681,6 @@ public final class OutboxAdmin {
         WARNING,
         /** What we promise does not hold. */
         ERROR
-    }
-
-    private static long number(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            return result.next() ? result.getLong(1) : 0;
-        }
     }
 
     /** Each call commits what it does, whatever the pool is set to. */

@@ -555,8 +555,9 @@ class PostgresStore extends Store {
     }
 
     @Override
-    String estimate() {
-        return "SELECT reltuples::bigint FROM pg_class WHERE oid = '" + table.name() + "'::regclass";
+    long estimate(Connection connection) throws SQLException {
+        return number(
+                connection, "SELECT reltuples::bigint FROM pg_class WHERE oid = '" + table.name() + "'::regclass");
     }
 
     @Override

@@ -378,8 +378,8 @@ abstract class Store {
     /** Returns the expression that tells for how many milliseconds the leader of a shard has not written. */
     abstract String silentMillis();
 
-    /** Returns what asks for the estimated number of rows. */
-    abstract String estimate();
+    /** Returns about how many rows there are, as the database estimates it. */
+    abstract long estimate(Connection connection) throws SQLException;
 
     /** Looks for what breaks the order, or costs speed. */
     abstract List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException;
@@ -569,6 +569,14 @@ abstract class Store {
             rows.add(row(result, inline));
         }
         return rows;
+    }
+
+    /** Asks for one number; 0 if there is none. */
+    static long number(Connection connection, String query) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(query)) {
+            return result.next() ? result.getLong(1) : 0;
+        }
     }
 
     static long[] numbers(ResultSet result) throws SQLException {

@@ -440,7 +440,7 @@ final class World extends Store {
     }
 
     @Override
-    String estimate() {
+    long estimate(Connection connection) {
         throw new UnsupportedOperationException();
     }
 
