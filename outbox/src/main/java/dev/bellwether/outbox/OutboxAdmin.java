@@ -58,7 +58,7 @@ public final class OutboxAdmin {
      * @param exact whether they were counted: beyond a million, or what {@link #quickState} counts, it is the
      *     database's estimate
      * @param oldest for how long the first row has been there
-     * @param parked records in the parking table
+     * @param parked records in the parking table: a million and one, or in a {@link #quickState} 100,001, stands for more
      * @param blocked records that wait and hold back others, as far as the leaders have written them down
      */
     public record State(
@@ -166,7 +166,8 @@ public final class OutboxAdmin {
         var oldest = Duration.ofMillis(counted.oldestMillis());
         var parked = Store.number(
                 connection,
-                "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + most + ") AS counted");
+                "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + (most + 1)
+                        + ") AS counted");
         var shards = shards(connection, store);
         var blocked = OutboxSchema.mayBeRead(connection, table.blocked())
                 ? Store.number(connection, "SELECT count(*) FROM " + blockedNow(table))
