@@ -24,6 +24,8 @@ class MysqlStore extends Store {
     private static final List<String> SILENCES = List.of("wait_timeout");
     /** For how long what the server tells of its tables may be old, in seconds: a day unless one asks for less. */
     private static final List<String> STALENESS = List.of("information_schema_stats_expiry");
+    /** In milliseconds since 1970: local times are no measure where clocks are set forward and back. */
+    static final String NOW_MILLIS = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000";
 
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
@@ -281,9 +283,8 @@ class MysqlStore extends Store {
 
     @Override
     long ageMillis(Connection connection, long low) throws SQLException {
-        try (var query =
-                connection.prepareStatement("SELECT TIMESTAMPDIFF(MICROSECOND, created, CURRENT_TIMESTAMP(3)) DIV 1000"
-                        + " FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {
+        try (var query = connection.prepareStatement(
+                "SELECT " + millisSince("created") + " FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {
             query.setLong(1, low);
             try (var result = query.executeQuery()) {
                 return result.next() ? Math.max(0, result.getLong(1)) : 0;
@@ -293,7 +294,11 @@ class MysqlStore extends Store {
 
     @Override
     String silentMillis() {
-        return "TIMESTAMPDIFF(MICROSECOND, seen, CURRENT_TIMESTAMP(3)) DIV 1000";
+        return millisSince("seen");
+    }
+
+    private static String millisSince(String column) {
+        return NOW_MILLIS + " - CAST(UNIX_TIMESTAMP(" + column + ") * 1000 AS SIGNED)";
     }
 
     @Override
