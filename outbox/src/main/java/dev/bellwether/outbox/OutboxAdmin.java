@@ -58,7 +58,8 @@ public final class OutboxAdmin {
      * @param exact whether they were counted: beyond a million, or what {@link #quickState} counts, it is the
      *     database's estimate
      * @param oldest for how long the first row has been there
-     * @param parked records in the parking table: a million and one, or in a {@link #quickState} 100,001, stands for more
+     * @param parked records in the parking table: counted up to a million, by {@link #quickState} up to 100,000; one
+     *     more stands for more
      * @param blocked records that wait and hold back others, as far as the leaders have written them down
      */
     public record State(
